@@ -1,0 +1,74 @@
+import { type Static, Type } from 'typebox'
+
+/** Stable, machine-readable error codes. A code is never renamed and never changes its HTTP status. */
+export type ErrorCode =
+  | 'invalid_request'
+  | 'invalid_cursor'
+  | 'duplicate'
+  | 'last_admin'
+  | 'idempotency_key_reused'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'not_found'
+  | 'idempotency_key_running'
+  | 'body_too_large'
+  | 'rate_limited'
+  | 'internal_error'
+  | 'unavailable'
+
+/** The body of every refused request. */
+export const ErrorBody = Type.Object(
+  {
+    error: Type.String({ description: 'What went wrong, as a sentence for a person' }),
+    code: Type.Optional(Type.String({ description: 'Stable, machine-readable code' })),
+    requestId: Type.Optional(Type.String({ description: 'Quote it when asking an operator for help' })),
+  },
+  { description: 'A refusal' },
+)
+export type ErrorBody = Static<typeof ErrorBody>
+
+/** A refusal to be shown to the caller: thrown anywhere, rendered once by the service's error handler. */
+export class ApiError extends Error {
+  readonly status: number
+  readonly code: ErrorCode
+  /** Seconds for the `Retry-After` header. */
+  readonly retryAfter: number | undefined
+
+  constructor(status: number, code: ErrorCode, message: string, retryAfter?: number) {
+    super(message)
+    this.name = 'ApiError'
+    this.status = status
+    this.code = code
+    this.retryAfter = retryAfter
+  }
+}
+
+/** 400: malformed or refused input. */
+export const invalid = (message: string, code: ErrorCode = 'invalid_request') => new ApiError(400, code, message)
+
+/** 401: no, bad, expired or revoked credentials. */
+export const unauthorized = (message = 'Please sign in') => new ApiError(401, 'unauthorized', message)
+
+/** 403: it exists and the caller may not. */
+export const forbidden = (message: string) => new ApiError(403, 'forbidden', message)
+
+/** 404: it does not exist; `what` is a noun such as `message`. */
+export const notFound = (what: string) => new ApiError(404, 'not_found', `There is no such ${what}`)
+
+/** 409: a request with the same `Idempotency-Key` is still running. */
+export const stillRunning = () =>
+  new ApiError(409, 'idempotency_key_running', 'A request with this Idempotency-Key is still running', 1)
+
+/** 413: the body exceeds the transport limit of its route. */
+export const tooLarge = (message = 'The request body is too large') => new ApiError(413, 'body_too_large', message)
+
+/** 429, with the number of seconds after which another try makes sense. */
+export const tooMany = (message: string, retryAfter: number) => new ApiError(429, 'rate_limited', message, retryAfter)
+
+/** 503: a dependency is away; safe to try again after `retryAfter` seconds. */
+export const unavailable = (message = 'The server cannot answer right now, please try again', retryAfter = 1) =>
+  new ApiError(503, 'unavailable', message, retryAfter)
+
+/** The error replies of a route, for its OpenAPI entry: `response: { 200: …, ...refusals(400, 403) }`. */
+export const refusals = <Status extends number>(...statuses: Status[]) =>
+  Object.fromEntries(statuses.map((status) => [status, ErrorBody])) as Record<Status, typeof ErrorBody>

@@ -1,0 +1,73 @@
+import { type Static, Type } from 'typebox'
+import { Channel, Id, Message, Nullable, ThreadMeta, Timestamp } from './resources.ts'
+
+const MessageRef = Type.Object({ id: Id, channelId: Type.String() })
+const ReactionChange = Type.Object({
+  messageId: Id,
+  channelId: Type.String(),
+  userId: Id,
+  reaction: Type.String(),
+})
+const UserRef = Type.Object({ id: Id, userName: Type.String(), email: Type.String(), isAdmin: Type.Boolean() })
+const DirectMessage = Type.Object({ ...Message.properties, participants: Type.Array(Id) })
+const Webhook = Type.Object({ id: Id, name: Type.String(), channelId: Id })
+const ThreadReply = Type.Object({
+  parentMessageId: Id,
+  channelId: Id,
+  reply: Message,
+  threadMeta: Nullable(ThreadMeta),
+})
+
+/**
+ * Every event on the wire: `{type, payload}`. One line here is the whole contract of an event; clients, the realtime
+ * nodes and the tests read it from this table.
+ */
+export const eventPayloads = {
+  CONNECTED: Type.Object({
+    message: Type.String(),
+    timestamp: Type.String(),
+    userId: Id,
+    connectionId: Type.String(),
+    resumed: Type.Boolean({ description: 'false: events may have been missed, fetch everything anew' }),
+  }),
+  NEW_MESSAGE: Message,
+  UPDATE_MESSAGE: Message,
+  DELETE_MESSAGE: MessageRef,
+  NEW_CHANNEL: Channel,
+  UPDATE_CHANNEL: Channel,
+  DELETE_CHANNEL: Type.Object({ id: Id, name: Type.String() }),
+  NEW_REACTION: ReactionChange,
+  DELETE_REACTION: ReactionChange,
+  NEW_USER: UserRef,
+  REMOVE_USER: Type.Object({ id: Id, email: Type.String() }),
+  USER_EXIT: Type.Object({ id: Id, userName: Type.String() }),
+  UPDATE_USER: Type.Object({ id: Id, userName: Type.String(), isAdmin: Type.Boolean() }),
+  NEW_CONVERSATION: Type.Object({ id: Id, participants: Type.Array(Id), createdAt: Timestamp }),
+  NEW_DM_MESSAGE: DirectMessage,
+  UPDATE_DM_MESSAGE: DirectMessage,
+  DELETE_DM_MESSAGE: Type.Object({
+    id: Id,
+    channelId: Type.String(),
+    conversationId: Type.String(),
+    participants: Type.Array(Id),
+  }),
+  NEW_THREAD_REPLY: ThreadReply,
+  UPDATE_THREAD_REPLY: Type.Object({ ...Message.properties, parentMessageId: Id }),
+  DELETE_THREAD_REPLY: Type.Object({ id: Id, threadId: Id, channelId: Id, threadMeta: Nullable(ThreadMeta) }),
+  NEW_WEBHOOK: Webhook,
+  DELETE_WEBHOOK: Type.Object({ id: Id, channelId: Id }),
+  UPDATE_SERVER_SETTINGS: Type.Object({ name: Type.String() }),
+  PRESENCE_UPDATE: Type.Object({ userId: Id, status: Type.String(), lastSeen: Timestamp }),
+  READ_UPDATE: Type.Object({
+    channelId: Type.String(),
+    readSeq: Type.Integer(),
+    unreadCount: Type.Integer(),
+    mentionCount: Type.Integer(),
+  }),
+  TYPING: Type.Object({ channelId: Type.String(), userId: Id, userName: Type.String() }),
+} as const
+
+export type EventType = keyof typeof eventPayloads
+export type EventPayload<T extends EventType> = Static<(typeof eventPayloads)[T]>
+/** One event as clients receive it. */
+export type WireEvent = { [T in EventType]: { type: T; payload: EventPayload<T> } }[EventType]

@@ -1,0 +1,5 @@
+export * from './errors.ts'
+export * from './events.ts'
+export * from './jobs.ts'
+export * from './resources.ts'
+export * from './routing.ts'

@@ -1,0 +1,14 @@
+import { type Static, Type } from 'typebox'
+
+/** Everything a worker can be asked to do: queue name to the data of its jobs. Recorded in the transaction of its cause. */
+export const jobData = {
+  'send-mail': Type.Object({
+    to: Type.String(),
+    subject: Type.String(),
+    text: Type.String(),
+    html: Type.Optional(Type.String()),
+  }),
+} as const
+
+export type JobName = keyof typeof jobData
+export type JobData<N extends JobName> = Static<(typeof jobData)[N]>

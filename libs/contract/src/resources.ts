@@ -1,0 +1,133 @@
+import { type Static, type TSchema, Type } from 'typebox'
+
+/** Epoch milliseconds. */
+export const Timestamp = Type.Integer({ description: 'Epoch milliseconds', examples: [1_790_000_000_000] })
+
+export const Id = Type.String({ description: 'Opaque identifier', maxLength: 200 })
+
+/** `T` or null, as a JSON Schema type union that validators and serializers handle without guessing. */
+export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+
+export const UserView = Type.Object({
+  id: Id,
+  userName: Type.String(),
+  email: Type.String(),
+  isAdmin: Type.Boolean(),
+})
+export type UserView = Static<typeof UserView>
+
+export const User = Type.Object({ ...UserView.properties, createdAt: Timestamp })
+export type User = Static<typeof User>
+
+export const Channel = Type.Object({
+  id: Id,
+  name: Type.String(),
+  topic: Nullable(Type.String()),
+  isPrivate: Type.Boolean(),
+  members: Type.Array(Id, { description: 'Ids of the people who joined or were added' }),
+  createdBy: Nullable(Id),
+  createdAt: Timestamp,
+  updatedAt: Nullable(Timestamp),
+})
+export type Channel = Static<typeof Channel>
+
+/** Where the caller stands in a channel or conversation; added to listings. */
+export const ReadState = Type.Object({
+  lastSeq: Type.Integer({ description: 'seq of the newest message, 0 when there is none' }),
+  readSeq: Type.Integer({ description: 'seq up to which the caller has read' }),
+  unreadCount: Type.Integer(),
+  mentionCount: Type.Integer(),
+})
+export type ReadState = Static<typeof ReadState>
+
+export const Attachment = Type.Object({
+  filename: Type.String({ description: 'Stored name' }),
+  originalName: Type.String(),
+  contentType: Type.String(),
+  size: Type.Integer({ description: 'Bytes' }),
+})
+export type Attachment = Static<typeof Attachment>
+
+export const Author = Type.Object({
+  id: Type.String({ description: 'User id, or webhook:<webhook id>' }),
+  userName: Type.String(),
+  isBot: Type.Optional(Type.Boolean()),
+})
+export type Author = Static<typeof Author>
+
+export const ThreadMeta = Type.Object({
+  replyCount: Type.Integer(),
+  lastReplyAt: Timestamp,
+  lastReplyBy: Type.Object({ id: Id, userName: Type.String() }),
+  participants: Type.Array(Id),
+})
+export type ThreadMeta = Static<typeof ThreadMeta>
+
+/** Reaction string to the ids of those who hold it. Keys are free text, so it is built without a prototype. */
+export const Reactions = Type.Unsafe<Record<string, string[]>>({
+  type: 'object',
+  additionalProperties: { type: 'array', items: { type: 'string' } },
+  description: 'Reaction to the ids of the people who hold it, in the order they reacted',
+})
+export type Reactions = Static<typeof Reactions>
+
+export const Message = Type.Object({
+  id: Id,
+  channelId: Type.String({ description: 'Channel id, or conversation id (dm:…) of a direct message' }),
+  threadId: Nullable(Type.String({ description: 'Parent message id of a reply' })),
+  seq: Type.Integer({ description: 'Gapless position within its channel, conversation or thread' }),
+  rev: Type.Integer({ description: 'Grows with every change of the message: keep the higher' }),
+  author: Author,
+  content: Type.String(),
+  attachments: Type.Array(Attachment),
+  images: Type.Array(Type.String()),
+  quotedMessageId: Nullable(Type.String()),
+  mentions: Type.Array(Type.String(), { description: 'User ids, @channel, @here' }),
+  pinnedAt: Nullable(Timestamp),
+  createdAt: Timestamp,
+  updatedAt: Nullable(Timestamp),
+  reactions: Reactions,
+  threadMeta: Nullable(ThreadMeta),
+})
+export type Message = Static<typeof Message>
+
+export const Session = Type.Object({
+  id: Id,
+  createdAt: Timestamp,
+  lastUsedAt: Timestamp,
+  expiresAt: Timestamp,
+  ip: Nullable(Type.String()),
+  userAgent: Nullable(Type.String()),
+  isCurrent: Type.Boolean(),
+})
+export type Session = Static<typeof Session>
+
+export const ServerSettings = Type.Object({ name: Type.String() })
+export type ServerSettings = Static<typeof ServerSettings>
+
+export const Tokens = Type.Object({
+  accessToken: Type.String(),
+  refreshToken: Type.String(),
+  exp: Type.Integer({ description: 'Lifetime of the access token in seconds' }),
+  tokenType: Type.Literal('Bearer'),
+})
+export type Tokens = Static<typeof Tokens>
+
+export const Ok = Type.Object({ success: Type.Literal(true) })
+
+/** Longest allowed texts, in UTF-16 code units as JavaScript and JSON Schema count characters in practice. */
+export const limits = {
+  userName: 64,
+  channelName: 80,
+  topic: 250,
+  content: 16_000,
+  reaction: 64,
+  serverName: 80,
+  mentions: 50,
+  pageSize: 200,
+  email: 254,
+  idempotencyKey: 255,
+} as const
+
+/** `limit` of a listing: an integer of at least 1; more than the largest page is treated as the largest page. */
+export const PageLimit = (byDefault = 50) => Type.Integer({ minimum: 1, default: byDefault })
