@@ -1,0 +1,58 @@
+import { CamelCasePlugin, Kysely, type Transaction as KyselyTransaction, PostgresDialect } from 'kysely'
+import pg from 'pg'
+import type { Tables } from './tables.ts'
+
+export type Database = Kysely<Tables>
+export type Transaction = KyselyTransaction<Tables>
+/** Reads that work inside and outside a transaction. */
+export type Reader = Database | Transaction
+
+export interface ConnectionOptions {
+  /** postgres://user:password@host:port/database */
+  url: string
+  /** Most connections this process holds. */
+  poolSize: number
+  /** Shown in pg_stat_activity, for the operator. */
+  applicationName: string
+  /** Called when an idle connection is lost; the pool replaces it by itself. */
+  onIdleError: (error: Error) => void
+}
+
+export interface Connection {
+  db: Database
+  /** The pool below Kysely, for the few statements that are prepared by name. */
+  pool: pg.Pool
+  close(): Promise<void>
+}
+
+const int8 = 20
+
+/**
+ * Opens a connection pool. Nothing is connected until the first query. A query waits at most 5 s for a connection, a
+ * statement runs at most 30 s, and a transaction left idle is ended after 30 s.
+ */
+export function connectDatabase({ url, poolSize, applicationName, onIdleError }: ConnectionOptions): Connection {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: poolSize,
+    application_name: applicationName,
+    connectionTimeoutMillis: 5_000,
+    idleTimeoutMillis: 60_000,
+    statement_timeout: 30_000,
+    idle_in_transaction_session_timeout: 30_000,
+    keepAlive: true,
+    types: { getTypeParser },
+  })
+  pool.on('error', onIdleError)
+  const db = new Kysely<Tables>({
+    dialect: new PostgresDialect({ pool }),
+    plugins: [new CamelCasePlugin({ maintainNestedObjectKeys: true })],
+  })
+  return { db, pool, close: () => db.destroy() }
+}
+
+function getTypeParser(oid: number, format?: 'text' | 'binary') {
+  return oid === int8 ? Number : oid === 1016 ? parseInt8Array : pg.types.getTypeParser(oid, format as 'text')
+}
+
+const parseInt8Array = (text: string) => (text === '{}' ? [] : text.slice(1, -1).split(',').map(Number))

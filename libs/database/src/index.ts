@@ -1,0 +1,21 @@
+export {
+  type Connection,
+  type ConnectionOptions,
+  connectDatabase,
+  type Database,
+  type Reader,
+  type Transaction,
+} from './connect.ts'
+export { isDatabaseAway, isDuplicate } from './failures.ts'
+export { migrate } from './migrate.ts'
+export {
+  type AuditAction,
+  type AuditEntry,
+  audit,
+  type RecordedEvent,
+  record,
+  recordControl,
+  recordJob,
+} from './record.ts'
+export type * from './tables.ts'
+export { isRowId, uuidv7 } from './uuidv7.ts'

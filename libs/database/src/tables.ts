@@ -1,0 +1,184 @@
+import type { ColumnType, Generated, Insertable, Selectable } from 'kysely'
+
+/** Moments are epoch milliseconds; bigint columns are read as numbers (all of ours stay below 2^53). */
+type Moment = number
+
+export interface Users {
+  id: string
+  userName: string
+  /** NFKC and lower-case: what makes a name unique. */
+  userNameKey: string
+  /** Lower-case. */
+  email: string
+  isAdmin: Generated<boolean>
+  passwordHash: string | null
+  createdAt: Moment
+  removedAt: Moment | null
+}
+
+export interface Sessions {
+  id: string
+  userId: string
+  createdAt: Moment
+  lastUsedAt: Moment
+  expiresAt: Moment
+  endedAt: Moment | null
+  /** The generation of the refresh token that is current; earlier ones were rotated away. */
+  refreshGeneration: Generated<number>
+  rotatedAt: Moment | null
+  previousRotatedAt: Moment | null
+  ip: string | null
+  userAgent: string | null
+}
+
+export type ChannelKind = 'public' | 'private' | 'direct'
+
+export interface Channels {
+  id: string
+  kind: ChannelKind
+  name: string
+  nameKey: string
+  topic: string | null
+  createdBy: string | null
+  createdAt: Moment
+  updatedAt: Moment | null
+  deletedAt: Moment | null
+  /** Raised with every change of who may read the channel. */
+  membersVersion: Generated<number>
+  lastSeq: Generated<number>
+  /** The two participants of a conversation, in order: makes it unique. */
+  directKey: string | null
+}
+
+export interface ChannelMembers {
+  channelId: string
+  userId: string
+  joinedAt: Moment
+}
+
+export interface StoredAttachment {
+  filename: string
+  originalName: string
+  contentType: string
+  size: number
+}
+
+export interface Messages {
+  id: string
+  channelId: string
+  threadId: string | null
+  seq: number
+  rev: Generated<number>
+  authorId: string | null
+  content: string
+  attachments: ColumnType<StoredAttachment[] | null, string | null, string | null>
+  images: string[] | null
+  quotedMessageId: string | null
+  mentions: string[] | null
+  pinnedAt: Moment | null
+  createdAt: Moment
+  updatedAt: Moment | null
+  deletedAt: Moment | null
+}
+
+export interface Reactions {
+  messageId: string
+  reaction: string
+  userId: string
+  position: ColumnType<number, never, never>
+}
+
+export interface IdempotencyKeys {
+  userId: string
+  key: string
+  requestHash: Buffer
+  /** The JSON of the message as it was first answered. */
+  answer: string
+  createdAt: Moment
+}
+
+export interface Outbox {
+  id: number
+  slot: number
+  /** JSON of a `Routing`. */
+  routing: string
+  /** JSON of a `WireEvent`, null when the row only carries control for the nodes. */
+  event: string | null
+  trace: string | null
+  createdAt: Moment
+}
+
+export interface OutboxRing {
+  id: Generated<number>
+  slot: number
+  rotatedAt: Moment
+}
+
+export interface EventPositions {
+  lastPos: number
+  outboxIds: number[]
+  createdAt: Moment
+}
+
+export interface RelayLease {
+  id: Generated<number>
+  token: number
+  holder: string | null
+  expiresAt: Moment
+  epoch: string
+  pos: number
+  /** Every outbox id up to this one has a position, or will never exist. */
+  lowId: number
+  /** Ids above `lowId` can only have positions above this one. */
+  lowPos: number
+}
+
+export interface Jobs {
+  id: string
+  name: string
+  data: ColumnType<unknown, string, string>
+  trace: string | null
+  createdAt: Moment
+  enqueuedAt: Moment | null
+  failedAt: Moment | null
+  failure: string | null
+}
+
+export interface ServerSettings {
+  id: Generated<number>
+  name: string
+}
+
+export interface AuditLog {
+  id: string
+  action: string
+  actorId: string
+  targetType: string
+  targetId: string
+  metadata: ColumnType<unknown, string | null, never>
+  ip: string | null
+  createdAt: Moment
+}
+
+export interface Tables {
+  users: Users
+  sessions: Sessions
+  channels: Channels
+  channelMembers: ChannelMembers
+  messages: Messages
+  reactions: Reactions
+  idempotencyKeys: IdempotencyKeys
+  outbox: Outbox
+  outboxRing: OutboxRing
+  eventPositions: EventPositions
+  relayLease: RelayLease
+  jobs: Jobs
+  serverSettings: ServerSettings
+  auditLog: AuditLog
+}
+
+export type UserRow = Selectable<Users>
+export type SessionRow = Selectable<Sessions>
+export type NewSession = Insertable<Sessions>
+export type ChannelRow = Selectable<Channels>
+export type MessageRow = Selectable<Messages>
