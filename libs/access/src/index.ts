@@ -1,0 +1,9 @@
+export {
+  type AccessOptions,
+  accessChannel,
+  accessConversation,
+  conversationRowId,
+  requireAccess,
+  wireChannelId,
+} from './channels.ts'
+export { type AccessedMessage, accessMessage } from './messages.ts'
