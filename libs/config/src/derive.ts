@@ -1,0 +1,54 @@
+import { isIPv6 } from 'node:net'
+import { resolve } from 'node:path'
+import { isTree, type Layer, mentions } from './layers.ts'
+
+import { DEFAULT_SCOPES } from './sign-in.schema.ts'
+
+const PRESETS = ['google', 'microsoft', 'github', 'gitlab'].map((id) => [id, `oauth.presets.${id}`] as const)
+
+/**
+ * Fills in what follows from other keys and brings accepted spellings into one form. Faulty values are left as they are,
+ * and what would follow from them gets a stand-in, so that one mistake is reported once.
+ */
+export function derive(written: Layer, cwd: string): Layer {
+  const layer: Layer = new Map(written)
+  const read = (key: string) => layer.get(key)?.value
+  const fallback = (key: string, value: unknown) => {
+    if (!layer.has(key)) layer.set(key, { value })
+  }
+  const rewrite = <T>(key: string, isMine: (value: unknown) => value is T, change: (value: T) => unknown) => {
+    const setting = layer.get(key)
+    if (setting && isMine(setting.value)) layer.set(key, { ...setting, value: change(setting.value) })
+  }
+
+  rewrite('dataDir', isText, (folder) => (folder === '' ? folder : resolve(cwd, folder)))
+  fallback('auth.appUrl', soundUrl(`http://${visitable(read('server.host'))}:${read('server.port')}`))
+  rewrite('auth.appUrl', isText, (url) => url.replace(/\/+$/, ''))
+
+  const appUrl = soundUrl(read('auth.appUrl'))
+  fallback('server.allowedOrigins', [new URL(appUrl).origin])
+
+  const callback = (id: unknown) => `${appUrl}/auth/oauth/${id}/callback`
+  for (const [id, branch] of PRESETS) {
+    if (mentions(layer, branch)) fallback(`${branch}.redirectUri`, callback(id))
+  }
+  rewrite('oauth.custom', Array.isArray, (providers) =>
+    providers.map((provider: unknown) => {
+      if (!isTree(provider)) return provider
+      const { scopes = DEFAULT_SCOPES, redirectUri = callback(provider.id) } = provider
+      return { ...provider, redirectUri, scopes: isText(scopes) ? scopes.split(/\s+/).filter(Boolean) : scopes }
+    }),
+  )
+  return layer
+}
+
+const soundUrl = (url: unknown) =>
+  isText(url) && URL.canParse(url) && /^https?:/i.test(url) ? url : 'http://localhost'
+
+const isText = (value: unknown): value is string => typeof value === 'string'
+
+/** The listening host as a browser on this machine reaches it. */
+function visitable(host: unknown): string {
+  if (host === '0.0.0.0' || host === '::') return 'localhost'
+  return isText(host) && isIPv6(host) ? `[${host}]` : String(host)
+}

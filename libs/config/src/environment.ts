@@ -1,0 +1,78 @@
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { didYouMean } from './faults.ts'
+import { type ConfigKey, configKeys, keyNamed } from './keys.ts'
+import { type Faults, type Layer, layerOfTree } from './layers.ts'
+import type { Config, DeepPartial } from './schema.ts'
+import { fromText, toText } from './text.ts'
+
+export type Environment = Record<string, string | undefined>
+
+const CONFIG_FILE = 'PARLEY_CONFIG'
+
+/** Reads the variables of every key, directly or from the file a `…_FILE` variable names. Empty ones count as absent. */
+export async function readEnvironment(env: Environment, cwd: string, faults: Faults) {
+  const layer: Layer = new Map()
+  for (const key of configKeys) {
+    const found = await firstOf(key, env, cwd, faults)
+    if (found) layer.set(key.key, { value: fromText(key.schema, found.text), source: `variable ${found.name}` })
+  }
+  reportUnknown(env, faults)
+  return { layer, configFile: env[CONFIG_FILE] || undefined }
+}
+
+/** The `PARLEY_…` variables that make a child process load these values. Functions cannot travel and are left out. */
+export function configToEnvironment(partial: DeepPartial<Config>): Record<string, string> {
+  const settings = [...layerOfTree(partial, 'configuration', [])]
+  return Object.fromEntries(
+    settings
+      .filter(([, { value }]) => typeof value !== 'function')
+      .map(([key, { value }]) => {
+        const { schema, variables } = keyNamed.get(key)!
+        return [variables[0]!, toText(schema, value)]
+      }),
+  )
+}
+
+/** A whole environment for a child process: this one's (or `env`), with the given values laid over it. */
+export function childEnvironment(partial: DeepPartial<Config>, env: Environment = process.env): Record<string, string> {
+  const inherited = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  return { ...Object.fromEntries(inherited), ...configToEnvironment(partial) }
+}
+
+/** A variable beats its own `_FILE`, so that what a launcher hands its children beats what they inherit. */
+async function firstOf({ key, variables }: ConfigKey, env: Environment, cwd: string, faults: Faults) {
+  for (const name of variables) {
+    if (env[name]) return { name, text: env[name] }
+
+    const path = env[`${name}_FILE`]
+    if (!path) continue
+    try {
+      const text = (await readFile(resolve(cwd, path), 'utf8')).replace(/\r?\n$/, '')
+      if (text !== '') return { name: `${name}_FILE`, text }
+      faults.push({ key, message: `${name}_FILE names an empty file` })
+    } catch (error) {
+      const reason = (error as NodeJS.ErrnoException).code ?? 'unknown reason'
+      faults.push({ key, message: `${name}_FILE names a file that cannot be read (${reason})` })
+    }
+    return undefined
+  }
+  return undefined
+}
+
+function reportUnknown(env: Environment, faults: Faults) {
+  const known = new Set([
+    CONFIG_FILE,
+    ...configKeys.flatMap(({ variables }) => [variables[0]!, `${variables[0]}_FILE`]),
+  ])
+  for (const [name, value] of Object.entries(env)) {
+    if (!name.startsWith('PARLEY_') || known.has(name) || !value || isServiceLink(name, value)) continue
+    faults.push({ key: name, message: `is not a variable of the configuration.${didYouMean(name, known)}` })
+  }
+}
+
+/** Kubernetes puts such variables into every pod for each Service, one called `parley` or `parley-…` included. */
+const isServiceLink = (name: string, value: string) =>
+  /_SERVICE_(HOST|PORT)(_[A-Z0-9_]+)?$/.test(name) ||
+  /_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/.test(name) ||
+  (/_PORT$/.test(name) && /^(tcp|udp|sctp):\/\//.test(value))

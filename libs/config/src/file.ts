@@ -1,0 +1,53 @@
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { basename, extname, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { type Faults, isTree, type Layer, layerOfTree } from './layers.ts'
+
+const EXTENSIONS = ['.json', '.js', '.mjs', '.ts']
+
+/**
+ * Reads the configuration file: the one named, else `parley.config.{json,js,mjs,ts}` in `cwd`, else none.
+ * A module's default export is the tree. Messages tell where a file breaks but quote nothing of it: it may hold secrets.
+ */
+export async function readConfigFile(named: string | undefined, cwd: string, faults: Faults): Promise<Layer> {
+  const candidates = EXTENSIONS.map((extension) => resolve(cwd, `parley.config${extension}`))
+  const [path, second] = named ? [resolve(cwd, named)] : candidates.filter((candidate) => existsSync(candidate))
+  if (!path) return new Map()
+  const fault = (message: string) => faults.push({ key: 'config', message })
+
+  const source = basename(path)
+  if (second) fault(`${source} and ${basename(second)} are both there: keep one, or name one with --config`)
+  else if (!EXTENSIONS.includes(extname(path))) fault(`${source} must end in ${EXTENSIONS.join(', ')}`)
+  else if (!existsSync(path)) fault(`there is no file ${path}`)
+  else {
+    try {
+      const tree = extname(path) === '.json' ? await readJson(path) : await importDefault(path)
+      if (isTree(tree)) return layerOfTree(tree, source, faults)
+      fault(`${source} must ${extname(path) === '.json' ? 'hold' : 'export by default'} an object`)
+    } catch (error) {
+      fault(`${source} cannot be loaded: ${whatBroke(error, path)}`)
+    }
+  }
+  return new Map()
+}
+
+const readJson = async (path: string): Promise<unknown> =>
+  JSON.parse((await readFile(path, 'utf8')).replace(/^\uFEFF/, ''))
+
+const importDefault = async (path: string): Promise<unknown> =>
+  (await import(/* @vite-ignore */ pathToFileURL(path).href)).default
+
+/** The kind of error and its place, without the message, which quotes the file. */
+function whatBroke(error: unknown, path: string): string {
+  if (!(error instanceof Error)) return 'it throws something that is no error'
+  const kind = (error as NodeJS.ErrnoException).code ?? error.name
+  const position = /line (\d+) column (\d+)/.exec(error.message)
+  const line = position?.[1] ?? lineIn(error.stack ?? '', path)
+  return line ? `${kind} at line ${line}` : kind
+}
+
+function lineIn(stack: string, path: string): string | undefined {
+  const at = stack.indexOf(`${basename(path)}:`)
+  return at < 0 ? undefined : /^\d+/.exec(stack.slice(at + basename(path).length + 1))?.[0]
+}

@@ -1,0 +1,60 @@
+import { didYouMean } from './faults.ts'
+import { configKeys } from './keys.ts'
+import type { Faults, Layer } from './layers.ts'
+import { fromText } from './text.ts'
+
+export interface Flags {
+  layer: Layer
+  /** What `--config` names. */
+  configFile?: string
+}
+
+const keyOfFlag = new Map(configKeys.flatMap((key) => key.flags.map((flag) => [flag, key] as const)))
+
+/** Reads `--key=value`, `--key value` and, for a boolean, `--key` alone. The last of several wins. */
+export function readFlags(argv: readonly string[], faults: Faults): Flags {
+  const flags: Flags = { layer: new Map() }
+  for (let index = 0; index < argv.length; index++) {
+    const argument = argv[index]!
+    const [, name, inline] = /^--([^=]+)(?:=([\s\S]*))?$/.exec(argument) ?? []
+    if (name === undefined) {
+      if (argument !== '--') faults.push({ key: 'command line', message: `argument ${index + 1} is not a flag` })
+      continue
+    }
+
+    const key = keyOfFlag.get(name)
+    const isSwitch = key?.schema.type === 'boolean'
+    const next = argv[index + 1]
+    // The word after an unknown flag is taken too: it is its value, and may be a secret that must not be judged aloud.
+    const takesNext = next !== undefined && (isSwitch ? /^(true|false)$/.test(next) : !next.startsWith('--'))
+    const value = inline ?? (takesNext ? argv[++index] : isSwitch ? 'true' : undefined)
+
+    if (name !== 'config' && !key) {
+      const known = didYouMean(name, ['config', ...keyOfFlag.keys()]).replace('mean ', 'mean --')
+      faults.push({ key: `--${name}`, message: `is not a flag.${known}` })
+    } else if (value === undefined || value === '') {
+      faults.push({ key: key?.key ?? 'config', message: `needs a value (flag --${name})` })
+    } else if (key) {
+      flags.layer.set(key.key, { value: fromText(key.schema, value), source: `flag --${name}` })
+    } else {
+      flags.configFile = value
+    }
+  }
+  return flags
+}
+
+/**
+ * Takes a launcher's own flag (`--replicas 3` or `--replicas=3`) off a command line, so that the rest can go to
+ * `loadConfig`. The command line defaults to this process's own. `value` is undefined when the flag is not there.
+ */
+export function takeFlag(name: string, argv: readonly string[] = process.argv.slice(2)) {
+  const rest: string[] = []
+  let value: string | undefined
+  for (let index = 0; index < argv.length; index++) {
+    const argument = argv[index]!
+    if (argument.startsWith(`--${name}=`)) value = argument.slice(name.length + 3)
+    else if (argument === `--${name}`) value = argv[++index] ?? ''
+    else rest.push(argument)
+  }
+  return { value, rest }
+}

@@ -1,0 +1,8 @@
+export { childEnvironment, configToEnvironment } from './environment.ts'
+export { ConfigError, type Fault } from './faults.ts'
+export { takeFlag } from './flags.ts'
+export { type LoadOptions, loadConfig } from './load.ts'
+export { isLoopbackHost } from './loopback.ts'
+export { renderReference } from './reference.ts'
+export type { Config, DeepPartial } from './schema.ts'
+export type { MailTemplate } from './sign-in.schema.ts'

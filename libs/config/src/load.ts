@@ -1,0 +1,54 @@
+import { derive } from './derive.ts'
+import { type Environment, readEnvironment } from './environment.ts'
+import { ConfigError } from './faults.ts'
+import { readConfigFile } from './file.ts'
+import { readFlags } from './flags.ts'
+import { configKeys } from './keys.ts'
+import { type Faults, type Layer, layerOfTree, overlay, treeOf } from './layers.ts'
+import { applyRules } from './rules.ts'
+import type { Config, DeepPartial } from './schema.ts'
+import { validate } from './validation.ts'
+
+export interface LoadOptions {
+  /** Arguments after the script; by default this process's own. */
+  argv?: readonly string[]
+  /** By default this process's environment. */
+  env?: Environment
+  /** Folder of the configuration file and base of relative paths; by default the working directory. */
+  cwd?: string
+  /** A launcher's own defaults: stronger than the built-in ones, weaker than everything a person writes. */
+  defaults?: DeepPartial<Config>
+}
+
+/**
+ * Loads the configuration: flag over environment over file over `defaults` over built-in default, key by key.
+ * @throws ConfigError with every fault of every source at once; its message holds no values.
+ */
+export async function loadConfig(options: LoadOptions = {}): Promise<Config> {
+  const { argv = process.argv.slice(2), env = process.env, cwd = process.cwd(), defaults = {} } = options
+  const faults: Faults = []
+
+  const flags = readFlags(argv, faults)
+  const environment = await readEnvironment(env, cwd, faults)
+  const file = await readConfigFile(flags.configFile ?? environment.configFile, cwd, faults)
+  const written = overlay(file, environment.layer, flags.layer)
+  const launcher = layerOfTree(defaults, 'defaults of the launcher', faults)
+
+  const sound = validate(derive(overlay(builtIn, launcher, written), cwd), faults)
+  const config = treeOf(sound)
+  applyRules(config as DeepPartial<Config>, written, faults)
+  if (faults.length > 0) throw new ConfigError(faults)
+
+  return freeze(config) as unknown as Config
+}
+
+const builtIn: Layer = new Map(
+  configKeys
+    .filter(({ schema }) => schema.default !== undefined)
+    .map(({ key, schema }) => [key, { value: structuredClone(schema.default) }]),
+)
+
+function freeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) Object.values(value).forEach(freeze)
+  return typeof value === 'function' ? value : Object.freeze(value)
+}

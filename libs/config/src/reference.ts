@@ -1,0 +1,90 @@
+import { type ConfigKey, configKeys, type Node, rootNode } from './keys.ts'
+import { expectation } from './validation.ts'
+
+/** The page `docs/configuration.md`, made from the schema. */
+export function renderReference(): string {
+  const sections = Object.entries(rootNode.properties!)
+    .filter(([, node]) => node.properties)
+    .map(([name]) =>
+      section(
+        name,
+        configKeys.filter(({ key }) => key.startsWith(`${name}.`)),
+      ),
+    )
+  const general = section(
+    'General',
+    configKeys.filter(({ key }) => !key.includes('.')),
+  )
+  return `${[INTRODUCTION, general, ...sections, customProviders()].join('\n\n')}\n`
+}
+
+const INTRODUCTION = `# Configuration
+
+This page is generated from the schema in \`libs/config\`; a test keeps the two equal.
+
+A key can be set in four places. The first of these that has it wins, key by key:
+
+1. a command-line flag: \`--auth.authMode=password\`; the initial password also as \`--initialUserPassword\`;
+2. an environment variable: \`PARLEY_AUTH_AUTH_MODE=password\`. Where the table names a second variable, the \`PARLEY_\` one wins when
+   both are set. Each has a form with \`_FILE\` that names a file to read the value from (a mounted secret); one newline at its end is
+   dropped. A variable wins over its own \`_FILE\` form, and an empty one counts as absent;
+3. the configuration file \`parley.config.json\`, \`.js\`, \`.mjs\` or \`.ts\` in the working directory, or the one named by \`--config\` or
+   \`PARLEY_CONFIG\`. A module exports the tree by default; the mail templates are functions, so they need a module;
+4. the default.
+
+In flags and variables a list is separated by commas or written as JSON. \`auth.jwtSecret\` becomes a list only as JSON, since a secret may
+contain a comma.
+
+All faults are reported together at start, by key and without the values, and nothing starts. Unknown keys, flags and \`PARLEY_\`
+variables are faults too. In Kubernetes, set \`enableServiceLinks: false\`, or the variables it makes up for a Service named \`parley-metrics\`
+pass for \`metrics.port\`.
+
+What depends on several keys:
+
+- \`auth.jwtSecret\` is always required. \`npm start\` makes one up and keeps it, but not in production.
+- \`auth.authMode\` \`dev\` is refused in production and on an address that is not loopback, unless \`auth.allowPublicDevMode\` is set.
+- \`auth.authMode\` \`magic-link\` needs \`email.host\`; \`password\` needs \`email.host\` or \`chat.initialUser.password\`.
+- OAuth addresses are https, except on a loopback host. Provider ids differ from each other.
+- \`storage.store\` \`s3\` needs \`storage.s3.bucket\`; an access key and its secret come together.`
+
+function section(title: string, keys: ConfigKey[]): string {
+  const rows = keys.map(({ key, schema, variables, required, optionalBranch }) => {
+    const names = variables.map(code).join(', ')
+    const standard = standardOf(schema, required && !optionalBranch)
+    return row([
+      code(key),
+      schema.kind === 'function' ? '' : names,
+      standard,
+      `${schema.description} ${accepts(schema)}`,
+    ])
+  })
+  return [`## ${title}`, '', row(['Key', 'Variables', 'Default', 'Meaning']), row(Array(4).fill('---')), ...rows].join(
+    '\n',
+  )
+}
+
+function customProviders(): string {
+  const { properties = {}, required = [] } = rootNode.properties!.oauth!.properties!.custom!.items!
+  const rows = Object.entries(properties).map(([name, schema]) => {
+    const standard = standardOf(schema, required.includes(name))
+    return row([code(name), standard, `${schema.description} ${accepts(schema)}`])
+  })
+  const heading = ['## An entry of oauth.custom', '', row(['Key', 'Default', 'Meaning']), row(Array(3).fill('---'))]
+  return [...heading, ...rows].join('\n')
+}
+
+function standardOf(schema: Node, required: boolean): string {
+  if (schema.derived) return code(schema.derived)
+  if (schema.default !== undefined) return shown(schema.default)
+  return required ? 'required' : ''
+}
+
+/** Plain texts need no explanation. */
+function accepts(schema: Node): string {
+  const words = expectation(schema)
+  return words === 'a text that is not empty' ? '' : `${words.charAt(0).toUpperCase()}${words.slice(1)}.`
+}
+
+const code = (text: string) => `\`${text}\``
+const shown = (value: unknown) => code(Array.isArray(value) ? value.join(',') || '[]' : String(value))
+const row = (cells: string[]) => `| ${cells.map((cell) => cell.trim()).join(' | ')} |`

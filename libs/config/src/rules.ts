@@ -1,0 +1,99 @@
+import { keyNamed } from './keys.ts'
+import type { Faults, Layer } from './layers.ts'
+import { isLoopbackHost } from './loopback.ts'
+import type { Config, DeepPartial } from './schema.ts'
+import { howToSet } from './validation.ts'
+
+/** A rule over several keys. It is asked only when each key it reads is sound; its fault belongs to `key`. */
+interface Rule {
+  key: string
+  reads: string[]
+  refuses: (config: DeepPartial<Config>, written: Layer) => boolean
+  message: string
+}
+
+const RULES: Rule[] = [
+  {
+    key: 'auth.jwtSecret',
+    reads: ['environment'],
+    // A launcher makes a secret up for a developer; an installation names its own, the same for every process.
+    refuses: ({ environment }, written) => environment === 'production' && !written.has('auth.jwtSecret'),
+    message: howToSet(keyNamed.get('auth.jwtSecret')!),
+  },
+  {
+    key: 'auth.authMode',
+    reads: ['environment', 'auth.allowPublicDevMode'],
+    refuses: ({ environment, auth }) =>
+      auth?.authMode === 'dev' && environment === 'production' && !auth.allowPublicDevMode,
+    message:
+      'must not be dev in production: choose magic-link or password (or set auth.allowPublicDevMode to let anyone in)',
+  },
+  {
+    key: 'server.host',
+    reads: ['auth.authMode', 'auth.allowPublicDevMode'],
+    refuses: ({ server, auth }) =>
+      auth?.authMode === 'dev' && !isLoopbackHost(server?.host ?? '') && !auth.allowPublicDevMode,
+    message: 'must be a loopback address while auth.authMode is dev (or set auth.allowPublicDevMode to let anyone in)',
+  },
+  {
+    key: 'email.host',
+    reads: ['auth.authMode'],
+    refuses: ({ auth, email }) => auth?.authMode === 'magic-link' && !email?.host,
+    message: 'is required: auth.authMode magic-link sends e-mail',
+  },
+  {
+    key: 'chat.initialUser.password',
+    reads: ['auth.authMode', 'email.host'],
+    refuses: ({ auth, email, chat }) => auth?.authMode === 'password' && !email?.host && !chat?.initialUser?.password,
+    message: 'is required: with auth.authMode password and no email.host nobody could sign in (or configure e-mail)',
+  },
+  {
+    key: 'storage.s3.bucket',
+    reads: ['storage.store'],
+    refuses: ({ storage }) => storage?.store === 's3' && !storage.s3?.bucket,
+    message: 'is required while storage.store is s3',
+  },
+  {
+    key: 'storage.s3.secretAccessKey',
+    reads: ['storage.s3.accessKeyId'],
+    refuses: ({ storage }) => Boolean(storage?.s3?.accessKeyId) !== Boolean(storage?.s3?.secretAccessKey),
+    message: 'belongs together with storage.s3.accessKeyId: set both or neither',
+  },
+]
+
+/** Applies the rules that span keys. `config` holds the sound values only, `written` what file, environment and flags say. */
+export function applyRules(config: DeepPartial<Config>, written: Layer, faults: Faults): void {
+  const faulty = new Set(faults.map(({ key }) => key))
+  for (const { key, reads, refuses, message } of RULES) {
+    if (![key, ...reads].some((name) => faulty.has(name)) && refuses(config, written)) faults.push({ key, message })
+  }
+  faults.push(...insecureUrls(config), ...repeatedProviders(config))
+}
+
+const PROVIDER_URLS = ['authorizationUrl', 'tokenUrl', 'userInfoUrl', 'redirectUri'] as const
+
+function insecureUrls({ oauth }: DeepPartial<Config>): Faults {
+  const presets = Object.entries(oauth?.presets ?? {}).map(([id, preset]) => [`oauth.presets.${id}`, preset] as const)
+  const custom = (oauth?.custom ?? []).map((provider, index) => [`oauth.custom[${index}]`, provider] as const)
+  return [...presets, ...custom].flatMap(([path, provider]) =>
+    PROVIDER_URLS.filter((name) => isInsecure((provider as Record<string, unknown>)[name])).map((name) => ({
+      key: `${path}.${name}`,
+      message: `must be https, except on a loopback host${name === 'redirectUri' ? ' (it follows auth.appUrl unless set)' : ''}`,
+    })),
+  )
+}
+
+function isInsecure(value: unknown): boolean {
+  if (typeof value !== 'string' || !URL.canParse(value)) return false
+  const url = new URL(value)
+  return url.protocol !== 'https:' && !isLoopbackHost(url.hostname)
+}
+
+function repeatedProviders({ oauth }: DeepPartial<Config>): Faults {
+  const taken = new Set(Object.keys(oauth?.presets ?? {}))
+  return (oauth?.custom ?? []).flatMap(({ id }, index) => {
+    const isRepeated = taken.has(id)
+    taken.add(id)
+    return isRepeated ? [{ key: `oauth.custom[${index}].id`, message: 'is the id of another provider already' }] : []
+  })
+}

@@ -1,0 +1,48 @@
+import { type Static, Type } from 'typebox'
+import { DatabaseSettings, RedisSettings, Storage } from './data.schema.ts'
+import { Events, Gateway, Log, Metrics, RateLimit, Server } from './server.schema.ts'
+import { Auth, Chat, Email, Oauth } from './sign-in.schema.ts'
+import { Text } from './values.schema.ts'
+
+/** Every key there is: the one source of parsing, validation and the generated reference. */
+export const ConfigSchema = Type.Object({
+  environment: Type.Enum(['production', 'development', 'test'], {
+    description: 'What kind of installation this is.',
+    default: 'development',
+    usual: 'NODE_ENV',
+  }),
+  dataDir: Text({ description: 'Folder for local data; relative to the working directory.', default: '.data' }),
+  log: Log,
+  server: Server,
+  auth: Auth,
+  email: Email,
+  oauth: Oauth,
+  chat: Chat,
+  database: DatabaseSettings,
+  redis: RedisSettings,
+  storage: Storage,
+  rateLimit: RateLimit,
+  events: Events,
+  gateway: Gateway,
+  metrics: Metrics,
+})
+
+/** The whole configuration, complete and frozen. Relative folders are resolved, derived keys are filled in. */
+export type Config = DeepReadonly<Static<typeof ConfigSchema>>
+
+/** Some of the configuration: any branch or leaf may be missing; lists are given whole. */
+export type DeepPartial<T> = T extends (...args: never[]) => unknown
+  ? T
+  : T extends readonly unknown[]
+    ? T
+    : T extends object
+      ? { readonly [Key in keyof T]?: DeepPartial<T[Key]> }
+      : T
+
+type DeepReadonly<T> = T extends (...args: never[]) => unknown
+  ? T
+  : T extends readonly (infer Item)[]
+    ? readonly DeepReadonly<Item>[]
+    : T extends object
+      ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> }
+      : T

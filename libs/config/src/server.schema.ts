@@ -1,0 +1,78 @@
+import { Type } from 'typebox'
+import { HttpUrls, Networks, Origins, Switch, Text, WholeNumber } from './values.schema.ts'
+
+export const Log = Type.Object({
+  level: Type.Enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
+    description: 'The least severe level that is logged.',
+    default: 'info',
+  }),
+})
+
+export const Server = Type.Object({
+  host: Text({ description: 'Address to listen on.', default: '127.0.0.1', usual: 'HOST' }),
+  port: WholeNumber(0, 65_535, {
+    description: 'Port to listen on; 0 takes any free one.',
+    default: 3000,
+    usual: 'PORT',
+  }),
+  allowedOrigins: Origins({
+    description: 'Origins whose pages may call the API (CORS).',
+    derived: '<origin of auth.appUrl>',
+  }),
+  trustedProxies: Networks({ description: 'Proxies whose `X-Forwarded-For` is believed.', default: [] }),
+  reusePort: Switch({ description: 'Several processes may listen on the same port (SO_REUSEPORT).', default: false }),
+  bodyLimitBytes: WholeNumber(65_536, 104_857_600, {
+    description: 'Largest request body, except where a route sets its own limit (uploads).',
+    default: 1_048_576,
+  }),
+  shutdownSeconds: WholeNumber(1, 600, {
+    description: 'Time a stopping process gives to requests under way.',
+    default: 8,
+  }),
+})
+
+export const RateLimit = Type.Object({
+  enabled: Switch({ description: 'Apply the general rate limit.', default: true }),
+  perMinute: WholeNumber(1, 1_000_000, { description: 'Requests a minute and person.', default: 600 }),
+  perMinuteAnonymous: WholeNumber(1, 1_000_000, {
+    description: 'Requests a minute and IP address, for requests without a token.',
+    default: 120,
+  }),
+})
+
+export const Events = Type.Object({
+  replaySeconds: WholeNumber(60, 604_800, { description: 'How far back a stream can resume.', default: 3600 }),
+  replayMaxEvents: WholeNumber(1000, 10_000_000, { description: 'Events the Redis stream keeps.', default: 100_000 }),
+  keepAliveSeconds: WholeNumber(1, 300, { description: 'Pause between keep-alive comments.', default: 25 }),
+  maxStreamsPerUser: WholeNumber(1, 10_000, { description: 'Streams one person may hold open.', default: 100 }),
+  maxStreams: WholeNumber(1, 1_000_000, { description: 'Streams one process holds open.', default: 50_000 }),
+  maxBufferBytes: WholeNumber(16_384, 1_073_741_824, {
+    description: 'Unsent bytes after which a slow reader is cut off.',
+    default: 1_048_576,
+  }),
+  drainSeconds: WholeNumber(0, 600, {
+    description: 'Time over which a stopping process spreads the end of its streams.',
+    default: 5,
+  }),
+})
+
+const Upstreams = (service: string) =>
+  HttpUrls({ description: `Replicas of ${service}, for a distributed gateway.`, default: [] })
+
+export const Gateway = Type.Object({
+  upstreams: Type.Object({
+    auth: Upstreams('auth'),
+    directory: Upstreams('directory'),
+    messaging: Upstreams('messaging'),
+    admin: Upstreams('admin'),
+    realtime: Upstreams('realtime'),
+  }),
+})
+
+export const Metrics = Type.Object({
+  port: WholeNumber(0, 65_535, {
+    description: 'Internal port of the Prometheus metrics; 0 turns them off.',
+    default: 0,
+  }),
+  host: Text({ description: 'Address the metrics listen on.', default: '127.0.0.1' }),
+})

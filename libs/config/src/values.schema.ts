@@ -1,0 +1,57 @@
+import { isIP } from 'node:net'
+import { type TSchemaOptions, Type } from 'typebox'
+
+/**
+ * The kinds of values that several keys share. Besides JSON Schema's own words a schema may carry `expects` (what a
+ * person should write, for fault messages and the reference), `derived` (what it follows when not written),
+ * `usual` (a customary variable) and `flag`.
+ */
+interface About extends TSchemaOptions {
+  description: string
+  default?: unknown
+  usual?: string
+}
+
+const parsesAsUrl = (value: string, protocols: string[]) =>
+  URL.canParse(value) && protocols.includes(new URL(value).protocol)
+
+export const Text = (about: About & { minLength?: number; maxLength?: number; pattern?: string; expects?: string }) =>
+  Type.String({ minLength: 1, ...about })
+
+export const WholeNumber = (minimum: number, maximum: number, about: About) =>
+  Type.Integer({ minimum, maximum, ...about })
+
+export const Switch = (about: About) => Type.Boolean(about)
+
+export const UrlOf = (protocols: string[], about: About) =>
+  Type.Refine(
+    Type.String({ expects: `a URL that starts with ${protocols.map((name) => `${name}//`).join(' or ')}`, ...about }),
+    (value) => parsesAsUrl(value, protocols),
+  )
+
+export const HttpUrl = (about: About) => UrlOf(['http:', 'https:'], about)
+
+export const HttpUrls = (about: About) =>
+  Type.Array(
+    Type.Refine(Type.String(), (value) => parsesAsUrl(value, ['http:', 'https:'])),
+    { expects: 'a list of http:// or https:// URLs', ...about },
+  )
+
+export const Origins = (about: About) =>
+  Type.Array(
+    Type.Refine(Type.String(), (value) => parsesAsUrl(value, ['http:', 'https:']) && new URL(value).origin === value),
+    { expects: 'a list of origins such as https://chat.example.com, without a path or a slash at the end', ...about },
+  )
+
+export const Networks = (about: About) =>
+  Type.Array(Type.Refine(Type.String(), isNetwork), {
+    expects: 'a list of IP addresses or CIDR ranges such as 10.0.0.0/8',
+    ...about,
+  })
+
+function isNetwork(value: string): boolean {
+  const [address = '', prefix, ...rest] = value.split('/')
+  const family = isIP(address)
+  if (family === 0 || rest.length > 0) return false
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128))
+}
