@@ -1,0 +1,87 @@
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type EmbeddedPart, type PartExit, startRedis } from './index.ts'
+
+let home: string
+let directory: string
+let redis: EmbeddedPart
+
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'parley-redis-'))
+  directory = join(home, 'redis')
+  redis = await startRedis({ directory, durable: true })
+}, 300_000)
+
+afterAll(async () => {
+  await redis.stop()
+  await rm(home, { recursive: true, force: true })
+})
+
+describe('a Redis of our own', () => {
+  test('refuses a wrong password and none', async () => {
+    const { port } = new URL(redis.url)
+    await expect(ask((client) => client.ping(), `redis://:wrong@127.0.0.1:${port}`)).rejects.toThrow(/WRONGPASS|NOAUTH/)
+    await expect(ask((client) => client.ping(), `redis://127.0.0.1:${port}`)).rejects.toThrow('NOAUTH')
+    expect(await ask((client) => client.ping())).toBe('PONG')
+  })
+
+  test('never forgets to make room, and keeps an append-only file', async () => {
+    const settings = await ask((client) =>
+      client.config('GET', 'maxmemory-policy', 'appendonly', 'appendfsync', 'bind'),
+    )
+    expect(settings).toEqual(
+      expect.arrayContaining(['noeviction', 'appendonly', 'yes', 'appendfsync', 'everysec', 'bind', '127.0.0.1']),
+    )
+  })
+
+  test('keeps password, configuration and log to its owner', async () => {
+    for (const name of ['password', 'redis.conf', 'port', 'redis.log']) {
+      expect((await stat(join(directory, name))).mode & 0o777).toBe(0o600)
+    }
+  })
+
+  test('keeps its data, port and password over a stop and a start', async () => {
+    await ask((client) => client.set('note', 'stopped'))
+    await redis.stop()
+    await redis.stop()
+    const { url } = redis
+    redis = await startRedis({ directory, durable: true })
+    expect(redis.url).toBe(url)
+    expect(await ask((client) => client.get('note'))).toBe('stopped')
+  }, 60_000)
+
+  test('tells when it is killed, and comes back with its data', async () => {
+    await ask((client) => client.set('note', 'killed'))
+    const exit = new Promise<PartExit>((resolve) => redis.onExit(resolve))
+    redis.kill('SIGKILL')
+    expect(await exit).toEqual({ code: null, signal: 'SIGKILL' })
+    await redis.restart()
+    expect(await ask((client) => client.get('note'))).toBe('killed')
+  }, 60_000)
+
+  test('stops although it was halted', async () => {
+    redis.kill('SIGSTOP')
+    await redis.restart()
+    expect(await ask((client) => client.ping())).toBe('PONG')
+  }, 60_000)
+
+  test('writes nothing when it need not be durable', async () => {
+    const careless = await startRedis({ directory: join(home, 'careless'), durable: false })
+    await ask((client) => client.set('note', 'gone'), careless.url)
+    await careless.stop()
+    expect(await readdir(join(home, 'careless', 'data'))).toEqual([])
+  }, 60_000)
+})
+
+async function ask<T>(question: (client: Redis) => Promise<T>, url = redis.url): Promise<T> {
+  const client = new Redis(url, { maxRetriesPerRequest: 0, retryStrategy: () => null })
+  client.on('error', () => {})
+  try {
+    return await question(client)
+  } finally {
+    client.disconnect()
+  }
+}
