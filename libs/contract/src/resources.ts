@@ -5,8 +5,9 @@ export const Timestamp = Type.Integer({ description: 'Epoch milliseconds', examp
 
 export const Id = Type.String({ description: 'Opaque identifier', maxLength: 200 })
 
-/** `T` or null, as a JSON Schema type union that validators and serializers handle without guessing. */
-export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+/** `T` or null, as one JSON Schema with two types: serializers handle it without trying alternatives. */
+export const Nullable = <T extends TSchema & { type: string }>(schema: T) =>
+  Type.Unsafe<Static<T> | null>({ ...schema, type: [schema.type, 'null'] })
 
 export const UserView = Type.Object({
   id: Id,

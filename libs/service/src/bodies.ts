@@ -1,0 +1,41 @@
+import { invalid } from '@parley/contract'
+import type { FastifyInstance } from 'fastify'
+
+/**
+ * How bodies are read: JSON; a missing or empty body counts as `{}`, whatever its content type; U+0000, which
+ * PostgreSQL cannot store, is refused here for all routes, in the URL too.
+ */
+export function readBodies(app: FastifyInstance): void {
+  const parseJson = app.getDefaultJsonParser('error', 'error')
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser<string>(
+    /^application\/(?:[\w.-]+\+)?json(?:;|$)/i,
+    { parseAs: 'string' },
+    (request, body, done) => {
+      if (body.trim() === '') return done(null, {})
+      parseJson(request, body, (error, parsed) => {
+        if (error) return done(error instanceof SyntaxError ? invalid('The body is not valid JSON') : error)
+        if (body.includes('\\u0000') && containsNul(parsed)) return done(nulRefusal())
+        done(null, parsed)
+      })
+    },
+  )
+  app.addContentTypeParser<string>('*', { parseAs: 'string' }, (_request, body, done) => {
+    if (body === '') return done(null, {})
+    done(invalid('Please send the body as JSON, with the header Content-Type: application/json'))
+  })
+  app.addHook('onRequest', async ({ url }) => {
+    if (url.includes('%00')) throw nulRefusal()
+  })
+  app.addHook('preValidation', async (request) => {
+    request.body ??= request.body === null ? null : {}
+  })
+}
+
+const nulRefusal = () => invalid('The character U+0000 is not allowed in text')
+
+function containsNul(value: unknown): boolean {
+  if (typeof value === 'string') return value.includes('\0')
+  if (typeof value !== 'object' || value === null) return false
+  return Object.entries(value).some(([key, inner]) => key.includes('\0') || containsNul(inner))
+}

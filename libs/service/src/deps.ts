@@ -1,0 +1,49 @@
+import type { Config } from '@parley/config'
+import { type Connection, connectDatabase, type Database } from '@parley/database'
+import { createWaker } from '@parley/events'
+import { createTokens, type Tokens } from '@parley/identity'
+import { createLogger, createMetrics, type Logger, type Metrics } from '@parley/telemetry'
+
+/** What every service is made of. Built once per process and handed down; there are no globals. */
+export interface Deps {
+  config: Config
+  db: Database
+  /** The pool below `db`, for statements that are prepared by name. */
+  pool: Connection['pool']
+  logger: Logger
+  metrics: Metrics
+  tokens: Tokens
+  /** Epoch milliseconds. */
+  clock: () => number
+  /** Tells the relay that something was committed to the outbox: a hint, never waited for. */
+  wakeRelay: () => void
+}
+
+export interface OpenDeps {
+  deps: Deps
+  /** Closes connections; metrics last. */
+  close(): Promise<void>
+}
+
+/** Opens what a process needs: nothing is connected yet, so a dependency that is away does not stop the start. */
+export function openDeps(name: string, config: Config, clock: () => number = Date.now): OpenDeps {
+  const logger = createLogger({ service: name, level: config.log.level })
+  const metrics = createMetrics({ service: name, logger })
+  const connection = connectDatabase({
+    url: config.database.url,
+    poolSize: config.database.poolSize,
+    applicationName: `parley-${name}`,
+    onIdleError: (error) => logger.warn({ err: error }, 'an idle database connection was lost'),
+  })
+  const waker = createWaker(config.redis.url)
+  const tokens = createTokens({ secrets: [config.auth.jwtSecret].flat(), issuer: config.auth.issuer, clock })
+  const { db, pool } = connection
+  return {
+    deps: { config, db, pool, logger, metrics, tokens, clock, wakeRelay: () => waker.wake() },
+    async close() {
+      waker.close()
+      await connection.close()
+      await metrics.close()
+    },
+  }
+}

@@ -1,0 +1,64 @@
+import type { FastifyInstance } from 'fastify'
+import { sql } from 'kysely'
+import type { Deps } from './deps.ts'
+
+export interface Check {
+  /** Whether the service can serve at all without it; when false, its absence only makes the service `degraded`. */
+  required: boolean
+  /** Resolves when the dependency answers, rejects with why it does not. */
+  run(): Promise<unknown>
+}
+
+export type Checks = Record<string, Check>
+
+interface Answer {
+  status: 'ok' | 'degraded' | 'unavailable' | 'draining'
+  dependencies: Record<string, { status: 'ok' | 'unavailable'; required: boolean }>
+}
+
+const patienceMs = 2_000
+
+/** `GET /health` (is it there), `/health/live` (is the process sane), `/health/ready` (can it serve: 200, else 503). */
+export function answerHealth(app: FastifyInstance, checks: Checks, isDraining: () => boolean): void {
+  const open = { config: { access: 'none' }, schema: { hide: true } } as const
+  app.get('/health', open, async (_request, reply) => reply.type('text/plain; charset=utf-8').send('OK'))
+  app.get('/health/live', open, async () => ({ status: 'ok' }))
+  app.get('/health/ready', open, async (request, reply) => {
+    const answer = await askAll(checks, (name, error) =>
+      request.log.warn({ err: error, dependency: name }, 'a dependency is away'),
+    )
+    if (isDraining()) answer.status = 'draining'
+    reply.header('cache-control', 'no-store')
+    return reply.code(answer.status === 'ok' || answer.status === 'degraded' ? 200 : 503).send(answer)
+  })
+}
+
+async function askAll(checks: Checks, onAway: (name: string, error: unknown) => void): Promise<Answer> {
+  const answer: Answer = { status: 'ok', dependencies: {} }
+  await Promise.all(
+    Object.entries(checks).map(async ([name, { required, run }]) => {
+      const failure = await withPatience(run()).then(
+        () => null,
+        (error: unknown) => ({ error }),
+      )
+      answer.dependencies[name] = { status: failure ? 'unavailable' : 'ok', required }
+      if (!failure) return
+      onAway(name, failure.error)
+      if (required) answer.status = 'unavailable'
+      else if (answer.status === 'ok') answer.status = 'degraded'
+    }),
+  )
+  return answer
+}
+
+function withPatience<T>(promise: Promise<T>): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new Error(`no answer within ${patienceMs} ms`)), patienceMs)
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer))
+}
+
+/** The check that every service with a database has. */
+export const databaseCheck = ({ db }: Pick<Deps, 'db'>): Check => ({
+  required: true,
+  run: () => sql`select 1`.execute(db),
+})

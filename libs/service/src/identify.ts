@@ -1,0 +1,50 @@
+import { unauthorized } from '@parley/contract'
+import type { Database } from '@parley/database'
+import { type AccessClaims, type Caller, findCaller, requireAdmin, type Tokens } from '@parley/identity'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+
+/**
+ * Who may call a route:
+ * - `user`, the default: anybody signed in; `request.caller` is what the database says of them now.
+ * - `admin`: the same, with the admin flag.
+ * - `token`: the signature is checked and `request.claims` set; the route's own first statement checks the session.
+ * - `none`: anybody; the route looks at credentials itself, if at all.
+ */
+export type Access = 'user' | 'admin' | 'token' | 'none'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    access?: Access
+  }
+  interface FastifyRequest {
+    /** Set on routes with access `user` and `admin`. */
+    caller: Caller
+    /** Set on routes with access `user`, `admin` and `token`. */
+    claims: AccessClaims
+  }
+}
+
+/** Identifies the caller before the body is read. */
+export function identifyCallers(
+  app: FastifyInstance,
+  { db, tokens, clock }: { db: Database; tokens: Tokens; clock: () => number },
+): void {
+  app.decorateRequest('caller', null as unknown as Caller)
+  app.decorateRequest('claims', null as unknown as AccessClaims)
+  app.addHook('onRequest', async (request) => {
+    if (request.is404) return
+    const access = request.routeOptions.config.access ?? 'user'
+    if (access === 'none') return
+    request.claims = await tokens.verifyAccess(bearerToken(request))
+    if (access === 'token') return
+    request.caller = await findCaller(db, request.claims, clock())
+    if (access === 'admin') requireAdmin(request.caller)
+  })
+}
+
+/** The token of `Authorization: Bearer …`. @throws ApiError 401 when there is none. */
+export function bearerToken({ headers }: Pick<FastifyRequest, 'headers'>): string {
+  const [, token] = /^Bearer +([^\s]+) *$/i.exec(headers.authorization ?? '') ?? []
+  if (!token) throw unauthorized()
+  return token
+}

@@ -1,0 +1,5 @@
+export { type App, type AppOptions, buildApp } from './app.ts'
+export { type Deps, type OpenDeps, openDeps } from './deps.ts'
+export { type Check, type Checks, databaseCheck } from './health.ts'
+export { type Access, bearerToken } from './identify.ts'
+export { exposeMetrics, onStopSignal, reportFaults, runService, type Service } from './run.ts'

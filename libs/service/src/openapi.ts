@@ -1,0 +1,27 @@
+import swagger from '@fastify/swagger'
+import type { FastifyInstance } from 'fastify'
+
+/** Collects the OpenAPI 3.1 description of the routes registered after it; `app.swagger()` answers it. */
+export async function describeApi(app: FastifyInstance): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Parley',
+        description: 'Team chat: channels, messages, threads, direct messages, webhooks and a resumable event stream.',
+        version: '1',
+      },
+      components: {
+        securitySchemes: { accessToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
+      },
+    },
+    transform: ({ schema, url, route }) => ({
+      url,
+      schema: {
+        ...schema,
+        ...((route.config?.access ?? 'user') === 'none' ? {} : { security: [{ accessToken: [] }] }),
+        'x-access': route.config?.access ?? 'user',
+      },
+    }),
+  })
+}

@@ -1,0 +1,81 @@
+import { type Config, ConfigError, loadConfig } from '@parley/config'
+import { type Metrics, serveMetrics, shutdownTracing } from '@parley/telemetry'
+import type { FastifyPluginAsync } from 'fastify'
+import { buildApp } from './app.ts'
+import { type Deps, openDeps } from './deps.ts'
+import { type Checks, databaseCheck } from './health.ts'
+
+/** What a service consists of: its routes, and whatever lives beside them. */
+export interface Service {
+  plugin?: FastifyPluginAsync
+  /** Starts what runs beside the routes (a relay, queues). */
+  start?(): Promise<void>
+  /** Ends it; called after the last request was answered. */
+  stop?(): Promise<void>
+  /** More that readiness depends on. */
+  checks?: Checks
+}
+
+/**
+ * The whole of a service's `main.ts`: configuration, dependencies, HTTP, metrics, and an orderly end on SIGTERM or
+ * SIGINT: not ready, requests finished, connections closed. Repeated signals change nothing.
+ */
+export async function runService(
+  name: string,
+  create: (deps: Deps) => Service | Promise<Service>,
+  { position = 'inside' as 'edge' | 'inside' } = {},
+): Promise<void> {
+  const config = await loadConfig().catch(reportFaults)
+  const { deps, close } = openDeps(name, config)
+  const service = await create(deps)
+  const { fastify, drain } = await buildApp({
+    deps,
+    position,
+    checks: { postgresql: databaseCheck(deps), ...service.checks },
+  })
+  if (service.plugin) await fastify.register(service.plugin)
+  await service.start?.()
+  const metricsServer = await exposeMetrics(config, deps.metrics)
+  const address = await fastify.listen({ host: config.server.host, port: config.server.port, backlog: 4096 })
+  deps.logger.info({ address }, 'service is listening')
+
+  onStopSignal(config.server.shutdownSeconds, async (signal) => {
+    deps.logger.info({ signal }, 'service is stopping')
+    drain()
+    await fastify.close()
+    await service.stop?.()
+    await metricsServer?.close()
+    await close()
+    await shutdownTracing()
+  })
+}
+
+export async function exposeMetrics(config: Config, metrics: Metrics) {
+  const { host, port } = config.metrics
+  return port === 0 ? undefined : serveMetrics({ metrics, host, port })
+}
+
+/** Runs `stop` at the first SIGTERM or SIGINT and exits; after `seconds` the process exits whatever is left. */
+export function onStopSignal(seconds: number, stop: (signal: NodeJS.Signals) => Promise<void>): void {
+  let stopping = false
+  const begin = (signal: NodeJS.Signals) => {
+    if (stopping) return
+    stopping = true
+    setTimeout(() => process.exit(1), seconds * 1000).unref()
+    stop(signal).then(
+      () => process.exit(0),
+      (error) => {
+        process.stderr.write(`${error instanceof Error ? error.stack : error}\n`)
+        process.exit(1)
+      },
+    )
+  }
+  process.on('SIGTERM', begin)
+  process.on('SIGINT', begin)
+}
+
+/** Prints what is wrong with the configuration, by key, and ends the process. */
+export function reportFaults(error: unknown): never {
+  process.stderr.write(`${error instanceof ConfigError ? error.message : (error as Error).stack}\n`)
+  process.exit(1)
+}
