@@ -13,8 +13,7 @@ export function telemetryEnabled(environment: NodeJS.ProcessEnv = process.env): 
   return Boolean(OTEL_EXPORTER_OTLP_ENDPOINT || OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || OTEL_TRACES_EXPORTER)
 }
 
-/** Whether the environment names the service that traces come from; the preload derives a name where it does not. */
-export function telemetryServiceIsNamed(environment: NodeJS.ProcessEnv = process.env): boolean {
-  const { OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES = '' } = environment
-  return Boolean(OTEL_SERVICE_NAME) || /(^|,)\s*service\.name\s*=/.test(OTEL_RESOURCE_ATTRIBUTES)
+/** The name that the environment gives the service in its traces; undefined where it gives none. */
+export function telemetryServiceName(environment: NodeJS.ProcessEnv = process.env): string | undefined {
+  return environment.OTEL_SERVICE_NAME || undefined
 }

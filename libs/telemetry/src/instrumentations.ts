@@ -1,0 +1,70 @@
+import type { RequestOptions } from 'node:http'
+import otel from '@fastify/otel'
+import { HttpInstrumentation } from '@opentelemetry/instrumentation-http'
+import { IORedisInstrumentation } from '@opentelemetry/instrumentation-ioredis'
+import { PgInstrumentation } from '@opentelemetry/instrumentation-pg'
+import { UndiciInstrumentation } from '@opentelemetry/instrumentation-undici'
+import { spanAttribute } from './names.ts'
+import { withoutQuery } from './redaction.ts'
+
+/** Modules that the ES module loader hooks have to intercept for these instrumentations. */
+export const patchedModules = ['pg', 'pg-pool', 'ioredis', 'fastify', 'undici']
+
+/**
+ * What is traced by itself: requests in and out, statements, Redis commands. No span gets a query string, a header, a
+ * statement's values, a command's arguments or a client's address.
+ */
+export function instrumentations() {
+  return [http(), undici(), fastify(), pg(), redis()]
+}
+
+function http() {
+  return new HttpInstrumentation({
+    ignoreIncomingRequestHook: ({ url = '/' }) => isProbe(withoutQuery(url)),
+    startIncomingSpanHook: () => ({
+      [spanAttribute.urlQuery]: undefined,
+      [spanAttribute.clientAddress]: undefined,
+      [spanAttribute.peerAddress]: undefined,
+    }),
+    startOutgoingSpanHook: (request) => ({ [spanAttribute.urlFull]: outgoingUrl(request) }),
+  })
+}
+
+function undici() {
+  return new UndiciInstrumentation({
+    startSpanHook: ({ origin, path }) => ({
+      [spanAttribute.urlFull]: new URL(withoutQuery(path), origin).href,
+      [spanAttribute.urlQuery]: undefined as unknown as string,
+    }),
+  })
+}
+
+// Gives the server span its route. Spans for each hook and handler would say nothing that the request's own span does not.
+function fastify() {
+  return new otel.FastifyOtelInstrumentation({
+    registerOnInitialization: true,
+    instrumentHooks: false,
+    instrumentHandler: false,
+    ignorePaths: ({ url }) => isProbe(withoutQuery(url)),
+    requestHook: (span, request) => span.setAttribute(spanAttribute.urlPath, withoutQuery(request.url)),
+  })
+}
+
+// Only below a span of ours or of a request: the relay looks for work ten times a second, which is no trace of anything.
+function pg() {
+  return new PgInstrumentation({ requireParentSpan: true, ignoreConnectSpans: true, enhancedDatabaseReporting: false })
+}
+
+function redis() {
+  return new IORedisInstrumentation({ requireParentSpan: true, dbStatementSerializer: (command) => command })
+}
+
+function isProbe(path: string) {
+  return path === '/metrics' || path === '/health' || path.startsWith('/health/')
+}
+
+function outgoingUrl({ protocol, hostname, host, port, path }: RequestOptions) {
+  const name = hostname ?? host ?? 'localhost'
+  const authority = port && !name.includes(':') ? `${name}:${port}` : name
+  return `${protocol ?? 'http:'}//${authority}${withoutQuery(path ?? '/')}`
+}

@@ -1,0 +1,68 @@
+import { context, trace } from '@opentelemetry/api'
+import { startNodeSdk } from '@opentelemetry/sdk-node'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createLogger, tracer } from './index.ts'
+
+describe('createLogger', () => {
+  const lines: string[] = []
+  const logger = createLogger({
+    service: 'messaging',
+    level: 'info',
+    destination: { write: (line) => lines.push(line) },
+  })
+  const last = () => JSON.parse(lines.at(-1) ?? '{}')
+
+  let sdk: ReturnType<typeof startNodeSdk>
+  beforeAll(() => {
+    sdk = startNodeSdk({ spanProcessors: [nowhere], metricReaders: [], logRecordProcessors: [], logLevel: 'none' })
+  })
+  afterAll(() => sdk.shutdown())
+
+  test('writes the service, the level by name, the message and its facts', () => {
+    logger.info({ channelId: 'c1' }, 'message stored')
+    expect(last()).toMatchObject({ service: 'messaging', level: 'info', msg: 'message stored', channelId: 'c1' })
+    expect(last()).not.toHaveProperty('trace_id')
+  })
+
+  test('names the active span', () => {
+    const span = tracer.startSpan('work')
+    context.with(trace.setSpan(context.active(), span), () => logger.info('inside'))
+    const { traceId, spanId } = span.spanContext()
+    expect(last()).toMatchObject({ trace_id: traceId, span_id: spanId })
+  })
+
+  test.each([
+    ['an authorization header', { headers: { authorization: 'Bearer S3CRET' } }],
+    ['a header of a nested request', { request: { headers: { cookie: 'S3CRET', 'set-cookie': 'S3CRET' } } }],
+    ['a password', { password: 'S3CRET' }],
+    ['tokens', { tokens: { accessToken: 'S3CRET', refreshToken: 'S3CRET' } }],
+    ['a token in a URL', { url: '/events?token=S3CRET' }],
+    [
+      'a token in the URL of a request',
+      { req: { method: 'GET', url: '/events?token=S3CRET', headers: { cookie: 'S3CRET' } } },
+    ],
+    ['a token in the message of an error', { err: new Error('GET http://auth/verify?token=S3CRET&email=a failed') }],
+    ['a token in the cause of an error', { err: new Error('failed', { cause: new Error('no /x?token=S3CRET') }) }],
+    [
+      'the row a database error quotes',
+      { err: Object.assign(new Error('duplicate'), { detail: 'Key (email)=(S3CRET)' }) },
+    ],
+  ])('never writes %s', (_what, facts) => {
+    logger.info(facts, 'something happened')
+    expect(lines.at(-1)).toContain('something happened')
+    expect(lines.at(-1)).not.toContain('S3CRET')
+  })
+
+  test('keeps of an error what helps: type, message, stack, code and cause', () => {
+    const cause = Object.assign(new Error('connection refused'), { code: 'ECONNREFUSED' })
+    logger.error({ err: new TypeError('no database', { cause }) }, 'request failed')
+    expect(last().err).toMatchObject({
+      type: 'TypeError',
+      message: 'no database',
+      stack: expect.stringContaining('logger.test.ts'),
+      cause: { message: 'connection refused', code: 'ECONNREFUSED' },
+    })
+  })
+})
+
+const nowhere = { onStart() {}, onEnd() {}, forceFlush: async () => {}, shutdown: async () => {} }

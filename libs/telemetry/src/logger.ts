@@ -1,0 +1,77 @@
+import { isSpanContextValid, trace } from '@opentelemetry/api'
+import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino'
+import { logField } from './names.ts'
+import { REDACTED, secretKeys, withoutQuery, withoutQueryValues } from './redaction.ts'
+
+export type { Logger } from 'pino'
+
+export interface CreateLogger {
+  /** Name of the service the lines come from: field `service`. */
+  service: string
+  /** Lowest level that is written: `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`. */
+  level: string
+  /** Where lines go; standard output unless given. */
+  destination?: DestinationStream
+}
+
+/**
+ * A pino logger that writes one JSON line per entry. Lines written while a span is active carry its `trace_id` and
+ * `span_id`; credentials are blanked by key, requests lose their query, errors are cut to an allow-list of fields (a
+ * database error's `detail` quotes the row). Log a constant message and put the facts into fields.
+ */
+export function createLogger({ service, level, destination }: CreateLogger): Logger {
+  const options: LoggerOptions = {
+    level,
+    base: { [logField.service]: service, pid: process.pid },
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label) => ({ level: label }) },
+    mixin: traceFields,
+    redact: { paths: secretPaths(), censor: REDACTED },
+    serializers: { err: errorFields, error: errorFields, req: requestFields, res: replyFields, url: urlField },
+  }
+  return destination ? pino(options, destination) : pino(options)
+}
+
+function secretPaths() {
+  return secretKeys.flatMap((key) => [`["${key}"]`, `*["${key}"]`, `*.*["${key}"]`])
+}
+
+// A fresh object each time: pino writes the entry's own fields into it.
+function traceFields(): Record<string, unknown> {
+  const context = trace.getActiveSpan()?.spanContext()
+  if (!context || !isSpanContextValid(context)) return {}
+  return { [logField.traceId]: context.traceId, [logField.spanId]: context.spanId }
+}
+
+function requestFields(request: { method?: string; url?: string }) {
+  return { method: request.method, url: urlField(request.url) }
+}
+
+function replyFields(reply: { statusCode?: number }) {
+  return { statusCode: reply.statusCode }
+}
+
+function urlField(url: unknown) {
+  return typeof url === 'string' ? withoutQuery(url) : undefined
+}
+
+const errorFacts = ['code', 'statusCode', 'constraint', 'table', 'column', 'syscall', 'signal'] as const
+const deepestCause = 4
+
+function errorFields(error: unknown, depth = 0): unknown {
+  if (!(error instanceof Error)) return typeof error === 'string' ? withoutQueryValues(error) : error
+
+  const fields: Record<string, unknown> = {
+    type: error.name,
+    message: withoutQueryValues(error.message),
+    stack: error.stack && withoutQueryValues(error.stack),
+  }
+  for (const fact of errorFacts) {
+    if (fact in error) fields[fact] = (error as unknown as Record<string, unknown>)[fact]
+  }
+  if (error.cause !== undefined && depth < deepestCause) fields.cause = errorFields(error.cause, depth + 1)
+  if (error instanceof AggregateError && depth < deepestCause) {
+    fields.errors = error.errors.map((each) => errorFields(each, depth + 1))
+  }
+  return fields
+}

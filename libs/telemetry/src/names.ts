@@ -1,0 +1,145 @@
+/**
+ * The telemetry schema: every name that dashboards, alerts and searches rely on, in one place. `docs/telemetry.md` is made
+ * from it. Metric and label names follow the OpenTelemetry semantic conventions where they have one, written as Prometheus
+ * writes them.
+ */
+import { counter, gauge, histogram } from './metric-definition.ts'
+
+/** Names of metric labels. */
+export const label = {
+  method: 'http_request_method',
+  route: 'http_route',
+  status: 'http_response_status_code',
+  service: 'service',
+  audience: 'audience',
+  source: 'source',
+  reason: 'reason',
+  queue: 'queue',
+  state: 'state',
+  outcome: 'outcome',
+  statistic: 'statistic',
+} as const
+
+export const labelMeaning: Record<(typeof label)[keyof typeof label], string> = {
+  http_request_method: 'method of the request, upper case',
+  http_route: 'route template (`/channels/:channelId/messages`), never the path',
+  http_response_status_code: 'status of the reply',
+  service: 'name of the process or service',
+  audience: 'kind of audience of an event',
+  source: 'where replayed events were read: `memory`, `redis`, `postgresql`',
+  reason: 'why a stream ended',
+  queue: 'name of the job queue',
+  state: 'state of the job or connection',
+  outcome: '`completed` or `failed`',
+  statistic: '`p50`, `p90`, `p99` or `max` since the last scrape',
+}
+
+const requestSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+const jobSeconds = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300]
+const batchSizes = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
+
+/** Every metric. Services make instruments of them with `metrics.counter(metric.…)`, `.histogram(…)`, `.gauge(…)`. */
+export const metric = {
+  requestDuration: histogram(
+    'http_server_request_duration_seconds',
+    'Time from a request’s arrival to the end of its reply. Rate and errors are its count by status. Event streams are not in it.',
+    requestSeconds,
+    [label.method, label.route, label.status],
+  ),
+  rateLimitUnavailable: counter(
+    'parley_rate_limit_unavailable_total',
+    'Requests let through unchecked because Redis did not answer the rate limit.',
+  ),
+  sendBatchSize: histogram('parley_send_batch_size', 'Messages stored by one shared send statement.', batchSizes),
+  databaseConnections: gauge('parley_database_connections', 'Connections of the PostgreSQL pool.', [label.state]),
+  outboxDepth: gauge('parley_outbox_depth', 'Committed outbox rows that have no position yet.'),
+  outboxLag: gauge(
+    'parley_outbox_lag_seconds',
+    'Age of the oldest outbox row that has no position yet; 0 when there is none.',
+  ),
+  relayLeader: gauge('parley_relay_leader', '1 while this process holds the relay’s lease, else 0.'),
+  eventsRelayed: counter('parley_events_relayed_total', 'Events given a position and published by this process.'),
+  streamsOpen: gauge('parley_streams_open', 'Event streams open on this node.'),
+  streamsEnded: counter('parley_streams_ended_total', 'Event streams that ended.', [label.reason]),
+  deliveries: counter('parley_deliveries_total', 'Events written to streams: one per event and stream.', [
+    label.audience,
+  ]),
+  deliveryLag: histogram(
+    'parley_delivery_lag_seconds',
+    'Time from the recording of an event to its writing to the streams of this node.',
+    requestSeconds,
+  ),
+  eventsReplayed: counter('parley_events_replayed_total', 'Events read again for resuming streams or to fill a hole.', [
+    label.source,
+  ]),
+  queueDepth: gauge('parley_queue_depth', 'Jobs in a queue.', [label.queue, label.state]),
+  jobs: counter('parley_jobs_total', 'Jobs done.', [label.queue, label.outcome]),
+  jobDuration: histogram('parley_job_duration_seconds', 'Running time of a job.', jobSeconds, [
+    label.queue,
+    label.outcome,
+  ]),
+  eventLoopDelay: gauge(
+    'nodejs_eventloop_delay_seconds',
+    'Delay of the event loop: by how much timers are late because something held the thread.',
+    [label.statistic],
+  ),
+  residentMemory: gauge('process_resident_memory_bytes', 'Resident memory of the process.'),
+  observationFailures: counter(
+    'parley_metrics_observation_failures_total',
+    'Gauges that could not be read at a scrape, because what they ask is away.',
+  ),
+  serviceInfo: gauge('parley_service_info', 'Always 1; tells which service a target is.', [label.service]),
+} as const
+
+/** Names of our own spans; requests, statements and commands are named by their instrumentations. */
+export const spanName = {
+  sendBatch: 'messaging.send_batch',
+  relayEvent: 'relay.publish',
+  deliverEvent: 'realtime.deliver',
+  runJob: 'worker.job',
+} as const
+
+export const spanMeaning: Record<(typeof spanName)[keyof typeof spanName], string> = {
+  'messaging.send_batch': 'one shared send statement, linked to the sends it carries',
+  'relay.publish': 'an event on its way from outbox to Redis; child of the request that recorded it',
+  'realtime.deliver': 'an event written to the streams of one node; child of the request that recorded it',
+  'worker.job': 'a job; child of the request that recorded it',
+}
+
+/** Names of span attributes: ours, and those of the semantic conventions that we set or suppress. */
+export const spanAttribute = {
+  urlFull: 'url.full',
+  urlPath: 'url.path',
+  urlQuery: 'url.query',
+  clientAddress: 'client.address',
+  peerAddress: 'network.peer.address',
+  eventType: 'parley.event.type',
+  eventPosition: 'parley.event.position',
+  channelId: 'parley.channel.id',
+  batchSize: 'parley.batch.size',
+  deliveries: 'parley.deliveries',
+  queue: 'parley.queue',
+} as const
+
+export const spanAttributeMeaning: Record<(typeof spanAttribute)[keyof typeof spanAttribute], string> = {
+  'url.full': 'URL of an outgoing request, without its query',
+  'url.path': 'path of an incoming request, without its query',
+  'url.query': 'never recorded: queries carry tokens and what people search for',
+  'client.address': 'never recorded',
+  'network.peer.address': 'recorded for outgoing requests only',
+  'parley.event.type': 'name of the event on the wire, such as `NEW_MESSAGE`',
+  'parley.event.position': 'position of the event in the total order',
+  'parley.channel.id': 'channel or conversation the work is about',
+  'parley.batch.size': 'members of a batch',
+  'parley.deliveries': 'streams an event was written to',
+  'parley.queue': 'name of the job queue',
+}
+
+/** Fields that log lines have beside their own facts. */
+export const logField = { service: 'service', traceId: 'trace_id', spanId: 'span_id' } as const
+
+export const logFieldMeaning: Record<(typeof logField)[keyof typeof logField], string> = {
+  service: 'service the line comes from',
+  trace_id: 'trace that was active, 32 hexadecimal digits; absent outside of any',
+  span_id: 'span that was active, 16 hexadecimal digits',
+}

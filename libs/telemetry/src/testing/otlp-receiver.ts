@@ -1,0 +1,122 @@
+import { EventEmitter, once } from 'node:events'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+
+/** A span as a collector receives it, with its attributes as a plain object. */
+export interface ReceivedSpan {
+  service: string
+  scope: string
+  name: string
+  kind: number
+  traceId: string
+  spanId: string
+  /** Empty for the root of a trace. */
+  parentSpanId: string
+  attributes: Record<string, unknown>
+  links: { traceId: string; spanId: string }[]
+  events: string[]
+  /** 0 unset, 1 ok, 2 error. */
+  status: number
+}
+
+export interface OtlpReceiver {
+  /** Environment that makes a process send its traces here at once. */
+  env: Record<string, string>
+  /** Everything received so far, oldest first. */
+  spans: ReceivedSpan[]
+  /** Bodies as they came, for asserting that something is in none of them. */
+  bodies: string[]
+  /** Resolves with the spans as soon as `complete` holds for them; rejects after `timeoutMs` (10 s) with what was there. */
+  until(complete: (spans: ReceivedSpan[]) => boolean, options?: { timeoutMs?: number }): Promise<ReceivedSpan[]>
+  close(): Promise<void>
+}
+
+/** A collector for tests: takes traces by OTLP over HTTP in JSON on a free loopback port. */
+export async function startOtlpReceiver(): Promise<OtlpReceiver> {
+  const spans: ReceivedSpan[] = []
+  const bodies: string[] = []
+  const arrivals = new EventEmitter()
+
+  const server = createServer(async (request: IncomingMessage, response) => {
+    const body = await text(request)
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+    if (request.url !== '/v1/traces') return
+    bodies.push(body)
+    spans.push(...decode(JSON.parse(body)))
+    arrivals.emit('arrival')
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+
+  return {
+    env: {
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+      OTEL_BSP_SCHEDULE_DELAY: '50',
+    },
+    spans,
+    bodies,
+    async until(complete, { timeoutMs = 10_000 } = {}) {
+      const signal = AbortSignal.timeout(timeoutMs)
+      while (!complete(spans)) {
+        await once(arrivals, 'arrival', { signal }).catch(() => {
+          throw new Error(`the awaited spans did not arrive; there are:\n${spans.map(describe).join('\n')}`)
+        })
+      }
+      return spans
+    },
+    async close() {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
+
+interface KeyValue {
+  key: string
+  value: Record<string, unknown>
+}
+
+interface ExportedSpan extends Omit<ReceivedSpan, 'attributes' | 'events' | 'status' | 'links'> {
+  attributes?: KeyValue[]
+  links?: { traceId: string; spanId: string }[]
+  events?: { name: string }[]
+  status?: { code?: number }
+}
+
+interface TraceExport {
+  resourceSpans: {
+    resource: { attributes: KeyValue[] }
+    scopeSpans: { scope: { name: string }; spans: ExportedSpan[] }[]
+  }[]
+}
+
+function decode({ resourceSpans }: TraceExport): ReceivedSpan[] {
+  return resourceSpans.flatMap(({ resource, scopeSpans }) =>
+    scopeSpans.flatMap(({ scope, spans }) =>
+      spans.map((span) => ({
+        service: String(plain(resource.attributes)['service.name']),
+        scope: scope.name,
+        name: span.name,
+        kind: span.kind,
+        traceId: span.traceId,
+        spanId: span.spanId,
+        parentSpanId: span.parentSpanId ?? '',
+        attributes: plain(span.attributes),
+        links: (span.links ?? []).map(({ traceId, spanId }) => ({ traceId, spanId })),
+        events: (span.events ?? []).map(({ name }) => name),
+        status: span.status?.code ?? 0,
+      })),
+    ),
+  )
+}
+
+function plain(attributes: KeyValue[] = []): Record<string, unknown> {
+  return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]))
+}
+
+function describe({ service, name, traceId, spanId, parentSpanId }: ReceivedSpan) {
+  return `${traceId} ${parentSpanId || '(root)'} > ${spanId} ${service}: ${name}`
+}

@@ -1,0 +1,142 @@
+import {
+  type Attributes,
+  type Context,
+  context,
+  isSpanContextValid,
+  type Link,
+  ProxyTracerProvider,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  trace,
+} from '@opentelemetry/api'
+
+export { type Attributes, type Span, SpanKind } from '@opentelemetry/api'
+
+/** The tracer of our own spans. Without the preload it makes spans that record nothing and cost next to nothing. */
+export const tracer = trace.getTracer('parley')
+
+export interface InSpan {
+  /** `SpanKind.INTERNAL` unless given. */
+  kind?: SpanKind
+  attributes?: Attributes
+  /** Traceparents of other traces this work belongs to, such as the members of a batch; null ones are left out. */
+  links?: readonly (string | null)[]
+  /**
+   * Traceparent to continue instead of the active span. `null` says that the work belongs to no trace (it was recorded while
+   * nobody traced): nothing is recorded then, rather than a new trace begun.
+   */
+  parent?: string | null
+}
+
+/**
+ * Runs `fn` inside a span, which is active for everything `fn` does and ends when `fn` returns, throws or settles. A thrown
+ * error is recorded and thrown on; it marks the span as failed unless it is a refusal (`statusCode` below 500).
+ */
+export function inSpan<T>(name: string, options: InSpan, fn: (span: Span) => T): T {
+  const { kind = SpanKind.INTERNAL, attributes, links, parent } = options
+  const base = parent === undefined ? context.active() : contextFromTraceparent(parent)
+  const span =
+    parent === null
+      ? trace.wrapSpanContext(noTrace)
+      : tracer.startSpan(name, { kind, attributes, links: linksTo(links) }, base)
+
+  return context.with(trace.setSpan(base, span), () => settle(span, fn))
+}
+
+/** W3C traceparent of the active span, or null when there is none or it is not sampled. Costs a look-up and one string. */
+export function currentTraceparent(): string | null {
+  const active = trace.getActiveSpan()?.spanContext()
+  if (!active || !(active.traceFlags & TraceFlags.SAMPLED) || !isSpanContextValid(active)) return null
+  return `00-${active.traceId}-${active.spanId}-01`
+}
+
+/** A context whose parent span is the one named; the root context for null and for anything malformed. */
+export function contextFromTraceparent(traceparent: string | null): Context {
+  const remote = parseTraceparent(traceparent)
+  return remote ? trace.setSpanContext(ROOT_CONTEXT, remote) : ROOT_CONTEXT
+}
+
+/**
+ * Sends what is still buffered and ends tracing; to be called last in a graceful shutdown. Gives up after `timeoutMs` (2 s),
+ * because a collector that is away must not hold up the process. Does nothing when nothing is traced.
+ */
+export async function shutdownTracing({ timeoutMs = 2_000 } = {}): Promise<void> {
+  const proxy = trace.getTracerProvider()
+  const provider: object = proxy instanceof ProxyTracerProvider ? proxy.getDelegate() : proxy
+  if (!('shutdown' in provider) || typeof provider.shutdown !== 'function') return
+
+  const { promise: late, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, timeoutMs)
+  try {
+    await Promise.race([provider.shutdown(), late])
+  } catch {
+    // The exporter has reported it through the diagnostics logger; a lost trace is no reason to fail a shutdown.
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+const noTrace: SpanContext = { traceId: '0'.repeat(32), spanId: '0'.repeat(16), traceFlags: TraceFlags.NONE }
+
+function settle<T>(span: Span, fn: (span: Span) => T): T {
+  let result: T
+  try {
+    result = fn(span)
+  } catch (error) {
+    fail(span, error)
+    throw error
+  }
+  if (!isPromiseLike(result)) {
+    span.end()
+    return result
+  }
+  return result.then(
+    (value) => {
+      span.end()
+      return value
+    },
+    (error) => {
+      fail(span, error)
+      throw error
+    },
+  ) as T
+}
+
+function fail(span: Span, error: unknown) {
+  const exception = error instanceof Error ? error : new Error(String(error))
+  span.recordException(exception)
+  if (!isRefusal(error)) span.setStatus({ code: SpanStatusCode.ERROR, message: exception.message })
+  span.end()
+}
+
+function isRefusal(error: unknown) {
+  return (
+    error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number' && error.statusCode < 500
+  )
+}
+
+function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
+}
+
+function linksTo(traceparents: readonly (string | null)[] = []): Link[] {
+  return traceparents.flatMap((traceparent) => {
+    const spanContext = parseTraceparent(traceparent)
+    return spanContext ? [{ context: spanContext }] : []
+  })
+}
+
+// https://www.w3.org/TR/trace-context/#traceparent-header, version 00; the outbox holds no other.
+const traceparentForm = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/
+
+function parseTraceparent(traceparent: string | null): SpanContext | undefined {
+  const [, traceId, spanId, flags] = traceparent?.match(traceparentForm) ?? []
+  if (!traceId || !spanId || !flags) return undefined
+
+  const spanContext = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true }
+  return isSpanContextValid(spanContext) ? spanContext : undefined
+}
