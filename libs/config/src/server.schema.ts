@@ -21,7 +21,7 @@ export const Server = Type.Object({
   }),
   trustedProxies: Networks({ description: 'Proxies whose `X-Forwarded-For` is believed.', default: [] }),
   reusePort: Switch({ description: 'Several processes may listen on the same port (SO_REUSEPORT).', default: false }),
-  bodyLimitBytes: WholeNumber(65_536, 104_857_600, {
+  bodyLimitBytes: WholeNumber(1024, 104_857_600, {
     description: 'Largest request body, except where a route sets its own limit (uploads).',
     default: 1_048_576,
   }),
@@ -41,12 +41,12 @@ export const RateLimit = Type.Object({
 })
 
 export const Events = Type.Object({
-  replaySeconds: WholeNumber(60, 604_800, { description: 'How far back a stream can resume.', default: 3600 }),
-  replayMaxEvents: WholeNumber(1000, 10_000_000, { description: 'Events the Redis stream keeps.', default: 100_000 }),
+  replaySeconds: WholeNumber(1, 604_800, { description: 'How far back a stream can resume.', default: 3600 }),
+  replayMaxEvents: WholeNumber(1, 10_000_000, { description: 'Events the Redis stream keeps.', default: 100_000 }),
   keepAliveSeconds: WholeNumber(1, 300, { description: 'Pause between keep-alive comments.', default: 25 }),
   maxStreamsPerUser: WholeNumber(1, 10_000, { description: 'Streams one person may hold open.', default: 100 }),
   maxStreams: WholeNumber(1, 1_000_000, { description: 'Streams one process holds open.', default: 50_000 }),
-  maxBufferBytes: WholeNumber(16_384, 1_073_741_824, {
+  maxBufferBytes: WholeNumber(1024, 1_073_741_824, {
     description: 'Unsent bytes after which a slow reader is cut off.',
     default: 1_048_576,
   }),

@@ -27,7 +27,7 @@ export const Auth = Type.Object({
     derived: 'http://<server.host>:<server.port>',
   }),
   isInviteRequired: Switch({ description: 'Only invited people may sign in.', default: true }),
-  magicLinkExpirySeconds: WholeNumber(60, 86_400, { description: 'Lifetime of a magic link.', default: 900 }),
+  magicLinkExpirySeconds: WholeNumber(1, 86_400, { description: 'Lifetime of a magic link.', default: 900 }),
   jwtExpirySeconds: WholeNumber(1, 86_400, { description: 'Lifetime of an access token.', default: 900 }),
   refreshTokenExpirySeconds: WholeNumber(1, 31_536_000, {
     description: 'Lifetime of a refresh token.',

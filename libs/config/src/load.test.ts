@@ -1,0 +1,149 @@
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { enough, folder, load, refusal } from './load.testing.ts'
+
+describe('precedence', () => {
+  const defaults = { server: { port: 1001 } }
+  const env = { PARLEY_SERVER_PORT: '1003' }
+  const argv = ['--server.port=1004']
+  const withFile = () => folder({ 'parley.config.json': '{"server": {"port": 1002, "host": "localhost"}}' })
+
+  test('the built-in default, when nobody says anything', async () => {
+    expect((await load()).server.port).toBe(3000)
+  })
+  test("a launcher's default over the built-in one", async () => {
+    expect((await load({ defaults })).server.port).toBe(1001)
+  })
+  test('the file over a launcher', async () => {
+    expect((await load({ defaults, cwd: await withFile() })).server.port).toBe(1002)
+  })
+  test('a variable over the file', async () => {
+    expect((await load({ defaults, cwd: await withFile(), env })).server.port).toBe(1003)
+  })
+  test('a flag over all', async () => {
+    expect((await load({ defaults, cwd: await withFile(), env, argv })).server.port).toBe(1004)
+  })
+  test('key by key: a neighbour keeps its own source', async () => {
+    expect((await load({ cwd: await withFile(), argv })).server).toMatchObject({ port: 1004, host: 'localhost' })
+  })
+})
+
+describe('defaults', () => {
+  test("the interface's figures", async () => {
+    const { auth, environment, rateLimit, events } = await load()
+
+    expect(environment).toBe('development')
+    expect(auth).toMatchObject({
+      isInviteRequired: true,
+      magicLinkExpirySeconds: 900,
+      jwtExpirySeconds: 900,
+      refreshTokenExpirySeconds: 604_800,
+      maxActiveSessions: 3,
+      allowPublicDevMode: false,
+    })
+    expect(rateLimit).toEqual({ enabled: true, perMinute: 600, perMinuteAnonymous: 120 })
+    expect(events).toMatchObject({ replaySeconds: 3600, keepAliveSeconds: 25, maxStreamsPerUser: 100 })
+  })
+
+  test('the data folder is found from the working directory', async () => {
+    const cwd = await folder()
+    expect((await load({ cwd })).dataDir).toBe(join(cwd, '.data'))
+    expect((await load({ cwd, env: { PARLEY_DATA_DIR: '/srv/parley' } })).dataDir).toBe('/srv/parley')
+  })
+})
+
+describe('derived keys', () => {
+  test.each([
+    [{}, 'http://127.0.0.1:3000'],
+    [{ PORT: '8080' }, 'http://127.0.0.1:8080'],
+    [{ HOST: '::1' }, 'http://[::1]:3000'],
+    [{ HOST: '0.0.0.0', PARLEY_AUTH_ALLOW_PUBLIC_DEV_MODE: 'true' }, 'http://localhost:3000'],
+    [{ PARLEY_AUTH_APP_URL: 'https://chat.example.com/' }, 'https://chat.example.com'],
+  ])('%o is reached at %s', async (env, appUrl) => {
+    expect((await load({ env })).auth.appUrl).toBe(appUrl)
+  })
+
+  test("CORS allows the application's origin unless origins are named", async () => {
+    const PARLEY_AUTH_APP_URL = 'https://example.com/chat'
+    const named = { PARLEY_AUTH_APP_URL, PARLEY_SERVER_ALLOWED_ORIGINS: 'https://a.example, https://b.example' }
+
+    expect((await load({ env: { PARLEY_AUTH_APP_URL } })).server.allowedOrigins).toEqual(['https://example.com'])
+    expect((await load({ env: named })).server.allowedOrigins).toEqual(['https://a.example', 'https://b.example'])
+  })
+
+  test('OAuth callbacks follow the application, scopes may be a text', async () => {
+    const custom = { id: 'corp', name: 'Corp', clientId: 'c', clientSecret: 's', scopes: 'openid groups' }
+    const urls = { authorizationUrl: 'https://id/a', tokenUrl: 'https://id/t', userInfoUrl: 'http://127.0.0.1:9/u' }
+    const { oauth } = await load({
+      env: {
+        PARLEY_AUTH_APP_URL: 'https://chat.example.com',
+        PARLEY_OAUTH_PRESETS_GOOGLE_CLIENT_ID: 'id',
+        PARLEY_OAUTH_PRESETS_GOOGLE_CLIENT_SECRET: 'secret',
+        PARLEY_OAUTH_CUSTOM: JSON.stringify([{ ...custom, ...urls }]),
+      },
+    })
+
+    const redirectUri = 'https://chat.example.com/auth/oauth/google/callback'
+    expect(oauth.presets).toEqual({ google: { clientId: 'id', clientSecret: 'secret', redirectUri } })
+    expect(oauth.custom[0]).toMatchObject({
+      scopes: ['openid', 'groups'],
+      redirectUri: 'https://chat.example.com/auth/oauth/corp/callback',
+    })
+  })
+})
+
+test('what is loaded cannot be changed, deep down', async () => {
+  const config = await load({ env: { PARLEY_SERVER_TRUSTED_PROXIES: '10.0.0.0/8' } })
+
+  expect(() => Object.assign(config.server, { port: 1 })).toThrow(TypeError)
+  expect(() => (config.server.trustedProxies as string[]).push('::1')).toThrow(TypeError)
+})
+
+test('every source is read to the end: all faults at once, a line each, and no value in them', async () => {
+  const error = await refusal({
+    argv: [
+      '--auth.authMod=hunter2',
+      '--log.level=hunter3',
+      '--initialUserPasword',
+      'hunter4',
+      '--auth.jwtSecret=hunter5',
+    ],
+    env: {
+      NODE_ENV: 'production',
+      PORT: 'hunter6',
+      PARLEY_EMAIL_PASWORD: 'hunter7',
+      DATABASE_URL: 'mysql://parley:hunter8@localhost',
+      REDIS_URL_FILE: '/nowhere/hunter9',
+      REDIS_URL: '',
+    },
+    cwd: await folder({ 'parley.config.json': '{"storage": {"s3": {"secretKey": "hunter10"}}, "oauth": "hunter11"}' }),
+  })
+
+  expect(error.faults.map(({ key }) => key).sort()).toEqual([
+    '--auth.authMod',
+    '--initialUserPasword',
+    'PARLEY_EMAIL_PASWORD',
+    'auth.authMode',
+    'auth.jwtSecret',
+    'database.url',
+    'log.level',
+    'oauth',
+    'redis.url',
+    'server.port',
+    'storage.s3.secretKey',
+  ])
+  expect(error.message.split('\n')).toHaveLength(1 + error.faults.length)
+  expect(error.message).toMatch(
+    /^The configuration has 11 faults:\n {2}--auth\.authMod: is not a flag\. Did you mean --auth\.authMode\?$/m,
+  )
+  expect(`${error.stack}${JSON.stringify(error)}`).not.toMatch(/hunter\d/)
+})
+
+test('secrets that are right do not show up beside a fault', async () => {
+  const { stack, faults } = await refusal({ env: { PORT: 'x', INITIAL_USER_PASSWORD: 'initial-secret' } })
+
+  expect(faults).toHaveLength(1)
+  for (const secret of [enough.PARLEY_AUTH_JWT_SECRET, 'database-secret', 'redis-secret', 'initial-secret']) {
+    expect(stack).not.toContain(secret)
+  }
+})
