@@ -1,7 +1,6 @@
 import { isIPv6 } from 'node:net'
 import { resolve } from 'node:path'
 import { isTree, type Layer, mentions } from './layers.ts'
-
 import { DEFAULT_SCOPES } from './sign-in.schema.ts'
 
 const PRESETS = ['google', 'microsoft', 'github', 'gitlab'].map((id) => [id, `oauth.presets.${id}`] as const)

@@ -93,10 +93,12 @@ describe('derived keys', () => {
 })
 
 test('what is loaded cannot be changed, deep down', async () => {
-  const config = await load({ env: { PARLEY_SERVER_TRUSTED_PROXIES: '10.0.0.0/8' } })
+  const trustedProxies = ['10.0.0.0/8']
+  const config = await load({ defaults: { server: { trustedProxies } } })
 
   expect(() => Object.assign(config.server, { port: 1 })).toThrow(TypeError)
   expect(() => (config.server.trustedProxies as string[]).push('::1')).toThrow(TypeError)
+  expect(trustedProxies.push('::1')).toBe(2)
 })
 
 test('every source is read to the end: all faults at once, a line each, and no value in them', async () => {

@@ -4,7 +4,7 @@ import { ConfigError } from './faults.ts'
 import { readConfigFile } from './file.ts'
 import { readFlags } from './flags.ts'
 import { configKeys } from './keys.ts'
-import { type Faults, type Layer, layerOfTree, overlay, treeOf } from './layers.ts'
+import { type Faults, isTree, type Layer, layerOfTree, overlay, treeOf } from './layers.ts'
 import { applyRules } from './rules.ts'
 import type { Config, DeepPartial } from './schema.ts'
 import { validate } from './validation.ts'
@@ -39,16 +39,18 @@ export async function loadConfig(options: LoadOptions = {}): Promise<Config> {
   applyRules(config as DeepPartial<Config>, written, faults)
   if (faults.length > 0) throw new ConfigError(faults)
 
-  return freeze(config) as unknown as Config
+  return frozen(config) as unknown as Config
 }
 
 const builtIn: Layer = new Map(
   configKeys
     .filter(({ schema }) => schema.default !== undefined)
-    .map(({ key, schema }) => [key, { value: structuredClone(schema.default) }]),
+    .map(({ key, schema }) => [key, { value: schema.default }]),
 )
 
-function freeze<T>(value: T): T {
-  if (typeof value === 'object' && value !== null) Object.values(value).forEach(freeze)
-  return typeof value === 'function' ? value : Object.freeze(value)
+/** A frozen copy, so that what a launcher or a module handed in stays its own. */
+function frozen<T>(value: T): T {
+  if (Array.isArray(value)) return Object.freeze(value.map(frozen)) as T
+  if (!isTree(value)) return value
+  return Object.freeze(Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, frozen(inner)]))) as T
 }
