@@ -43,7 +43,8 @@ async function acquire(directory: string, pidFile: string): Promise<DatabaseSync
   }
   const lock = new DatabaseSync(lockFile)
   try {
-    lock.exec('BEGIN IMMEDIATE')
+    // Nothing is ever written, so there is no journal to leave lying about.
+    lock.exec('PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE')
     return lock
   } catch (error) {
     lock.close()

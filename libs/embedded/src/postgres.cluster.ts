@@ -81,13 +81,19 @@ const createDatabase = ({ binaries, owner, name, durable }: Cluster, draft: stri
 function runAs(owner: Owner | undefined, command: string, args: string[], input = ''): Promise<void> {
   return new Promise((resolve, reject) => {
     const done = (error: ExecFileException | null, stdout: string, stderr: string) =>
-      error ? reject(new Error(`${command} failed:\n${stdout}${stderr}`, { cause: error })) : resolve()
+      error ? reject(new Error(`${command} failed:\n${stdout}${stderr}${hint(stderr)}`)) : resolve()
     const child = execFile(command, args, { cwd: '/', env: { LC_ALL: 'C', TZ: 'UTC' }, ...owner }, done)
     // It may end before it has read its input; its exit code tells.
     child.stdin?.on('error', () => {})
     child.stdin?.end(input)
   })
 }
+
+/** Containers under an arbitrary user id meet this one. */
+const hint = (stderr: string) =>
+  stderr.includes('could not look up effective user ID')
+    ? 'PostgreSQL needs its user in /etc/passwd: add an entry for this user id, start as another user, or give DATABASE_URL'
+    : ''
 
 async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, 'r')

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 
 export type Owner = { uid: number; gid: number }
 
-/** What Debian calls nobody:nogroup; the number is free of rights on every Linux and needs no entry in /etc/passwd. */
+/** What Debian calls nobody:nogroup; the number is free of rights on every Linux. */
 const NOBODY: Owner = { uid: 65_534, gid: 65_534 }
 const RELOCATED = '/var/lib/parley'
 

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Redis } from 'ioredis'
 import { Client } from 'pg'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { lockDataDirectory, startPostgres, startRedis } from './index.ts'
-import { findProcesses } from './leftovers.ts'
+import { endLeftovers, findProcesses } from './leftovers.ts'
 
 let directory: string
 let launcher: ChildProcess
@@ -29,6 +29,8 @@ beforeEach(async () => {
 
 afterEach(async () => {
   launcher.kill('SIGKILL')
+  await endLeftovers('postgres', postgresData(), ['SIGKILL'], 5_000)
+  await endLeftovers('redis-server', redisConfig(), ['SIGKILL'], 5_000)
   await rm(directory, { recursive: true, force: true })
 })
 
@@ -66,25 +68,24 @@ test('a PostgreSQL killed together with its launcher starts again, whoever has i
   launcher.kill('SIGKILL')
   process.kill(started.postgres, 'SIGKILL')
   await once(launcher, 'exit')
-  const data = join(directory, 'postgres', 'data')
-  const { uid, gid } = await stat(data)
+  const { uid, gid } = await stat(postgresData())
   const stranger = spawn('sleep', ['600'], process.getuid?.() === 0 ? { uid, gid, cwd: '/' } : {})
-  const pidFile = join(data, 'postmaster.pid')
+  onTestFinished(() => void stranger.kill('SIGKILL'))
+  const pidFile = join(postgresData(), 'postmaster.pid')
   await writeFile(pidFile, (await readFile(pidFile, 'utf8')).replace(/^\d+/, String(stranger.pid)))
 
   const postgres = await startPostgres({ directory: join(directory, 'postgres'), durable: true })
   const redis = await startRedis({ directory: join(directory, 'redis'), durable: true })
   expect(await read([postgres.url, redis.url])).toEqual(['kept', 'kept'])
   expect([stranger.exitCode, stranger.signalCode]).toEqual([null, null])
-  stranger.kill('SIGKILL')
   await Promise.all([postgres.stop(), redis.stop()])
 }, 120_000)
 
+const postgresData = () => join(directory, 'postgres', 'data')
+const redisConfig = () => join(directory, 'redis', 'redis.conf')
+
 const running = () =>
-  Promise.all([
-    findProcesses('postgres', join(directory, 'postgres', 'data')),
-    findProcesses('redis-server', join(directory, 'redis', 'redis.conf')),
-  ])
+  Promise.all([findProcesses('postgres', postgresData()), findProcesses('redis-server', redisConfig())])
 
 async function write([postgresUrl, redisUrl]: [string, string]) {
   await query(postgresUrl, `create table notes as select 'kept' as note`)
