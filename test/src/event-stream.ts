@@ -1,0 +1,155 @@
+import http from 'node:http'
+import type { WireEvent } from '@parley/contract'
+import { createParser } from 'eventsource-parser'
+
+export type Received = WireEvent & { cursor: string | undefined }
+type EventType = WireEvent['type']
+type Payload<T extends EventType> = Extract<WireEvent, { type: T }>['payload']
+/** Fields that the payload must have, compared as JSON; or a predicate. */
+export type Match<T extends EventType> = Partial<Payload<T>> | ((payload: Payload<T>) => boolean)
+
+export interface OpenStreamOptions {
+  baseUrl: string
+  token: string
+  /** Resume behind this cursor. */
+  lastEventId?: string
+  signal?: AbortSignal
+}
+
+/** An open event stream as a client sees it: everything received, and ways to wait for what is to come. */
+export class EventStream {
+  readonly received: Received[] = []
+  /** Resolves when the stream has ended, by whichever side. */
+  readonly ended: Promise<void>
+  /** Cursor of the last event that had one: where to resume. */
+  cursor: string | undefined
+  #watchers = new Set<() => void>()
+  #request: http.ClientRequest
+  #isEnded = false
+
+  private constructor(request: http.ClientRequest, response: http.IncomingMessage) {
+    this.#request = request
+    const parser = createParser({
+      onEvent: ({ data, id }) => {
+        if (id !== undefined) this.cursor = id
+        this.received.push({ ...(JSON.parse(data) as WireEvent), cursor: id })
+      },
+    })
+    response.setEncoding('utf8')
+    response.on('data', (chunk: string) => {
+      parser.feed(chunk)
+      for (const watcher of this.#watchers) watcher()
+    })
+    this.ended = new Promise((resolve) => {
+      const end = () => {
+        this.#isEnded = true
+        for (const watcher of this.#watchers) watcher()
+        resolve()
+      }
+      response.on('close', end)
+      response.on('error', end)
+    })
+  }
+
+  /** Resolves once CONNECTED has come. @throws StreamRefused when the answer is not 200. */
+  static async open({ baseUrl, token, lastEventId, signal }: OpenStreamOptions): Promise<EventStream> {
+    const headers = {
+      accept: 'text/event-stream',
+      authorization: `Bearer ${token}`,
+      ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
+    }
+    const request = http.get(`${baseUrl}/events`, { headers, agent: false, signal })
+    const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
+      request.on('response', resolve)
+      request.on('error', reject)
+    })
+    if (response.statusCode !== 200) throw await StreamRefused.from(response)
+    const stream = new EventStream(request, response)
+    request.on('error', () => {})
+    await stream.waitFor('CONNECTED')
+    return stream
+  }
+
+  get connected() {
+    return this.received[0] as Extract<Received, { type: 'CONNECTED' }>
+  }
+
+  /** The first event, received already or to come, that matches. @throws when the stream ends or `patienceMs` passes before. */
+  waitFor<T extends EventType>(
+    type: T,
+    match: Match<T> = {},
+    patienceMs = 10_000,
+  ): Promise<Extract<Received, { type: T }>> {
+    let seen = 0
+    return this.#when(
+      () => {
+        while (seen < this.received.length) {
+          const event = this.received[seen++]!
+          if (event.type === type && matches(event.payload as Payload<T>, match)) {
+            return event as Extract<Received, { type: T }>
+          }
+        }
+        return undefined
+      },
+      () => `no ${type} ${JSON.stringify(match)} among ${JSON.stringify(this.received.map(({ type }) => type))}`,
+      patienceMs,
+    )
+  }
+
+  /** All events of a type so far. */
+  all<T extends EventType>(type: T): Payload<T>[] {
+    return this.received.filter((event) => event.type === type).map(({ payload }) => payload as Payload<T>)
+  }
+
+  /** Resolves as soon as `check` answers something; looked at after every arrival. */
+  until(check: () => boolean, explain: () => string, patienceMs = 10_000): Promise<true> {
+    return this.#when(() => check() || undefined, explain, patienceMs)
+  }
+
+  close(): Promise<void> {
+    this.#request.destroy()
+    return this.ended
+  }
+
+  #when<T>(check: () => T | undefined, explain: () => string, patienceMs: number): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const finish = (act: () => void) => {
+        clearTimeout(timer)
+        this.#watchers.delete(look)
+        act()
+      }
+      const look = () => {
+        const found = check()
+        if (found !== undefined) finish(() => resolve(found))
+        else if (this.#isEnded) finish(() => reject(new Error(`the stream ended: ${explain()}`)))
+      }
+      const timer = setTimeout(() => finish(() => reject(new Error(explain()))), patienceMs)
+      this.#watchers.add(look)
+      look()
+    })
+  }
+}
+
+export class StreamRefused extends Error {
+  readonly status: number
+  readonly body: string
+
+  constructor(status: number, body: string) {
+    super(`the stream was refused: ${status} ${body}`)
+    this.status = status
+    this.body = body
+  }
+
+  static async from(response: http.IncomingMessage) {
+    const chunks: Buffer[] = []
+    for await (const chunk of response) chunks.push(chunk as Buffer)
+    return new StreamRefused(response.statusCode ?? 0, Buffer.concat(chunks).toString())
+  }
+}
+
+function matches<P extends object>(payload: P, match: Partial<P> | ((payload: P) => boolean)): boolean {
+  if (typeof match === 'function') return match(payload)
+  return Object.entries(match).every(
+    ([key, value]) => JSON.stringify(payload[key as keyof P]) === JSON.stringify(value),
+  )
+}

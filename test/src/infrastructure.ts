@@ -1,0 +1,53 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { type Connection, connectDatabase } from '@parley/database'
+import { type EmbeddedPart, startRedis } from '@parley/embedded'
+import { sql } from 'kysely'
+import { inject } from 'vitest'
+
+export const templateName = 'parley_template'
+
+export const databaseUrl = (url: string, name: string) => Object.assign(new URL(url), { pathname: `/${name}` }).href
+
+export interface TestDatabase extends Connection {
+  url: string
+  drop(): Promise<void>
+}
+
+let databases = 0
+
+/** A database of its own for a test file: a clone of the migrated template, made in some 30 ms. */
+export async function createDatabase(poolSize = 10): Promise<TestDatabase> {
+  const postgresUrl = inject('postgresUrl')
+  const name = `test_${process.pid}_${++databases}`
+  const admin = open(postgresUrl, 1)
+  await sql`create database ${sql.id(name)} template ${sql.id(templateName)}`.execute(admin.db)
+  const url = databaseUrl(postgresUrl, name)
+  const connection = open(url, poolSize)
+  return {
+    ...connection,
+    url,
+    async drop() {
+      await connection.close()
+      await sql`drop database ${sql.id(name)} with (force)`.execute(admin.db)
+      await admin.close()
+    },
+  }
+}
+
+const open = (url: string, poolSize: number) =>
+  connectDatabase({ url, poolSize, applicationName: 'parley-test', onIdleError: () => {} })
+
+export type TestRedis = EmbeddedPart & { discard(): Promise<void> }
+
+/** A Redis of its own for a test file: it may be killed, paused or emptied without disturbing others. */
+export async function createRedis(): Promise<TestRedis> {
+  const directory = await mkdtemp(path.join(tmpdir(), 'parley-redis-'))
+  const redis = await startRedis({ directory, durable: false })
+  const discard = async () => {
+    await redis.stop()
+    await rm(directory, { recursive: true, force: true })
+  }
+  return Object.assign(Object.create(redis) as EmbeddedPart, { discard })
+}

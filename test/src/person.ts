@@ -1,0 +1,76 @@
+import type { Channel, Message } from '@parley/contract'
+import { request } from 'undici'
+import { EventStream } from './event-stream.ts'
+
+export interface Reply {
+  status: number
+  // Tests look into bodies of every shape; the contract is checked by its own test.
+  // biome-ignore lint/suspicious/noExplicitAny: see above
+  body: any
+  headers: Record<string, string | string[] | undefined>
+}
+
+/** Somebody who uses the server over HTTP, in tests against one process as well as against a cluster. */
+export class Person {
+  readonly baseUrl: string
+  readonly id: string
+  readonly userName: string
+  token: string | undefined
+  refreshToken: string | undefined
+
+  constructor(baseUrl: string, user: { id: string; userName: string }, token?: string, refreshToken?: string) {
+    this.baseUrl = baseUrl
+    this.id = user.id
+    this.userName = user.userName
+    this.token = token
+    this.refreshToken = refreshToken
+  }
+
+  /** Signs in through the development mode. */
+  static async signIn(baseUrl: string, email: string): Promise<Person> {
+    const nobody = Person.nobody(baseUrl)
+    const { status, body } = await nobody.post('/auth/dev-login', { email })
+    if (status !== 200) throw new Error(`cannot sign in ${email}: ${status} ${JSON.stringify(body)}`)
+    return new Person(baseUrl, body.user, body.token, body.refreshToken)
+  }
+
+  /** Somebody without credentials. */
+  static nobody = (baseUrl: string) => new Person(baseUrl, { id: '', userName: 'nobody' })
+
+  get = (path: string, headers = {}) => this.#send('GET', path, undefined, headers)
+  post = (path: string, body?: unknown, headers = {}) => this.#send('POST', path, body, headers)
+  put = (path: string, body?: unknown, headers = {}) => this.#send('PUT', path, body, headers)
+  delete = (path: string, body?: unknown, headers = {}) => this.#send('DELETE', path, body, headers)
+
+  /** Sends a message that must be accepted. */
+  async says(content: string, channel: Pick<Channel, 'id'>, headers = {}): Promise<Message> {
+    const { status, body } = await this.post(`/channels/${channel.id}/messages`, { content }, headers)
+    if (status !== 200) throw new Error(`message refused: ${status} ${JSON.stringify(body)}`)
+    return body.message
+  }
+
+  /** Creates a channel that must be accepted. */
+  async creates(channel: { name: string; isPrivate?: boolean; members?: string[]; topic?: string }): Promise<Channel> {
+    const { status, body } = await this.post('/channels', channel)
+    if (status !== 200) throw new Error(`channel refused: ${status} ${JSON.stringify(body)}`)
+    return body.channel
+  }
+
+  opensStream = (lastEventId?: string) =>
+    EventStream.open({ baseUrl: this.baseUrl, token: this.token ?? '', ...(lastEventId ? { lastEventId } : {}) })
+
+  async #send(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body: unknown, headers: object): Promise<Reply> {
+    const response = await request(this.baseUrl + path, {
+      method,
+      headers: {
+        ...(this.token === undefined ? {} : { authorization: `Bearer ${this.token}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      body: body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body),
+    })
+    const text = await response.body.text()
+    const isJson = String(response.headers['content-type']).includes('json')
+    return { status: response.statusCode, body: isJson ? JSON.parse(text) : text, headers: response.headers }
+  }
+}
