@@ -27,7 +27,8 @@ export async function ensureCluster(cluster: Cluster): Promise<void> {
   if (await exists(data)) return refuseOtherMajor(data, binaries.major)
 
   const draft = draftCluster(data)
-  await rm(draft, { recursive: true, force: true })
+  // An initdb that was killed has a child, which may still be writing there for a moment.
+  await rm(draft, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
   await mkdir(draft, { mode: 0o700 })
   if (cluster.owner) await chown(draft, cluster.owner.uid, cluster.owner.gid)
   await initialise(cluster, draft)

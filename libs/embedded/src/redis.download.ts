@@ -17,14 +17,12 @@ export async function fetchDebianRedis(root: string): Promise<void> {
     await mkdir(join(work, path), { recursive: true })
 
   // A source of the machine's list that has nothing to do with us may fail: what counts is whether the packages come.
-  const update = await apt(work, ['update']).catch((error: Error) => error)
+  const complaints = await apt(work, ['update']).catch((error: Error) => error.message)
   try {
     await apt(work, ['download', 'redis-server', 'redis-tools'], debs)
     await apt(work, ['download', ...(await neededLibraries(debs))], debs)
   } catch (error) {
-    throw update instanceof Error
-      ? new AggregateError([update, error], `${update.message}\n${(error as Error).message}`)
-      : error
+    throw new Error(`${complaints}${(error as Error).message}`, { cause: error })
   }
   for (const deb of await readdir(debs)) await run('dpkg', ['-x', join(debs, deb), root])
   await rm(work, { recursive: true, force: true })
@@ -40,7 +38,8 @@ async function neededLibraries(debs: string): Promise<string[]> {
     .filter((name) => name.startsWith('lib') && name !== 'libc6')
 }
 
-function apt(work: string, args: string[], cwd = work) {
+/** Answers what apt complained about though it went on; throws with what made it fail. */
+async function apt(work: string, args: string[], cwd = work): Promise<string> {
   const options = {
     'Dir::State': join(work, 'state'),
     'Dir::State::status': '/var/lib/dpkg/status',
@@ -53,5 +52,12 @@ function apt(work: string, args: string[], cwd = work) {
   }
   const flags = Object.entries(options).flatMap(([name, value]) => ['-o', `${name}=${value}`])
   const env = { PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C' }
-  return run('apt-get', [...flags, '-q', ...args], { cwd, env, timeout: STEP_LIMIT_MS, maxBuffer: 16 * 1024 * 1024 })
+  try {
+    const limits = { timeout: STEP_LIMIT_MS, maxBuffer: 16 * 1024 * 1024 }
+    const { stderr } = await run('apt-get', [...flags, '-q', ...args], { cwd, env, ...limits })
+    return stderr
+  } catch (error) {
+    const { stderr, message } = error as Error & { stderr?: string }
+    throw new Error(stderr || message)
+  }
 }
