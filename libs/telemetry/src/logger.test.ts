@@ -53,6 +53,18 @@ describe('createLogger', () => {
     expect(lines.at(-1)).not.toContain('S3CRET')
   })
 
+  test('never writes what a child logger was bound to and must not say', () => {
+    logger.child({ requestId: 'r1', token: 'S3CRET' }).info('something happened')
+    expect(last()).toMatchObject({ requestId: 'r1' })
+    expect(lines.at(-1)).not.toContain('S3CRET')
+  })
+
+  test('leaves the logged object itself as it was', () => {
+    const facts = { account: { password: 'S3CRET' } }
+    logger.info(facts, 'something happened')
+    expect(facts.account.password).toBe('S3CRET')
+  })
+
   test('keeps of an error what helps: type, message, stack, code and cause', () => {
     const cause = Object.assign(new Error('connection refused'), { code: 'ECONNREFUSED' })
     logger.error({ err: new TypeError('no database', { cause }) }, 'request failed')

@@ -1,7 +1,7 @@
 import { isSpanContextValid, trace } from '@opentelemetry/api'
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino'
 import { logField } from './names.ts'
-import { REDACTED, secretKeys, withoutQuery, withoutQueryValues } from './redaction.ts'
+import { REDACTED, secretKeys, withoutQuery, withoutQueryValues, withoutSecrets } from './redaction.ts'
 
 export type { Logger } from 'pino'
 
@@ -24,16 +24,13 @@ export function createLogger({ service, level, destination }: CreateLogger): Log
     level,
     base: { [logField.service]: service, pid: process.pid },
     timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (label) => ({ level: label }) },
+    formatters: { level: (label) => ({ level: label }), log: withoutSecrets },
     mixin: traceFields,
-    redact: { paths: secretPaths(), censor: REDACTED },
+    // The formatter sees what an entry logs, to its depths; this sees what a child logger was bound to as well.
+    redact: { paths: secretKeys.map((key) => `["${key}"]`), censor: REDACTED },
     serializers: { err: errorFields, error: errorFields, req: requestFields, res: replyFields, url: urlField },
   }
   return destination ? pino(options, destination) : pino(options)
-}
-
-function secretPaths() {
-  return secretKeys.flatMap((key) => [`["${key}"]`, `*["${key}"]`, `*.*["${key}"]`])
 }
 
 // A fresh object each time: pino writes the entry's own fields into it.

@@ -1,35 +1,59 @@
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
-import { text } from 'node:stream/consumers'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type EmbeddedPart, startPostgres, startRedis } from '@parley/embedded'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type OtlpReceiver, startOtlpReceiver } from '../src/testing/otlp-receiver.ts'
+import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '../src/testing/otlp-receiver.ts'
+import { startTracedApp } from './traced-app.launcher.ts'
 
 const SERVER = 2
 const CLIENT = 3
 
 describe('a process with the preload and a collector', () => {
+  let home: string
+  let parts: EmbeddedPart[] = []
   let collector: OtlpReceiver
-  let app: TracedApp
-  let traceId: string
+  let everything: string
+  let lines: Record<string, unknown>[]
+  const traces = { calls: '', parts: '', later: '' }
 
   beforeAll(async () => {
+    home = await mkdtemp(join(tmpdir(), 'parley-telemetry-'))
+    parts = await Promise.all([
+      startPostgres({ directory: join(home, 'postgres'), durable: false }),
+      startRedis({ directory: join(home, 'redis'), durable: false }),
+    ])
     collector = await startOtlpReceiver()
-    app = await startApp(collector.env)
 
+    const app = await startTracedApp(
+      collector.env,
+      parts.map(({ url }) => url),
+    )
     await app.get('/health/live')
-    const { traceparent } = (await app.get('/start/1?token=S3CRET')) as { traceparent: string }
-    traceId = traceparent.split('-')[1] ?? ''
-    await app.stop()
-    await collector.until((spans) => spans.some(({ attributes }) => attributes['http.route'] === '/start/:id'))
+    const calls = await app.get('/calls/1?token=S3CRET')
+    const asked = await app.post('/parts')
+    const later = await app.post('/later', asked)
+    lines = await app.stop()
+
+    traces.calls = traceOf(calls)
+    traces.parts = traceOf(asked)
+    traces.later = traceOf(later)
+    everything = collector.bodies.join('\n')
+  }, 300_000)
+
+  afterAll(async () => {
+    await collector.close()
+    await Promise.all(parts.map((part) => part.stop()))
+    await rm(home, { recursive: true, force: true })
   })
-  afterAll(() => collector.close())
 
-  test('sends one trace: the request and what it called, by fetch and by node:http', () => {
-    const { spans } = collector
-    expect(new Set(spans.map((span) => span.traceId))).toEqual(new Set([traceId]))
+  const spansOf = (traceId: string) => collector.spans.filter((span) => span.traceId === traceId)
 
-    const root = spans.find(({ parentSpanId }) => parentSpanId === '')
-    expect(root).toMatchObject({ name: 'GET /start/:id', kind: SERVER, attributes: { 'http.route': '/start/:id' } })
+  test('sends one trace for a request and the requests it made, by fetch and by node:http', () => {
+    const spans = spansOf(traces.calls)
+    expect(rootsOf(spans)).toMatchObject([
+      { name: 'GET /calls/:id', kind: SERVER, attributes: { 'http.route': '/calls/:id', 'url.path': '/calls/1' } },
+    ])
 
     const calls = spans.filter(({ kind }) => kind === CLIENT)
     const served = spans.filter(({ name }) => name === 'GET /events')
@@ -37,71 +61,91 @@ describe('a process with the preload and a collector', () => {
     expect(served.map(({ parentSpanId }) => parentSpanId).sort()).toEqual(calls.map(({ spanId }) => spanId).sort())
   })
 
-  test('names the service it was told, and not its command line', () => {
+  test('traces statements without values and commands without arguments', () => {
+    const spans = spansOf(traces.parts)
+    expect(spans).toContainEqual(
+      attributesOf({ 'db.system.name': 'postgresql', 'db.query.text': 'select $1::text as kept' }),
+    )
+    expect(spans).toContainEqual(attributesOf({ 'db.system.name': 'redis', 'db.query.text': 'set' }))
+  })
+
+  test('continues in later work the trace that recorded it', () => {
+    expect(traces.later).toBe(traces.parts)
+    const [published] = spansOf(traces.parts).filter(({ name }) => name === 'relay.publish')
+    expect(spansOf(traces.parts)).toContainEqual(
+      expect.objectContaining({ name: 'publish', parentSpanId: published?.spanId }),
+    )
+  })
+
+  test('traces neither health checks nor statements nobody asked for', () => {
+    expect(
+      rootsOf(collector.spans)
+        .map(({ name }) => name)
+        .sort(),
+    ).toEqual(['GET /calls/:id', 'POST /later', 'POST /parts'])
+    expect(everything).not.toMatch(/\/health|unasked/)
+  })
+
+  test('sends no query, token, header, client address or command line', () => {
+    expect(everything).toContain('/events')
+    expect(everything).not.toMatch(
+      /S3CRET|by=|url\.query|authorization|client\.address|command_args|redis:\/\/|postgres:\/\//i,
+    )
+  })
+
+  test('names its process, and every one anew', () => {
     expect(new Set(collector.spans.map(({ service }) => service))).toEqual(new Set(['parley']))
-    expect(collector.bodies.join()).not.toContain('command_args')
-  })
-
-  test('sends no query, no token and no header', () => {
-    expect(collector.bodies.join()).toContain('/events')
-    expect(collector.bodies.join()).not.toMatch(/S3CRET|by=|url\.query|authorization/i)
-  })
-
-  test('does not trace health checks', () => {
-    expect(collector.bodies.join()).not.toContain('/health')
+    expect(everything).toContain('service.instance.id')
   })
 
   test('logs the trace, and no token', () => {
-    const lines = app.lines()
-    expect(lines.find(({ msg }) => msg === 'calls made')).toMatchObject({ trace_id: traceId })
-    expect(lines.filter(({ msg }) => msg === 'incoming request')).toContainEqual(
-      expect.objectContaining({ req: { method: 'GET', url: '/events' } }),
+    expect(lines.find(({ msg }) => msg === 'calls made')).toMatchObject({ trace_id: traces.calls })
+    expect(lines).toContainEqual(
+      expect.objectContaining({ msg: 'incoming request', req: { method: 'GET', url: '/events' } }),
     )
     expect(JSON.stringify(lines)).not.toContain('S3CRET')
   })
 })
 
-test('a process with the preload and no collector traces nothing', async () => {
-  const app = await startApp({})
-  expect(await app.get('/start/1')).toEqual({ traceparent: null })
-  await app.stop()
-  expect(JSON.stringify(app.lines())).not.toContain('trace_id')
+describe('a process with the preload', () => {
+  test('takes the name the environment gives it, and samples as it says', async () => {
+    const collector = await startOtlpReceiver()
+    const named = await startTracedApp({ ...collector.env, OTEL_SERVICE_NAME: 'messaging' })
+    await named.get('/events')
+    await named.stop()
+    expect(collector.spans.map(({ service }) => service)).toContain('messaging')
+
+    const before = collector.spans.length
+    const unsampled = await startTracedApp({ ...collector.env, OTEL_TRACES_SAMPLER: 'always_off' })
+    expect(await unsampled.get('/calls/1')).toEqual({ traceparent: null })
+    await unsampled.stop()
+    expect(collector.spans).toHaveLength(before)
+    await collector.close()
+  })
+
+  test('traces nothing where no collector is named', async () => {
+    const app = await startTracedApp({})
+    expect(await app.get('/calls/1')).toEqual({ traceparent: null })
+    expect(JSON.stringify(await app.stop())).not.toContain('trace_id')
+  })
+
+  test('ends in time when the collector is away', async () => {
+    const collector = await startOtlpReceiver()
+    await collector.close()
+    const app = await startTracedApp(collector.env)
+    await app.get('/events')
+    expect(await app.stop()).toContainEqual(expect.objectContaining({ msg: 'incoming request' }))
+  })
 })
 
-interface TracedApp {
-  get(path: string): Promise<unknown>
-  stop(): Promise<void>
-  lines(): Record<string, unknown>[]
+function traceOf({ traceparent }: { traceparent?: string | null }) {
+  return traceparent?.split('-')[1] ?? ''
 }
 
-async function startApp(env: Record<string, string>): Promise<TracedApp> {
-  const preload = new URL('../src/preload.ts', import.meta.url).href
-  const child: ChildProcess = fork(new URL('traced-app.ts', import.meta.url), ['--password=S3CRET'], {
-    execArgv: ['--import', preload],
-    env: { PATH: process.env.PATH, ...env },
-    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
-  })
-  let output = ''
-  if (!child.stdout) throw new Error('the child has no output')
-  const read = text(child.stdout).then((all) => {
-    output = all
-  })
-  const [port] = await once(child, 'message')
+function rootsOf(spans: ReceivedSpan[]) {
+  return spans.filter(({ parentSpanId }) => parentSpanId === '')
+}
 
-  return {
-    async get(path) {
-      const reply = await fetch(`http://127.0.0.1:${port}${path}`)
-      const body = await reply.text()
-      return body.startsWith('{') ? JSON.parse(body) : body
-    },
-    async stop() {
-      child.disconnect()
-      await Promise.all([once(child, 'exit'), read])
-    },
-    lines: () =>
-      output
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line)),
-  }
+function attributesOf(attributes: Record<string, unknown>) {
+  return expect.objectContaining({ attributes: expect.objectContaining(attributes) })
 }

@@ -1,17 +1,23 @@
 /**
- * A small service that is started with the preload: it calls itself by fetch and by node:http, and says on standard output
- * what it logs. Its parent talks to it over the IPC channel.
+ * A small service that is started with the preload. It calls itself by fetch and by node:http, asks PostgreSQL and Redis
+ * (whose URLs are its arguments), and logs to standard output. Its parent ends it by closing the IPC channel.
  */
 import { once } from 'node:events'
 import { get } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import fastify from 'fastify'
-import { createLogger, currentTraceparent, shutdownTracing } from '../src/index.ts'
+import { Redis } from 'ioredis'
+import pg from 'pg'
+import { createLogger, currentTraceparent, inSpan, shutdownTracing } from '../src/index.ts'
+
+const [, , databaseUrl = '', redisUrl = ''] = process.argv
+const pool = new pg.Pool({ connectionString: databaseUrl })
+const redis = new Redis(redisUrl, { lazyConnect: true })
 
 const logger = createLogger({ service: 'traced-app', level: 'info' })
 const app = fastify({ loggerInstance: logger })
 
-app.get('/start/:id', async () => {
+app.get('/calls/:id', async () => {
   const { port } = app.server.address() as AddressInfo
   const headers = { authorization: 'Bearer S3CRET' }
 
@@ -26,14 +32,33 @@ app.get('/start/:id', async () => {
 
   return { traceparent: currentTraceparent() }
 })
+
+app.post('/parts', async () => {
+  await pool.query('select $1::text as kept', ['S3CRET'])
+  await redis.set('kept', 'S3CRET')
+  return { traceparent: currentTraceparent() }
+})
+
+app.post('/later', async (request) => {
+  const { traceparent } = request.body as { traceparent: string }
+  return inSpan('relay.publish', { parent: traceparent }, async () => {
+    await redis.publish('events', 'S3CRET')
+    return { traceparent: currentTraceparent() }
+  })
+})
+
 app.get('/events', async () => ({}))
 app.get('/health/live', async () => 'OK')
+
+// What nobody asked for is no trace: like the relay, which looks for work all the time.
+if (databaseUrl) await pool.query('select 1 as unasked')
 
 await app.listen({ host: '127.0.0.1', port: 0 })
 process.send?.((app.server.address() as AddressInfo).port)
 
 process.once('disconnect', async () => {
   await app.close()
+  await Promise.all([pool.end(), redis.disconnect()])
   await shutdownTracing()
   process.exit(0)
 })
