@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, realpath, stat, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 
@@ -22,12 +23,14 @@ export async function clusterOwner(data: string): Promise<Owner | undefined> {
  * Creates the part's folder and answers its real path. Where root's data directory lies behind a closed door (a 0700 home) the other user could not
  * get in: then the folder is a link to one in /var/lib/parley.
  */
-export async function prepareHome(directory: string, log: (line: string) => void): Promise<string> {
+export async function prepareHome(directory: string, durable: boolean, log: (line: string) => void): Promise<string> {
   const there = await realpath(directory).catch(() => undefined)
   if (there && (!isRoot() || (await canReach(NOBODY, there)))) return there
   if (!there) await mkdir(dirname(directory), { recursive: true })
 
   const parent = await realpath(dirname(directory))
+  // A test's folder fresh from mkdtemp has mode 0700: letting others pass through keeps its data in it, to be removed with it.
+  if (isRoot() && !durable && dirname(parent) === (await realpath(tmpdir()))) await chmod(parent, 0o711)
   if (!there && isRoot() && !(await canReach(NOBODY, parent))) {
     await mkdir(RELOCATED, { recursive: true, mode: 0o755 })
     const home = await mkdtemp(join(RELOCATED, 'postgres-'))

@@ -123,14 +123,14 @@ describe.runIf(isRoot)('under root', () => {
     const closed = await mkdtemp(join(tmpdir(), 'parley-closed-'))
     const link = join(closed, 'postgres')
     const said: string[] = []
-    const moved = await startPostgres({ directory: link, durable: false, log: (line) => said.push(line) })
+    const moved = await startPostgres({ directory: link, durable: true, log: (line) => said.push(line) })
     const target = await realpath(link)
     try {
       expect((await lstat(link)).isSymbolicLink()).toBe(true)
       expect(said.join()).toContain(target)
       await query('create table notes as select 1 as one', moved.url)
       await moved.stop()
-      const again = await startPostgres({ directory: link, durable: false })
+      const again = await startPostgres({ directory: link, durable: true })
       expect(await query('select one from notes', again.url)).toEqual([{ one: 1 }])
       await again.stop()
     } finally {
@@ -138,6 +138,15 @@ describe.runIf(isRoot)('under root', () => {
       await rm(target, { recursive: true })
       await rm(closed, { recursive: true })
     }
+  }, 120_000)
+
+  test('the data of a test stays in its temporary folder', async () => {
+    const temporary = await mkdtemp(join(tmpdir(), 'parley-temporary-'))
+    const careless = await startPostgres({ directory: join(temporary, 'postgres'), durable: false })
+    expect((await lstat(join(temporary, 'postgres'))).isDirectory()).toBe(true)
+    expect(await query(`select current_setting('fsync') as fsync`, careless.url)).toEqual([{ fsync: 'off' }])
+    await careless.stop()
+    await rm(temporary, { recursive: true })
   }, 120_000)
 })
 

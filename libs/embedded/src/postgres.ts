@@ -30,7 +30,7 @@ const NAME = 'parley'
  */
 export async function startPostgres(options: EmbeddedOptions): Promise<EmbeddedPart> {
   const log = options.log ?? (() => {})
-  const directory = await prepareHome(options.directory, log)
+  const directory = await prepareHome(options.directory, options.durable, log)
   const password = await keptSecret(directory, 'password')
   const data = join(directory, 'data')
   const logFile = join(directory, 'postgres.log')
