@@ -1,0 +1,138 @@
+import { globSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { describe, expect, test } from 'vitest'
+
+const root = path.join(import.meta.dirname, '../..')
+
+/** Floors of the house, lowest first: a lib imports only from below. */
+const floors = [
+  'contract',
+  'config',
+  'embedded',
+  'telemetry',
+  'database',
+  'events',
+  'jobs',
+  'identity',
+  'access',
+  'accounts',
+  'service',
+]
+
+interface SourceFile {
+  file: string
+  /** `libs/events`, `services/auth`, `deploy/local`, `test`. */
+  home: string
+  isTest: boolean
+  imports: string[]
+  text: string
+}
+
+const importForms = [/^(?:import|export)\b[^'"]*?\bfrom '([^']+)'/gm, /^import '([^']+)'/gm, /\bimport\('([^']+)'\)/g]
+
+const sources: SourceFile[] = globSync('{libs,services,deploy,test}/**/*.ts', {
+  cwd: root,
+  exclude: ['**/node_modules/**'],
+})
+  .sort()
+  .map((file) => {
+    const text = readFileSync(path.join(root, file), 'utf8')
+    return {
+      file,
+      home: file.startsWith('test/') ? 'test' : file.split('/').slice(0, 2).join('/'),
+      isTest: /\.(test|testing|fixture)\.ts$|\/testing\/|\/test\//.test(file) || file.startsWith('test/'),
+      imports: importForms.flatMap((form) => [...text.matchAll(form)].map(([, specifier]) => specifier!)),
+      text,
+    }
+  })
+const product = sources.filter(({ isTest }) => !isTest)
+
+/** The package folder that an import leads to, null for packages of others and for files of the own package. */
+function destination({ file, home }: SourceFile, specifier: string): string | null {
+  if (specifier.startsWith('.')) {
+    const target = path.join(path.dirname(file), specifier)
+    const targetHome = target.startsWith('test/') ? 'test' : target.split('/').slice(0, 2).join('/')
+    return targetHome === home ? null : targetHome
+  }
+  const [, name] = /^@parley\/([^/]+)/.exec(specifier) ?? []
+  if (!name) return null
+  if (name === 'test') return 'test'
+  return floors.includes(name) ? `libs/${name}` : `services/${name}`
+}
+
+const crossings = (files: SourceFile[]) =>
+  files.flatMap((source) =>
+    source.imports.flatMap((specifier) => {
+      const to = destination(source, specifier)
+      return to === null || to === source.home ? [] : [{ file: source.file, from: source.home, to, specifier }]
+    }),
+  )
+
+describe('architecture', () => {
+  test('the sources were found', () => {
+    expect(new Set(product.map(({ home }) => home)).size).toBeGreaterThan(15)
+  })
+
+  test('every lib has a floor, and imports go down', () => {
+    const floor = (home: string) => floors.indexOf(home.replace('libs/', ''))
+    expect(product.filter(({ home }) => home.startsWith('libs/') && floor(home) === -1)).toEqual([])
+    const upwards = crossings(product).filter(
+      ({ from, to }) => from.startsWith('libs/') && (!to.startsWith('libs/') || floor(to) >= floor(from)),
+    )
+    expect(upwards).toEqual([])
+  })
+
+  test('services never import each other', () => {
+    expect(
+      crossings(product).filter(({ from, to }) => from.startsWith('services/') && !to.startsWith('libs/')),
+    ).toEqual([])
+  })
+
+  test('packages are entered through their exports, never by a path', () => {
+    const byPath = product.flatMap((source) =>
+      source.imports
+        .filter((specifier) => specifier.startsWith('.') && destination(source, specifier) !== null)
+        .map((specifier) => `${source.file}: ${specifier}`),
+    )
+    expect(byPath).toEqual([])
+  })
+
+  test('the tests of test/ import no service: they stand outside, but for the harness', () => {
+    const outside = sources.filter(({ file }) => file.startsWith('test/') && file !== 'test/src/house.ts')
+    expect(crossings(outside).filter(({ to }) => to.startsWith('services/') || to.startsWith('deploy/'))).toEqual([])
+  })
+
+  test('the environment is read in libs/config alone', () => {
+    const readers = product.filter(({ text, home }) => /process\.env\b/.test(text) && home !== 'libs/config')
+    expect(readers.map(({ file }) => file)).toEqual([])
+  })
+
+  test('what a package imports stands in its package.json', () => {
+    const missing = product.flatMap(({ file, home, imports }) => {
+      if (home === 'deploy/local') return []
+      const { dependencies = {}, optionalDependencies = {} } = JSON.parse(
+        readFileSync(path.join(root, home, 'package.json'), 'utf8'),
+      )
+      const known = new Set([
+        ...Object.keys({ ...dependencies, ...optionalDependencies }),
+        `@parley/${home.split('/')[1]}`,
+      ])
+      return imports
+        .filter((specifier) => !specifier.startsWith('.') && !specifier.startsWith('node:'))
+        .map((specifier) =>
+          specifier
+            .split('/')
+            .slice(0, specifier.startsWith('@') ? 2 : 1)
+            .join('/'),
+        )
+        .filter((name) => !known.has(name))
+        .map((name) => `${file}: ${name}`)
+    })
+    expect(missing).toEqual([])
+  })
+
+  test('no file is a drawer for everything', () => {
+    const drawers = sources.filter(({ file }) => /\/(utils?|helpers?|common|types|misc|shared)(\.|\/)/.test(file))
+    expect(drawers.map(({ file }) => file)).toEqual([])
+  })
+})
