@@ -3,6 +3,7 @@ import { constants } from 'node:fs'
 import { access, readdir, readFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
+import { childEnvironment } from '@parley/config'
 import { cachedEntry, exists } from './cache.directory.ts'
 import { fetchDebianRedis } from './redis.download.ts'
 
@@ -20,7 +21,7 @@ const HOMEBREW = ['/opt/homebrew/bin', '/usr/local/bin']
  * Throws with the one command that helps when none is to be had.
  */
 export async function findRedis(cacheDirectory: string | undefined, log: (line: string) => void): Promise<RedisBinary> {
-  const path = (process.env.PATH ?? '').split(delimiter).filter(Boolean)
+  const path = (childEnvironment({}).PATH ?? '').split(delimiter).filter(Boolean)
   for (const directory of [...path, ...(process.platform === 'darwin' ? HOMEBREW : [])]) {
     for (const program of ['redis-server', 'valkey-server']) {
       const found = { command: join(directory, program), env: {} }

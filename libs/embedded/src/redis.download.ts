@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { childEnvironment } from '@parley/config'
 
 const run = promisify(execFile)
 const STEP_LIMIT_MS = 180_000
@@ -51,7 +52,8 @@ async function apt(work: string, args: string[], cwd = work): Promise<string> {
     'Debug::NoLocking': '1',
   }
   const flags = Object.entries(options).flatMap(([name, value]) => ['-o', `${name}=${value}`])
-  const env = { PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C' }
+  // Inherited, because a proxy may be set there.
+  const env = { ...childEnvironment({}), LC_ALL: 'C' }
   try {
     const limits = { timeout: STEP_LIMIT_MS, maxBuffer: 16 * 1024 * 1024 }
     const { stderr } = await run('apt-get', [...flags, '-q', ...args], { cwd, env, ...limits })
