@@ -6,7 +6,7 @@ import type { Deps } from './deps.ts'
 import { answerHealth, type Checks } from './health.ts'
 import { identifyCallers } from './identify.ts'
 import { measureRequests } from './measure.ts'
-import { describeApi } from './openapi.ts'
+import { answerOpenApi, describeApi } from './openapi.ts'
 import { renderRefusals, sendRefusal } from './refusals.ts'
 import { compileValidator } from './validation.ts'
 
@@ -19,6 +19,8 @@ export interface AppOptions {
    * otherwise. `inside`: only the gateway reaches it, which has written the client address and the request id.
    */
   position: 'edge' | 'inside'
+  /** Registers what comes before anybody is identified: the gateway's CORS, rate limit and the like. */
+  front?: (app: FastifyInstance) => Promise<void>
 }
 
 export interface App {
@@ -28,7 +30,7 @@ export interface App {
 }
 
 /** A Fastify app with what all services share: identity, validation, refusals, health, metrics, OpenAPI. */
-export async function buildApp({ deps, checks, position }: AppOptions): Promise<App> {
+export async function buildApp({ deps, checks, position, front }: AppOptions): Promise<App> {
   const { config, logger } = deps
   let draining = false
   const fastify: FastifyInstance = Fastify({
@@ -48,11 +50,13 @@ export async function buildApp({ deps, checks, position }: AppOptions): Promise<
   })
   fastify.setValidatorCompiler(compileValidator)
   renderRefusals(fastify)
+  await front?.(fastify)
   readBodies(fastify)
   identifyCallers(fastify, deps)
   measureRequests(fastify, deps.metrics)
   hintRelay(fastify, deps.wakeRelay)
   await describeApi(fastify)
+  if (position === 'inside') answerOpenApi(fastify)
   answerHealth(fastify, checks, () => draining)
   return {
     fastify,

@@ -25,3 +25,8 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
     }),
   })
 }
+
+/** `GET /openapi.json`: the description of this app's own routes. A distributed gateway puts those of all services together. */
+export function answerOpenApi(app: FastifyInstance): void {
+  app.get('/openapi.json', { config: { access: 'none' }, schema: { hide: true } }, async () => app.swagger())
+}

@@ -1,7 +1,7 @@
 import { type Config, ConfigError, loadConfig } from '@parley/config'
 import { type Metrics, serveMetrics, shutdownTracing } from '@parley/telemetry'
 import type { FastifyPluginAsync } from 'fastify'
-import { buildApp } from './app.ts'
+import { type AppOptions, buildApp } from './app.ts'
 import { type Deps, openDeps } from './deps.ts'
 import { type Checks, databaseCheck } from './health.ts'
 
@@ -14,6 +14,10 @@ export interface Service {
   stop?(): Promise<void>
   /** More that readiness depends on. */
   checks?: Checks
+  /** What comes before anybody is identified; see `AppOptions`. */
+  front?: AppOptions['front']
+  /** False for a service that works without PostgreSQL, so that its readiness does not ask for it. */
+  usesDatabase?: boolean
 }
 
 /**
@@ -31,7 +35,8 @@ export async function runService(
   const { fastify, drain } = await buildApp({
     deps,
     position,
-    checks: { postgresql: databaseCheck(deps), ...service.checks },
+    front: service.front,
+    checks: { ...(service.usesDatabase !== false && { postgresql: databaseCheck(deps) }), ...service.checks },
   })
   if (service.plugin) await fastify.register(service.plugin)
   await service.start?.()

@@ -1,0 +1,67 @@
+import type { FastifyReply } from 'fastify'
+import type { Dispatcher } from 'undici'
+import { replyHeaders } from './forwarded-headers.ts'
+import { ClientLeft } from './proxied-body.ts'
+
+export type Outcome =
+  /** The reply went to the client, or broke off on its way. */
+  | { kind: 'answered' }
+  /** Nothing was sent: safe to send elsewhere, whatever the method. */
+  | { kind: 'unreachable'; error: Error }
+  /** It was sent, and no reply begun. */
+  | { kind: 'lost'; error: Error }
+  | { kind: 'client left'; error: ClientLeft }
+
+/**
+ * Sends one request to one replica and streams its reply to the client, at the client's pace. Whichever of both ends
+ * first ends the other.
+ */
+export function attempt(pool: Dispatcher, options: Dispatcher.DispatchOptions, reply: FastifyReply): Promise<Outcome> {
+  const { raw } = reply
+  return new Promise((resolve) => {
+    let exchange: Dispatcher.DispatchController | undefined
+    let begun = false
+    const leave = () => exchange?.abort(new ClientLeft())
+    const settle = (outcome: Outcome) => {
+      raw.off('close', leave)
+      resolve(outcome)
+    }
+    raw.on('close', leave)
+
+    pool.dispatch(options, {
+      onRequestStart(controller) {
+        exchange = controller
+        if (raw.destroyed) controller.abort(new ClientLeft())
+      },
+      onResponseStart(controller, status) {
+        if (status < 200) return
+        begun = true
+        reply.hijack()
+        raw.writeHead(status, replyHeaders(controller.rawHeaders as Buffer[], reply))
+        // The head of a stream must not wait for its first event.
+        if (options.bodyTimeout === 0) raw.flushHeaders()
+      },
+      onResponseData(controller, chunk) {
+        if (raw.writableEnded) return controller.abort(new ClientLeft())
+        if (raw.write(chunk)) return
+        controller.pause()
+        raw.once('drain', () => controller.resume())
+      },
+      onResponseEnd() {
+        raw.end()
+        settle({ kind: 'answered' })
+      },
+      onResponseError(_controller, error) {
+        if (begun) {
+          // The client must see that the reply is not whole.
+          raw.destroy()
+          settle({ kind: 'answered' })
+        } else if (raw.destroyed) {
+          settle({ kind: 'client left', error: new ClientLeft() })
+        } else {
+          settle({ kind: exchange ? 'lost' : 'unreachable', error })
+        }
+      },
+    })
+  })
+}

@@ -1,0 +1,37 @@
+import cors from '@fastify/cors'
+import helmet from '@fastify/helmet'
+import type { Deps } from '@parley/service'
+import type { FastifyInstance } from 'fastify'
+import type { Redis } from 'ioredis'
+import { refuseStrangers } from './local-only.ts'
+import { limitRates } from './rate-limit.ts'
+
+/** What every request from outside meets first, before anybody is identified or a body is read. */
+export const createFront = (deps: Deps, redis: Redis) => async (app: FastifyInstance) => {
+  app.addHook('onRequest', async ({ id }, reply) => {
+    reply.header('x-request-id', id)
+  })
+  await app.register(helmet, securityHeaders)
+  refuseStrangers(app, deps.config)
+  await app.register(cors, {
+    origin: [...deps.config.server.allowedOrigins],
+    methods: ['GET', 'POST', 'PUT', 'DELETE'],
+    allowedHeaders: ['Authorization', 'Content-Type', 'Idempotency-Key', 'Last-Event-ID'],
+    exposedHeaders: ['Retry-After', 'X-Request-Id', 'Content-Disposition'],
+    credentials: false,
+    strictPreflight: false,
+    maxAge: 600,
+  })
+  if (deps.config.rateLimit.enabled) await limitRates(app, deps, redis)
+}
+
+// Replies are data: nothing in them may run or be framed. A page (the documentation) brings a policy of its own.
+const securityHeaders = {
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: { 'default-src': ["'none'"], 'frame-ancestors': ["'none'"], 'base-uri': ["'none'"] },
+  },
+  // Whether its subdomains speak https is not ours to say.
+  strictTransportSecurity: { maxAge: 15_552_000, includeSubDomains: false },
+  referrerPolicy: { policy: 'no-referrer' as const },
+}

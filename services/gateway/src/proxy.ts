@@ -1,0 +1,90 @@
+import { ConfigError } from '@parley/config'
+import { ApiError, unavailable } from '@parley/contract'
+import type { Deps } from '@parley/service'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Dispatcher } from 'undici'
+import { attempt } from './attempt.ts'
+import { requestHeaders } from './forwarded-headers.ts'
+import { mergeDescriptions, type OpenApi } from './merged-openapi.ts'
+import { proxiedBody } from './proxied-body.ts'
+import { connectReplicas } from './replicas.ts'
+import { type RoutedService, type Row, routedServices } from './routing-table.ts'
+
+/** Time a service has to begin its reply, and between two parts of it. */
+const replyMs = 60_000
+const uploadLimitBytes = 40 * 1024 * 1024
+
+export type ServiceProxy = ReturnType<typeof createProxy>
+
+/**
+ * Passes requests on to the replicas of the services.
+ * @throws ConfigError when a service has no replica.
+ */
+export function createProxy({ config }: Pick<Deps, 'config'>) {
+  const { upstreams } = config.gateway
+  const missing = routedServices.filter((name) => upstreams[name].length === 0)
+  if (missing.length > 0) {
+    throw new ConfigError(missing.map((name) => ({ key: `gateway.upstreams.${name}`, message: 'names no replica' })))
+  }
+  const services = Object.fromEntries(routedServices.map((name) => [name, connectReplicas(upstreams[name])])) as Record<
+    RoutedService,
+    ReturnType<typeof connectReplicas>
+  >
+
+  /**
+   * Sends a request to one replica and its reply to the client. A replica that cannot be reached has not seen it, so
+   * another one gets it; after that only a GET is repeated.
+   * @throws ApiError 503 when no reply was begun, 413 when the body is too large; ClientLeft when nobody is there to answer.
+   */
+  async function forward({ service, upload }: Row, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const isStream = service === 'realtime'
+    const body = await proxiedBody(request.raw, upload ? uploadLimitBytes : config.server.bodyLimitBytes)
+    const options: Dispatcher.DispatchOptions = {
+      path: request.raw.url!,
+      method: request.method as Dispatcher.HttpMethod,
+      headers: requestHeaders(request),
+      body: body as Buffer | null,
+      headersTimeout: replyMs,
+      bodyTimeout: isStream ? 0 : replyMs,
+    }
+    for (const replica of services[service].inTurn()) {
+      const outcome = await attempt(isStream ? replica.streams : replica.calls, options, reply)
+      if (outcome.kind === 'answered') return
+      if (outcome.kind === 'client left') throw outcome.error
+      request.log.warn({ err: outcome.error, upstream: service, sent: outcome.kind === 'lost' }, 'a replica failed')
+      if (outcome.error instanceof ApiError) throw outcome.error
+      if (outcome.kind === 'unreachable') replica.rest()
+      else if (request.method !== 'GET') break
+    }
+    throw unavailable()
+  }
+
+  /** Asks every replica; resolves with the first good answer, rejects when there is none. */
+  async function ask(service: RoutedService, path: string): Promise<string> {
+    return Promise.any(
+      services[service].inTurn().map(async ({ calls }) => {
+        const { statusCode, body } = await calls.request({ path, method: 'GET', signal: AbortSignal.timeout(1_900) })
+        const text = await body.text()
+        if (statusCode !== 200) throw new Error(`${service} answers ${statusCode} to ${path}`)
+        return text
+      }),
+    )
+  }
+
+  /** The API descriptions of all services as one. @throws ApiError 503 when a service does not answer. */
+  async function describe(): Promise<OpenApi> {
+    const texts = await Promise.all(routedServices.map((name) => ask(name, '/openapi.json'))).catch(() => {
+      throw unavailable('Not every service answers right now, please try again')
+    })
+    return mergeDescriptions(texts.map((text) => JSON.parse(text) as OpenApi))
+  }
+
+  return {
+    forward,
+    ask,
+    describe,
+    async close() {
+      await Promise.all(routedServices.map((name) => services[name].close()))
+    },
+  }
+}

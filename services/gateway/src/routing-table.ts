@@ -1,0 +1,66 @@
+/** The services that answer requests from outside. */
+export const routedServices = ['auth', 'directory', 'messaging', 'admin', 'realtime'] as const
+export type RoutedService = (typeof routedServices)[number]
+
+export interface Row {
+  /** In the router's own notation: a named part is more specific than `*`, a fixed one than both. */
+  path: string
+  service: RoutedService
+  /**
+   * What the caller shows. `access`: an access token, refused at the edge when it is not ours; `access or query`: the
+   * same, but it may stand in the query; `own`: nothing, or a token that only the service itself can judge.
+   */
+  token: 'access' | 'access or query' | 'own'
+  /** Bodies are files. */
+  upload?: true
+}
+
+/** Who answers what. In the solo topology the services are mounted side by side and only the tests read this. */
+export const routingTable: readonly Row[] = [
+  { path: '/config.json', service: 'auth', token: 'own' },
+  { path: '/auth/*', service: 'auth', token: 'own' },
+  { path: '/auth/me', service: 'auth', token: 'access' },
+  { path: '/auth/logout', service: 'auth', token: 'access' },
+  { path: '/auth/sessions', service: 'auth', token: 'access' },
+  { path: '/auth/sessions/:sessionId', service: 'auth', token: 'access' },
+
+  { path: '/users', service: 'directory', token: 'access' },
+  { path: '/users/*', service: 'directory', token: 'access' },
+  { path: '/presence', service: 'directory', token: 'access' },
+  { path: '/presence/me', service: 'directory', token: 'access' },
+  { path: '/channels', service: 'directory', token: 'access' },
+  { path: '/channels/:channelId', service: 'directory', token: 'access' },
+
+  { path: '/channels/:channelId/messages', service: 'messaging', token: 'access' },
+  { path: '/channels/:channelId/messages/image', service: 'messaging', token: 'access', upload: true },
+  { path: '/channels/:channelId/messages/image/:filename', service: 'messaging', token: 'access' },
+  { path: '/channels/:channelId/pins', service: 'messaging', token: 'access' },
+  { path: '/channels/:channelId/read', service: 'messaging', token: 'access' },
+  { path: '/channels/:channelId/typing', service: 'messaging', token: 'access' },
+  { path: '/messages/:messageId', service: 'messaging', token: 'access' },
+  { path: '/messages/:messageId/pin', service: 'messaging', token: 'access' },
+  { path: '/messages/:messageId/reactions', service: 'messaging', token: 'access' },
+  { path: '/messages/:messageId/thread', service: 'messaging', token: 'access' },
+  { path: '/messages/:messageId/thread/:replyId', service: 'messaging', token: 'access' },
+  { path: '/messages/:messageId/thread/image', service: 'messaging', token: 'access', upload: true },
+  { path: '/conversations', service: 'messaging', token: 'access' },
+  { path: '/conversations/:conversationId/messages', service: 'messaging', token: 'access' },
+  { path: '/conversations/:conversationId/messages/:messageId', service: 'messaging', token: 'access' },
+  { path: '/conversations/:conversationId/messages/image', service: 'messaging', token: 'access', upload: true },
+  { path: '/conversations/:conversationId/messages/image/:filename', service: 'messaging', token: 'access' },
+  { path: '/conversations/:conversationId/read', service: 'messaging', token: 'access' },
+  { path: '/conversations/:conversationId/typing', service: 'messaging', token: 'access' },
+  { path: '/search/messages', service: 'messaging', token: 'access' },
+  { path: '/files', service: 'messaging', token: 'access', upload: true },
+  { path: '/files/binary', service: 'messaging', token: 'access', upload: true },
+  { path: '/files/:filename', service: 'messaging', token: 'access' },
+  { path: '/webhooks/:webhookId/messages', service: 'messaging', token: 'own' },
+
+  { path: '/server/settings', service: 'admin', token: 'access' },
+  { path: '/webhooks', service: 'admin', token: 'access' },
+  { path: '/webhooks/:webhookId', service: 'admin', token: 'access' },
+  { path: '/admin/export', service: 'admin', token: 'access' },
+  { path: '/admin/audit-log', service: 'admin', token: 'access' },
+
+  { path: '/events', service: 'realtime', token: 'access or query' },
+]

@@ -1,0 +1,43 @@
+import type { Deps, Service } from '@parley/service'
+import { documentation } from './documentation.ts'
+import { createFront } from './front.ts'
+import { proxiedRoutes } from './proxied-routes.ts'
+import { createProxy } from './proxy.ts'
+import { connectRateLimitRedis } from './rate-limit.ts'
+import { type RoutedService, routedServices } from './routing-table.ts'
+
+export { type RoutedService, type Row, routedServices, routingTable } from './routing-table.ts'
+
+/**
+ * What stands at the edge in front of services mounted on the same app: CORS, security headers, rate limits, the
+ * documentation.
+ */
+export function gateway(deps: Deps): Service {
+  const redis = connectRateLimitRedis(deps)
+  return {
+    front: createFront(deps, redis),
+    plugin: documentation({ describe: async (app) => app.swagger() }),
+    checks: { redis: { required: false, run: () => redis.ping() } },
+    stop: async () => redis.disconnect(),
+  }
+}
+
+/** The same, and a proxy: the services are processes of their own, at `config.gateway.upstreams`. */
+export function distributedGateway(deps: Deps): Service {
+  const edge = gateway(deps)
+  const proxy = createProxy(deps)
+  const readiness = (service: RoutedService) => ({ required: true, run: () => proxy.ask(service, '/health/ready') })
+  return {
+    ...edge,
+    usesDatabase: false,
+    plugin: async (app) => {
+      await app.register(proxiedRoutes(deps, proxy))
+      await app.register(documentation({ describe: () => proxy.describe() }))
+    },
+    checks: { ...edge.checks, ...Object.fromEntries(routedServices.map((name) => [name, readiness(name)])) },
+    async stop() {
+      await proxy.close()
+      await edge.stop?.()
+    },
+  }
+}
