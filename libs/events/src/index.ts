@@ -1,0 +1,7 @@
+export type { PositionedEvent } from './batch.format.ts'
+export { createFeed, type Feed, type FeedOptions } from './feed.ts'
+export { eventsChannel, streamKey, wakeChannel } from './keys.ts'
+export { connectRedis, type RedisConnection } from './redis.connection.ts'
+export { createRelay, type Relay, type RelayOptions } from './relay.ts'
+export { createSignal, type Signal } from './signal.ts'
+export { createWaker, type Waker } from './waker.ts'

@@ -1,0 +1,44 @@
+import type { Logger } from '@parley/telemetry'
+import { Redis } from 'ioredis'
+
+export interface RedisConnection {
+  url: string
+  /** Shown in CLIENT LIST, for the operator. */
+  name: string
+  logger: Logger
+}
+
+/**
+ * A connection that comes back by itself, within 2 s of Redis' return. A command given while it is away fails at once and
+ * is not repeated: whoever gave it knows better what is to be done by then. Losing and finding Redis is logged once each.
+ */
+export function connectRedis({ url, name, logger }: RedisConnection): Redis {
+  const redis = new Redis(url, {
+    connectionName: name,
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: 5_000,
+    retryStrategy: (attempt) => Math.min(50 * attempt, 2_000),
+  })
+  let away = false
+  redis.on('error', (err) => {
+    if (!away) logger.warn({ err, connection: name }, 'Redis is away')
+    away = true
+  })
+  redis.on('ready', () => {
+    if (away) logger.info({ connection: name }, 'Redis is back')
+    away = false
+  })
+  return redis
+}
+
+export const isReady = (redis: Redis) => redis.status === 'ready'
+
+/** Resolves once Redis has let us in or is found to be away, so that no start hangs on it. */
+export function readyOrAway(redis: Redis): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  if (isReady(redis)) resolve()
+  for (const event of ['ready', 'error', 'close']) redis.once(event, resolve)
+  return promise
+}

@@ -1,0 +1,166 @@
+import type { Redis } from 'ioredis'
+import { type Batch, batchAfter, encodeBatch, joinBatches, splitBatch } from './batch.format.ts'
+import { entryField, eventsChannel, streamKey } from './keys.ts'
+import { findOldestPosition, type Pool, readBatches } from './positions.queries.ts'
+import { isReady } from './redis.connection.ts'
+
+/** The replay window in Redis, written by the leader alone, beside its steps: Redis never holds up the lease. */
+export interface EventStream {
+  /** Says that there are positions up to `pos`; `batch` has the newest when they are new. Never throws, never waits. */
+  offer(pos: number, batch?: Batch): void
+  /** Ends appending; resolves when nothing is under way any more. */
+  close(): Promise<void>
+  /** Allows entries to be dropped that end below this position. */
+  trim(below: number): void
+  /** Redis has positions that PostgreSQL does not know: another history, of a time after a restored backup. */
+  readonly isAhead: boolean
+}
+
+export interface EventStreamOptions {
+  redis: Redis
+  pool: Pool
+  epoch: string
+  /** How many events are appended again at most when Redis has lost them. */
+  maxEvents: number
+  onError(error: unknown): void
+}
+
+const maxEntryChars = 1_000_000
+const maxQueued = 8
+const repairEvents = 2_000
+
+/**
+ * Appends what it is offered. When it is in doubt (at first, after any failure, when Redis refuses a batch because another
+ * one is missing before it) it looks what Redis holds and appends everything above that from PostgreSQL.
+ */
+export function openEventStream({ redis, pool, epoch, maxEvents, onError }: EventStreamOptions): EventStream {
+  const key = streamKey(epoch)
+  const appendEvents = defineAppend(redis)
+  let queue: Batch[] = []
+  let target = 0
+  let trimBelow = 0
+  let inDoubt = true
+  let isAhead = false
+  let closed = false
+  let working: Promise<void> | undefined
+
+  const doubt = () => {
+    inDoubt = true
+    stream.offer(target)
+  }
+  redis.on('ready', doubt)
+
+  const stream: EventStream = {
+    trim(below) {
+      trimBelow = below
+    },
+    get isAhead() {
+      return isAhead
+    },
+    offer(pos, batch) {
+      target = pos
+      if (batch) queue.push(batch)
+      if (queue.length > maxQueued || !isReady(redis)) {
+        queue = []
+        inDoubt = true
+      }
+      if (closed || isAhead || working || !isReady(redis) || (queue.length === 0 && !inDoubt)) return
+      working = work().finally(() => {
+        working = undefined
+      })
+    },
+    async close() {
+      closed = true
+      redis.off('ready', doubt)
+      await working
+    },
+  }
+
+  async function work() {
+    try {
+      while (!isAhead && (queue.length > 0 || (inDoubt && !closed))) {
+        if (inDoubt) await repair()
+        else if (!(await append(queue.shift()!, false))) inDoubt = true
+      }
+    } catch (error) {
+      inDoubt = true
+      if (isReady(redis)) onError(error)
+    }
+  }
+
+  /** Whether the batch is at the stream's end now. */
+  async function append(batch: Batch, isBeginning: boolean): Promise<boolean> {
+    for (const [index, part] of splitBatch(batch, maxEntryChars).entries()) {
+      const last = part.first + part.count - 1
+      const floor = Math.max(trimBelow, last - maxEvents)
+      const top = await appendEvents(
+        key,
+        eventsChannel,
+        String(part.first),
+        String(last),
+        encodeBatch(epoch, part),
+        String(floor),
+        isBeginning && index === 0 ? '1' : '0',
+      )
+      if (Number(top) !== last) return false
+    }
+    return true
+  }
+
+  /** One piece of what Redis lacks; in doubt no longer once nothing is missing. */
+  async function repair(): Promise<void> {
+    queue = []
+    const pos = target
+    const top = await findStreamTop(redis, key)
+    isAhead = top > pos
+    if (isAhead) return
+
+    if (top < pos) {
+      const start = await findStart(top, pos)
+      const kept = start < pos ? await readBatches(pool, start, repairEvents) : []
+      const missing = kept === 'gone' || kept.length === 0 ? undefined : batchAfter(joinBatches(kept), start)
+      // Beginning anew rather than with a hole: what is no longer there is read from PostgreSQL, as far as that reaches.
+      const isBeginning = start !== top || top === 0 || !missing
+      if (isBeginning) await redis.del(key)
+      if (missing && !(await append(missing, isBeginning))) return
+      if (missing && missing.first + missing.count - 1 < pos) return
+    }
+    // What was offered meanwhile was not looked at: `queue` has it, or else it is found missing by the next append.
+    inDoubt = target > pos && queue.length === 0
+  }
+
+  /** The position after which to append: the stream's own top, unless too much is missing or nobody has it any more. */
+  async function findStart(top: number, pos: number): Promise<number> {
+    const oldest = (await findOldestPosition(pool)) ?? pos + 1
+    return Math.max(top, pos - maxEvents, oldest - 1)
+  }
+
+  return stream
+}
+
+/** The last position in a stream, 0 when there is none. */
+export async function findStreamTop(redis: Redis, key: string): Promise<number> {
+  const [entry] = await redis.xrevrange(key, '+', '-', 'COUNT', 1)
+  return entry ? Number.parseInt(entry[0], 10) : 0
+}
+
+function defineAppend(redis: Redis) {
+  redis.defineCommand('appendEvents', { numberOfKeys: 1, lua: appendScript })
+  return (...values: string[]): Promise<string> =>
+    (redis as unknown as { appendEvents(...values: string[]): Promise<string> }).appendEvents(...values)
+}
+
+/**
+ * Appends and publishes in one step, if and only if the batch follows what is there. Answers the top: the batch's own last
+ * position when it is at the end of the stream now.
+ */
+const appendScript = `
+local top = 0
+local newest = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)
+if newest[1] then top = tonumber(string.match(newest[1][1], '^%d+')) end
+if top == tonumber(ARGV[2]) - 1 or (top == 0 and ARGV[6] == '1') then
+  redis.call('XADD', KEYS[1], 'MINID', '~', ARGV[5], ARGV[3] .. '-0', '${entryField}', ARGV[4])
+  redis.call('PUBLISH', ARGV[1], ARGV[4])
+  top = tonumber(ARGV[3])
+end
+return string.format('%.0f', top)`

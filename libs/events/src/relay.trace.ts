@@ -1,0 +1,19 @@
+import { currentTraceparent, inSpan, SpanKind, spanAttribute, spanName } from '@parley/telemetry'
+import type { Batch } from './batch.format.ts'
+
+/**
+ * Puts a span of the relay between the request that recorded an event and the nodes that deliver it: the line goes on with
+ * the span's own traceparent.
+ */
+export function traceBatch(batch: Batch): Batch {
+  const lines = batch.lines.split('\n').map((line, index) => traceLine(line, batch.first + index))
+  return { ...batch, lines: lines.join('\n') }
+}
+
+function traceLine(line: string, pos: number): string {
+  const [routing, parent, event] = line.split('\t')
+  if (!parent) return line
+  const attributes = { [spanAttribute.eventPosition]: pos }
+  const trace = inSpan(spanName.relayEvent, { kind: SpanKind.PRODUCER, parent, attributes }, currentTraceparent)
+  return `${routing}\t${trace ?? parent}\t${event}`
+}

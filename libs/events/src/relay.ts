@@ -1,0 +1,85 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Config } from '@parley/config'
+import { type Logger, type Metrics, metric } from '@parley/telemetry'
+import { wakeChannel } from './keys.ts'
+import type { Pool } from './positions.queries.ts'
+import { connectRedis } from './redis.connection.ts'
+import { acquireLease } from './relay.lease.ts'
+import { lead } from './relay.turn.ts'
+import { createSignal } from './signal.ts'
+
+export interface RelayOptions {
+  pool: Pool
+  redisUrl: string
+  logger: Logger
+  metrics: Metrics
+  events: Pick<Config['events'], 'replaySeconds' | 'replayMaxEvents'>
+  /** Names this candidate, unlike any other: host and process. */
+  holder: string
+}
+
+export interface Relay {
+  /** Becomes a candidate, and leads whenever nobody else does, until stopped. */
+  start(): void
+  /** Ends the turn, if it is ours, after the step under way, and gives the lease back at once. */
+  stop(): Promise<void>
+  /** Hint that something was committed; for those who share the process. */
+  wake(): void
+  readonly isLeader: boolean
+}
+
+const candidateMs = 500
+
+/** Gives the events of the outbox their one order and moves them to Redis. Any number of candidates, one leader. */
+export function createRelay(options: RelayOptions): Relay {
+  const { pool, redisUrl, logger, metrics, holder } = options
+  const signal = createSignal()
+  const stopping = new AbortController()
+  let isLeader = false
+  let end = async () => {}
+
+  async function campaign(redis: ReturnType<typeof connectRedis>) {
+    while (!stopping.signal.aborted) {
+      try {
+        const term = await acquireLease(pool, holder)
+        if (term) {
+          isLeader = true
+          logger.info({ token: term.token, epoch: term.epoch, pos: term.pos }, 'leads the relay')
+          await lead({ ...options, redis, term, signal, stopping: stopping.signal })
+          if (!stopping.signal.aborted) logger.warn({ token: term.token }, 'no longer leads the relay')
+        }
+      } catch (err) {
+        if (!stopping.signal.aborted) logger.warn({ err }, 'the relay cannot work')
+      }
+      isLeader = false
+      // No hint shortens this: candidates would ask for the lease hundreds of times a second.
+      await delay(candidateMs, undefined, { signal: stopping.signal }).catch(() => {})
+    }
+  }
+
+  return {
+    start() {
+      const redis = connectRedis({ url: redisUrl, name: 'parley-relay', logger })
+      const hints = connectRedis({ url: redisUrl, name: 'parley-relay-hints', logger })
+      hints.once('ready', () => void hints.subscribe(wakeChannel).catch(() => {}))
+      hints.on('message', signal.ring)
+      const endObservation = metrics.gauge(metric.relayLeader, () => (isLeader ? 1 : 0))
+      const done = campaign(redis)
+      end = async () => {
+        await done
+        redis.disconnect()
+        hints.disconnect()
+        endObservation()
+      }
+    },
+    async stop() {
+      stopping.abort()
+      signal.ring()
+      await end()
+    },
+    wake: signal.ring,
+    get isLeader() {
+      return isLeader
+    },
+  }
+}

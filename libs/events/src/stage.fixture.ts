@@ -1,0 +1,133 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { everyone } from '@parley/contract'
+import { type Connection, connectDatabase, migrate, record, type Transaction } from '@parley/database'
+import { type EmbeddedPart, startPostgres, startRedis } from '@parley/embedded'
+import { createLogger, createMetrics } from '@parley/telemetry'
+import { Redis } from 'ioredis'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from 'vitest'
+import { createFeed, createRelay, type FeedOptions, type PositionedEvent, type RelayOptions } from './index.ts'
+
+/** A PostgreSQL and a Redis of its own for one test file: these tests restart and empty them. */
+export function stage() {
+  const logger = createLogger({ service: 'test', level: 'silent' })
+  const metrics = createMetrics({ service: 'test' })
+  const open: (() => Promise<unknown> | unknown)[] = []
+  let directory: string
+  const held = {} as { postgres: EmbeddedPart; redis: EmbeddedPart; database: Connection; raw: Redis }
+
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'parley-events-'))
+    const part = (name: string) => ({ directory: join(directory, name), durable: false })
+    held.postgres = await startPostgres(part('postgres'))
+    held.redis = await startRedis(part('redis'))
+    held.database = connectDatabase({
+      url: held.postgres.url,
+      poolSize: 20,
+      applicationName: 'test',
+      onIdleError: () => {},
+    })
+    await migrate(held.database.db)
+    held.raw = new Redis(held.redis.url)
+    held.raw.on('error', () => {})
+  }, 120_000)
+
+  beforeEach(async () => {
+    await held.database.pool.query(`
+      truncate outbox, event_positions;
+      update outbox_ring set rotated_at = now_ms();
+      update relay_lease set epoch = substr(md5(random()::text), 1, 12), pos = 0, holder = null, expires_at = 0,
+        low_id = coalesce((select last_value from pg_sequences where sequencename = 'outbox_ids'), 0), low_pos = 0`)
+  })
+
+  afterEach(async () => {
+    for (const close of open.splice(0).reverse()) await close()
+  })
+
+  afterAll(async () => {
+    held.raw.disconnect()
+    await held.database.close()
+    await Promise.all([held.redis.stop(), held.postgres.stop()])
+    await rm(directory, { recursive: true, force: true })
+  }, 30_000)
+
+  return {
+    held,
+    logger,
+    metrics,
+    relay(options: Partial<RelayOptions> = {}) {
+      const relay = createRelay({
+        pool: held.database.pool,
+        redisUrl: held.redis.url,
+        logger,
+        metrics,
+        events: { replaySeconds: 3_600, replayMaxEvents: 1_000 },
+        holder: `relay ${open.length}`,
+        ...options,
+      })
+      relay.start()
+      open.push(relay.stop)
+      return relay
+    },
+    async feed(options: Partial<FeedOptions> = {}) {
+      const events: PositionedEvent[] = []
+      const resets: string[] = []
+      const feed = createFeed({
+        pool: held.database.pool,
+        redisUrl: held.redis.url,
+        logger,
+        metrics,
+        memoryEvents: 1_000,
+        onEvents: (more) => void events.push(...more),
+        onReset: (reason) => void resets.push(reason),
+        ...options,
+      })
+      await feed.start()
+      open.push(feed.close)
+      return Object.assign(feed, { events, resets, names: () => events.map(nameOf) })
+    },
+    /** Records events in one transaction of their own. */
+    async says(...names: string[]) {
+      await held.database.db.transaction().execute(async (trx) => {
+        for (const name of names) await say(trx, name)
+      })
+    },
+    onEnd: (close: () => Promise<unknown> | unknown) => void open.push(close),
+    /** Ids in the order of their positions, after checking that the positions have no gaps. */
+    async positioned(): Promise<number[]> {
+      const { rows } = await held.database.pool.query<{ last_pos: number; outbox_ids: number[] }>(
+        'select last_pos, outbox_ids from event_positions order by last_pos',
+      )
+      let pos = 0
+      for (const { last_pos, outbox_ids } of rows) {
+        pos += outbox_ids.length
+        expect(last_pos).toBe(pos)
+      }
+      return rows.flatMap(({ outbox_ids }) => outbox_ids)
+    },
+    async lease() {
+      const { rows } = await held.database.pool.query(
+        'select token, holder, epoch, pos, low_id, low_pos, expires_at from relay_lease',
+      )
+      return rows[0] as {
+        token: number
+        holder: string | null
+        epoch: string
+        pos: number
+        low_id: number
+        low_pos: number
+        expires_at: number
+      }
+    },
+  }
+}
+
+export const say = (trx: Transaction, name: string) =>
+  record(trx, { type: 'UPDATE_SERVER_SETTINGS', payload: { name }, routing: everyone })
+
+export const nameOf = ({ event }: PositionedEvent): string => JSON.parse(event!).payload.name
+
+/** Waits for an assertion to hold, at most 20 s: a test that waits longer than that has failed. */
+export const eventually = (assertion: () => void | Promise<void>) =>
+  vi.waitFor(assertion, { timeout: 20_000, interval: 20 })
