@@ -1,0 +1,47 @@
+import { createDatabase, type TestDatabase } from '@parley/test'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { ensureFirstStart, verifyPassword } from './index.ts'
+
+const config = {
+  chat: { initialUser: { userName: 'Root', email: 'Root@Example.com', password: 'first password' } },
+}
+let database: TestDatabase
+beforeEach(async () => {
+  database = await createDatabase(20)
+})
+afterEach(() => database.drop())
+
+const people = () => database.db.selectFrom('users').selectAll().execute()
+const channels = () => database.db.selectFrom('channels').selectAll().execute()
+
+describe('the first start', () => {
+  test('creates an admin who may sign in, and General with them in it', async () => {
+    expect(await ensureFirstStart(database.db, config)).toBe(true)
+
+    const [admin, ...others] = await people()
+    expect(admin).toMatchObject({ userName: 'Root', email: 'root@example.com', isAdmin: true, removedAt: null })
+    expect(await verifyPassword('first password', admin!.passwordHash!)).toBe(true)
+    expect(others).toEqual([])
+    expect(await channels()).toMatchObject([{ name: 'General', kind: 'public', createdBy: admin!.id }])
+    expect(await database.db.selectFrom('channelMembers').select('userId').execute()).toEqual([{ userId: admin!.id }])
+    expect(await database.db.selectFrom('serverSettings').select('name').execute()).toEqual([{ name: 'Parley' }])
+  })
+
+  test('happens once when ten processes start at once', async () => {
+    const outcomes = await Promise.all(Array.from({ length: 10 }, () => ensureFirstStart(database.db, config)))
+
+    expect(outcomes.filter(Boolean)).toHaveLength(1)
+    expect(await people()).toHaveLength(1)
+    expect(await channels()).toHaveLength(1)
+  })
+
+  test('is never applied again: not to change a password, not when everybody has left', async () => {
+    await ensureFirstStart(database.db, { chat: { initialUser: { userName: 'Root', email: 'root@example.com' } } })
+    expect(await ensureFirstStart(database.db, config)).toBe(false)
+    expect(await people()).toMatchObject([{ passwordHash: null }])
+
+    await database.db.updateTable('users').set({ removedAt: 1 }).execute()
+    expect(await ensureFirstStart(database.db, config)).toBe(false)
+    expect(await people()).toHaveLength(1)
+  })
+})

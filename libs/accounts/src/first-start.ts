@@ -1,0 +1,51 @@
+import type { Config } from '@parley/config'
+import type { Database, Transaction, UserRow } from '@parley/database'
+import { uuidv7 } from '@parley/database'
+import { sql } from 'kysely'
+import { readEmail } from './emails.ts'
+import { nameKey, readUserName } from './names.ts'
+import { hashPassword } from './passwords.ts'
+import { createUser } from './users.ts'
+
+/**
+ * Makes a fresh database a server that people can enter: the initial admin of `chat.initialUser` and the public channel
+ * General. Applied once: as soon as anybody was ever there, nothing changes. Any number of processes may call it at once.
+ * Answers whether this call did it.
+ */
+export async function ensureFirstStart(
+  db: Database,
+  { chat: { initialUser } }: Pick<Config, 'chat'>,
+  now = Date.now(),
+): Promise<boolean> {
+  if (await hasPeople(db)) return false
+  const passwordHash = initialUser.password === undefined ? null : await hashPassword(initialUser.password)
+
+  return db.transaction().execute(async (trx) => {
+    await sql`select pg_advisory_xact_lock(hashtext('parley first start'))`.execute(trx)
+    if (await hasPeople(trx)) return false
+    const admin = await createUser(trx, {
+      email: readEmail(initialUser.email),
+      userName: readUserName(initialUser.userName),
+      isAdmin: true,
+      passwordHash,
+      ip: null,
+      now,
+    })
+    if (!admin) return false
+    await insertGeneral(trx, admin, now)
+    return true
+  })
+}
+
+const hasPeople = async (db: Database | Transaction) =>
+  (await db.selectFrom('users').select('id').limit(1).executeTakeFirst()) !== undefined
+
+async function insertGeneral(trx: Transaction, admin: UserRow, now: number) {
+  const id = uuidv7()
+  const name = 'General'
+  await trx
+    .insertInto('channels')
+    .values({ id, kind: 'public', name, nameKey: nameKey(name), createdBy: admin.id, createdAt: now })
+    .execute()
+  await trx.insertInto('channelMembers').values({ channelId: id, userId: admin.id, joinedAt: now }).execute()
+}

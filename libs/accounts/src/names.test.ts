@@ -1,0 +1,53 @@
+import { describe, expect, test } from 'vitest'
+import { automaticNames, nameKey, readName, readUserName } from './names.ts'
+
+const refusal = expect.objectContaining({ status: 400 })
+
+describe('the name of a person', () => {
+  test.each([
+    ['  Ann  ', 'Ann'],
+    ['Ann   Lee', 'Ann Lee'],
+    ['Ａｎｎ', 'Ann'],
+    ['Ann\u00A0Lee', 'Ann Lee'],
+    ['Żółć', 'Żółć'],
+    ['محمد', 'محمد'],
+    ['नरेश', 'नरेश'],
+    ['a'.repeat(64), 'a'.repeat(64)],
+  ])('%j is stored as %j', (text, stored) => expect(readUserName(text)).toBe(stored))
+
+  test.each([
+    ['nothing', ''],
+    ['spaces', '   '],
+    ['a joiner alone', '\u200D'],
+    ['a control character', 'An\u0007n'],
+    ['a line break', 'An\nn'],
+    ['a bidirectional override', 'Ann\u202E'],
+    ['a zero-width space', 'An\u200Bn'],
+    ['half a character', 'Ann\uD83D'],
+    ['too many characters', 'a'.repeat(65)],
+    ['too many after normalisation', '\uFDFA'.repeat(10)],
+    ['the word that calls everybody', 'Channel'],
+    ['the other word, in wide letters', 'ｈｅｒｅ'],
+  ])('%s is refused', (_, text) => expect(() => readUserName(text)).toThrow(refusal))
+
+  test('is the same in any case and width', () => {
+    expect(nameKey('ＡＮＮ Äß')).toBe(nameKey('ann äß'))
+  })
+
+  test('the words of mentions are free for other things', () => {
+    expect(readName('Channel', 'name', 80)).toBe('Channel')
+  })
+})
+
+describe('automatic names', () => {
+  test.each([
+    ['ann', ['ann', 'ann2', 'ann3']],
+    ['\u202E\u0000', ['user', 'user2', 'user3']],
+    ['here', ['here2', 'here3']],
+  ])('for %j', (base, names) => expect(automaticNames(base, 1, 3)).toEqual(names))
+
+  test('never grow too long, and never cut a character in two', () => {
+    const [first, second] = automaticNames('😀'.repeat(40), 1, 2)
+    expect([first, second]).toEqual(['😀'.repeat(32), `${'😀'.repeat(31)}2`])
+  })
+})

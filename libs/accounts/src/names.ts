@@ -1,0 +1,53 @@
+import { invalid, limits } from '@parley/contract'
+
+/**
+ * A name as it is stored: NFKC, without space at its ends, runs of spaces as one.
+ * @param what the field, as the refusal names it.
+ * @throws ApiError 400 when nothing visible is left, when it is longer than `longest` UTF-16 code units, or when it holds
+ * control, bidirectional or invisible characters: two names that look alike would be taken for one.
+ */
+export function readName(text: string, what: string, longest: number): string {
+  const name = tidy(text)
+  if (hidden.test(name)) throw invalid(`${what} contains control or invisible characters`)
+  if (!visible.test(name)) throw invalid(`${what} is empty`)
+  if (name.length > longest) throw invalid(`${what} is longer than ${longest} characters`)
+  return name
+}
+
+/** The name of a person, as it is stored. @throws ApiError 400 as `readName`, and for the words that mentions use. */
+export function readUserName(text: string): string {
+  const name = readName(text, 'userName', limits.userName)
+  if (isReserved(name)) throw invalid(`Nobody may be called ${name}: @${name} calls everybody`)
+  return name
+}
+
+/** What makes a name unique: NFKC and lower-case. */
+export const nameKey = (name: string) => name.normalize('NFKC').toLowerCase().normalize('NFKC')
+
+/** Names for a person whose own wish is `base`, `count` of them beginning with that number: `ann`, `ann2`, `ann3`. */
+export function automaticNames(base: string, from: number, count: number): string[] {
+  const wish = tidy(base.replaceAll(everyHidden, ''))
+  const stem = visible.test(wish) ? wish : 'user'
+  return Array.from({ length: count }, (_, index) => {
+    const ending = from + index === 1 ? '' : String(from + index)
+    return cut(stem, limits.userName - ending.length) + ending
+  }).filter((name) => !isReserved(name))
+}
+
+const hidden = /[\p{Cc}\p{Cs}\u061C\u200B\u200E\u200F\u2028-\u202E\u2060-\u206F\uFEFF]/u
+const everyHidden = new RegExp(hidden.source, 'gu')
+const visible = /[\p{L}\p{N}\p{P}\p{S}]/u
+const reserved = new Set(['channel', 'here'])
+
+const isReserved = (name: string) => reserved.has(nameKey(name))
+const tidy = (text: string) => text.normalize('NFKC').trim().replace(/ {2,}/g, ' ')
+
+/** At most `longest` code units, never half a character. */
+function cut(text: string, longest: number): string {
+  let kept = ''
+  for (const character of text) {
+    if (kept.length + character.length > longest) break
+    kept += character
+  }
+  return kept.trimEnd()
+}

@@ -1,0 +1,32 @@
+import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
+import { promisify } from 'node:util'
+
+/**
+ * Hashes a password with scrypt, 16 bytes of random salt and a 64-byte key, off the event loop. The text is
+ * `scrypt$<cost>$<block size>$<parallelization>$<salt>$<key>`, salt and key in base64url, so that the cost may grow later.
+ */
+export async function hashPassword(password: string): Promise<string> {
+  const salt = randomBytes(16)
+  const key = await derive(password, salt, keyBytes, current)
+  return ['scrypt', current.N, current.r, current.p, salt.toString('base64url'), key.toString('base64url')].join('$')
+}
+
+/** Whether the password belongs to the hash; compared in constant time. A text of another form belongs to no password. */
+export async function verifyPassword(password: string, hash: string): Promise<boolean> {
+  const [, cost, blockSize, parallelization, salt, key] = form.exec(hash) ?? []
+  if (!salt || !key) return false
+  const expected = Buffer.from(key, 'base64url')
+  const given = await derive(password, Buffer.from(salt, 'base64url'), expected.length, {
+    N: Number(cost),
+    r: Number(blockSize),
+    p: Number(parallelization),
+  })
+  return timingSafeEqual(given, expected)
+}
+
+const keyBytes = 64
+// OWASP's password storage cheat sheet, the row with the least memory (16 MiB): a sign-in storm must not exhaust it.
+const current = { N: 2 ** 14, r: 8, p: 5 }
+const form = /^scrypt\$(\d{1,8})\$(\d{1,3})\$(\d{1,3})\$([\w-]{22,})\$([\w-]{22,})$/
+
+const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt)

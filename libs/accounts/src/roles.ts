@@ -1,0 +1,68 @@
+import { everyone, forbidden, invalid, unauthorized } from '@parley/contract'
+import { audit, isRowId, record, type Transaction, type UserRow } from '@parley/database'
+import type { Act } from './users.ts'
+
+export type Role = 'user' | 'admin'
+
+/**
+ * Makes somebody an admin or takes that from them, and tells everyone (UPDATE_USER). The role they have changes nothing.
+ * @throws ApiError 400 when there is no such person or they are the last admin, 403 when the caller is no admin any more.
+ */
+export async function setRole(trx: Transaction, userId: string, role: Role, { caller, ip }: Act): Promise<UserRow> {
+  const people = await lockAdminsAnd(trx, caller.userId, userId)
+  requireStillAdmin(people, caller.userId)
+  const before = people.get(userId)
+  if (!before) throw invalid('There is no such user')
+  const isAdmin = role === 'admin'
+  if (before.isAdmin === isAdmin) return before
+  if (!isAdmin) refuseLastAdmin(people, userId)
+
+  const user = await updateIsAdmin(trx, userId, isAdmin)
+  await record(trx, {
+    type: 'UPDATE_USER',
+    payload: { id: user.id, userName: user.userName, isAdmin },
+    routing: { ...everyone, reloadUsers: [user.id] },
+  })
+  await audit(trx, {
+    action: 'user.role.update',
+    actorId: caller.userId,
+    targetType: 'user',
+    targetId: user.id,
+    metadata: { role },
+    ip,
+  })
+  return user
+}
+
+/**
+ * Takes the row locks of all live admins and of these people, in id order, until the transaction ends, and answers those
+ * who are live. Whoever changes an admin holds them all, so counting the others is exact however many try at once.
+ */
+export async function lockAdminsAnd(trx: Transaction, ...userIds: string[]): Promise<Map<string, UserRow>> {
+  const ids = userIds.filter(isRowId)
+  const rows = await trx
+    .selectFrom('users')
+    .selectAll()
+    .where('removedAt', 'is', null)
+    .where(({ or, eb }) => or([eb('isAdmin', '=', true), eb('id', 'in', ids)]))
+    .orderBy('id')
+    .forNoKeyUpdate()
+    .execute()
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
+/** @throws ApiError 401 or 403 when the caller was removed or demoted between the start of the request and the locks. */
+export function requireStillAdmin(people: Map<string, UserRow>, callerId: string): void {
+  const caller = people.get(callerId)
+  if (!caller) throw unauthorized('The session has ended, please sign in again')
+  if (!caller.isAdmin) throw forbidden('Only an admin may do this')
+}
+
+/** `people` as `lockAdminsAnd` answers them. @throws ApiError 400 when nobody else among them is an admin. */
+export function refuseLastAdmin(people: Map<string, UserRow>, userId: string): void {
+  const remains = people.values().some(({ id, isAdmin }) => isAdmin && id !== userId)
+  if (!remains) throw invalid('The last admin must remain: make somebody else an admin first', 'last_admin')
+}
+
+const updateIsAdmin = (trx: Transaction, userId: string, isAdmin: boolean) =>
+  trx.updateTable('users').set({ isAdmin }).where('id', '=', userId).returningAll().executeTakeFirstOrThrow()

@@ -1,0 +1,125 @@
+import { nobody, type Session, type Tokens as TokenReply } from '@parley/contract'
+import { isRowId, type Reader, recordControl, type Transaction, uuidv7 } from '@parley/database'
+import type { Tokens } from '@parley/identity'
+import { lockUser } from './users.ts'
+
+export interface NewSession {
+  userId: string
+  ip: string | null
+  userAgent: string | null
+  /** Seconds the session lasts without a refresh. */
+  seconds: number
+  /** Sessions a person may hold; the oldest make room for this one. */
+  maxActive: number
+  now: number
+}
+
+/** What a session's tokens are made of. */
+export interface SessionKey {
+  userId: string
+  sessionId: string
+  /** Generation of the refresh token. */
+  generation: number
+}
+
+const userAgentLength = 300
+
+/**
+ * Starts a session; the oldest end when the person would hold more than `maxActive`. Exact under concurrent sign-ins:
+ * they take turns at the person's row.
+ * @throws ApiError 401 when the person was removed meanwhile.
+ */
+export async function startSession(trx: Transaction, input: NewSession): Promise<SessionKey> {
+  const { userId, ip, userAgent, seconds, maxActive, now } = input
+  await lockUser(trx, userId)
+  const live = await trx
+    .selectFrom('sessions')
+    .select(['id', 'expiresAt'])
+    .where('userId', '=', userId)
+    .where('endedAt', 'is', null)
+    .orderBy('createdAt')
+    .orderBy('id')
+    .execute()
+  const active = live.filter(({ expiresAt }) => expiresAt > now)
+  const expired = live.filter(({ expiresAt }) => expiresAt <= now)
+  const oldest = active.slice(0, Math.max(0, active.length - maxActive + 1))
+  await endSessions(trx, { userId, only: [...expired, ...oldest].map(({ id }) => id), now })
+
+  const sessionId = uuidv7()
+  await trx
+    .insertInto('sessions')
+    .values({
+      id: sessionId,
+      userId,
+      createdAt: now,
+      lastUsedAt: now,
+      expiresAt: now + seconds * 1000,
+      ip,
+      userAgent: userAgent?.slice(0, userAgentLength).toWellFormed() ?? null,
+    })
+    .execute()
+  return { userId, sessionId, generation: 0 }
+}
+
+export interface EndedSessions {
+  userId: string
+  /** Only these; without it all of the person's. */
+  only?: string[]
+  /** All but this one. */
+  except?: string
+  now: number
+}
+
+/**
+ * Ends sessions of one person: with the commit their tokens are worth nothing, and their streams end. Answers the ids of
+ * those that were not ended before.
+ */
+export async function endSessions(trx: Transaction, input: EndedSessions): Promise<string[]> {
+  const ended = await markEnded(trx, input)
+  if (ended.length > 0) await recordControl(trx, { ...nobody, endSessions: ended })
+  return ended
+}
+
+/** As `endSessions`, for whoever records the control along with an event of their own. */
+export async function markEnded(trx: Transaction, { userId, only, except, now }: EndedSessions): Promise<string[]> {
+  const ids = only?.filter(isRowId)
+  if (ids?.length === 0) return []
+  const rows = await trx
+    .updateTable('sessions')
+    .set({ endedAt: now })
+    .where('userId', '=', userId)
+    .where('endedAt', 'is', null)
+    .$if(ids !== undefined, (query) => query.where('id', 'in', ids!))
+    .$if(except !== undefined, (query) => query.where('id', '<>', except!))
+    .returning('id')
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+/** The person's active sessions, newest first. Served by the index sessions_active. */
+export const listSessions = (db: Reader, userId: string, now: number): Promise<Omit<Session, 'isCurrent'>[]> =>
+  db
+    .selectFrom('sessions')
+    .select(['id', 'createdAt', 'lastUsedAt', 'expiresAt', 'ip', 'userAgent'])
+    .where('userId', '=', userId)
+    .where('endedAt', 'is', null)
+    .where('expiresAt', '>', now)
+    .orderBy('createdAt', 'desc')
+    .orderBy('id', 'desc')
+    .execute()
+
+/** Whose session it is, live or not; undefined when there is none. */
+export const findSessionOwner = async (db: Reader, sessionId: string): Promise<string | undefined> =>
+  isRowId(sessionId)
+    ? (await db.selectFrom('sessions').select('userId').where('id', '=', sessionId).executeTakeFirst())?.userId
+    : undefined
+
+/** What every sign-in and refresh answers. `seconds` is the lifetime of the access token. */
+export async function issueTokens(tokens: Tokens, key: SessionKey, seconds: number): Promise<TokenReply> {
+  return {
+    accessToken: await tokens.issueAccess({ ...key, seconds }),
+    refreshToken: tokens.issueRefresh(key.sessionId, key.generation),
+    exp: seconds,
+    tokenType: 'Bearer',
+  }
+}

@@ -1,0 +1,54 @@
+import { Person } from '@parley/test'
+import { describe, expect, test } from 'vitest'
+import { runningService } from '../../../../libs/accounts/src/service.testing.ts'
+import { auth } from '../service.ts'
+
+const paths = ['/config.json', '/auth/config']
+
+describe('an open dev server', () => {
+  const server = runningService(auth, { auth: { isInviteRequired: false } })
+
+  test.each(paths)('%s tells anybody how to sign in', async (path) => {
+    expect(await Person.nobody(server.baseUrl).get(path)).toMatchObject({
+      status: 200,
+      body: {
+        auth: {
+          mode: 'dev',
+          hasEmail: false,
+          isInviteRequired: false,
+          oauthEnabled: false,
+          passwordResetEnabled: false,
+          registrationEnabled: false,
+        },
+      },
+    })
+  })
+})
+
+describe('an open password server with e-mail and a provider', () => {
+  const preset = { clientId: 'id', clientSecret: 'secret' }
+  const server = runningService(auth, {
+    auth: { authMode: 'password', isInviteRequired: false },
+    email: { host: 'mail.example.com' },
+    oauth: { presets: { github: preset } },
+  })
+
+  test.each(paths)('%s tells what it can do, and no secret', async (path) => {
+    const { body } = await Person.nobody(server.baseUrl).get(path)
+    expect(body).toEqual({
+      auth: {
+        mode: 'password',
+        hasEmail: true,
+        isInviteRequired: false,
+        oauthEnabled: true,
+        passwordResetEnabled: true,
+        registrationEnabled: true,
+      },
+    })
+  })
+
+  test('has no dev login', async () => {
+    const reply = await Person.nobody(server.baseUrl).post('/auth/dev-login', { email: 'ann@example.com' })
+    expect(reply).toMatchObject({ status: 404, body: { error: expect.any(String) } })
+  })
+})

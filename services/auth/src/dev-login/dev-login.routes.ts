@@ -1,0 +1,52 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { findOrCreateUser, findUserByEmail, issueTokens, readEmail } from '@parley/accounts'
+import { forbidden, limits, refusals, UserView } from '@parley/contract'
+import type { Transaction } from '@parley/database'
+import type { Deps } from '@parley/service'
+import { Type } from 'typebox'
+import { originOf, type SignInOrigin, signIn } from '../sessions/sign-in.ts'
+import { onlyInMode } from '../sign-in-mode.ts'
+
+/** Development is done with curl: the token lasts a day, without a refresh. */
+const tokenSeconds = 86_400
+
+const DevLogin = {
+  summary: 'Sign in by e-mail address alone (dev mode)',
+  body: Type.Object({ email: Type.String({ maxLength: limits.email }) }),
+  response: {
+    200: Type.Object({
+      user: UserView,
+      token: Type.String({ description: 'Access token, good for 24 hours' }),
+      refreshToken: Type.String({ description: 'For refresh and logout as in the other modes' }),
+    }),
+    ...refusals(400, 403, 404),
+  },
+}
+
+export const devLoginRoutes =
+  ({ db, config, tokens, clock }: Deps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const onRequest = onlyInMode('dev', config)
+
+    app.post('/auth/dev-login', { schema: DevLogin, config: { access: 'none' }, onRequest }, async (request) => {
+      const email = readEmail(request.body.email)
+      const origin = originOf(request, clock())
+
+      const { user, session } = await db.transaction().execute(async (trx) => {
+        const user = await admit(trx, email, config.auth.isInviteRequired, origin)
+        const session = await signIn(trx, config, user.id, origin, { atLeastSeconds: tokenSeconds })
+        return { user, session }
+      })
+
+      const { accessToken, refreshToken } = await issueTokens(tokens, session, tokenSeconds)
+      return { user, token: accessToken, refreshToken }
+    })
+  }
+
+/** Whoever is known may come in, strangers only when no invitation is needed. */
+async function admit(trx: Transaction, email: string, isInviteRequired: boolean, { ip, now }: SignInOrigin) {
+  if (!isInviteRequired) return findOrCreateUser(trx, { email, ip, now })
+  const user = await findUserByEmail(trx, email)
+  if (!user) throw forbidden('Nobody with this e-mail address was invited')
+  return user
+}

@@ -1,0 +1,109 @@
+import { Person } from '@parley/test'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { runningService } from '../../../../libs/accounts/src/service.testing.ts'
+import { auth } from '../service.ts'
+
+const week = 604_800_000
+const server = runningService(auth, { auth: { isInviteRequired: false } })
+const refresh = (refreshToken: unknown) => Person.nobody(server.baseUrl).post('/auth/refresh', { refreshToken })
+
+let people = 0
+let person: Person
+let first: string
+beforeEach(async () => {
+  person = await Person.signIn(server.baseUrl, `person${++people}@example.com`)
+  first = person.refreshToken!
+})
+
+/** Rotates and answers the new refresh token. */
+async function rotated(refreshToken: string): Promise<string> {
+  const { status, body } = await refresh(refreshToken)
+  if (status !== 200) throw new Error(`not rotated: ${status} ${JSON.stringify(body)}`)
+  return body.refreshToken
+}
+
+const isIn = async () => (await person.get('/auth/me')).status === 200
+const reuses = () =>
+  server.deps.db
+    .selectFrom('auditLog')
+    .selectAll()
+    .where('action', '=', 'session.reuse')
+    .where('actorId', '=', person.id)
+    .execute()
+
+describe('POST /auth/refresh', () => {
+  test('needs no access token and answers new ones that work', async () => {
+    const { status, body } = await refresh(first)
+    expect({ status, body }).toEqual({
+      status: 200,
+      body: { accessToken: expect.any(String), refreshToken: expect.any(String), exp: 900, tokenType: 'Bearer' },
+    })
+    expect(body.refreshToken).not.toBe(first)
+    person.token = body.accessToken
+    expect(await isIn()).toBe(true)
+  })
+
+  test('lengthens the session', async () => {
+    server.pass(week - 1_000)
+    const second = await rotated(first)
+    server.pass(week - 1_000)
+    await rotated(second)
+    server.pass(week + 1_000)
+    expect(await refresh(second)).toMatchObject({ status: 401 })
+  })
+
+  test('two tabs at once get the same successor', async () => {
+    const [one, two] = await Promise.all([rotated(first), rotated(first)])
+    expect(one).toBe(two)
+    expect(await isIn()).toBe(true)
+  })
+
+  test('a lost reply is repeated, however late, until the successor is used', async () => {
+    const second = await rotated(first)
+    server.pass(3_600_000)
+    expect(await rotated(first)).toBe(second)
+  })
+
+  test('once the successor was used the earlier one is good for 60 seconds after its rotation', async () => {
+    const second = await rotated(first)
+    const third = await rotated(second)
+    server.pass(59_000)
+    expect(await rotated(first)).toBe(second)
+    expect(await rotated(second)).toBe(third)
+    expect(await isIn()).toBe(true)
+  })
+
+  test('later use ends the session and is written to the audit log', async () => {
+    const second = await rotated(first)
+    const third = await rotated(second)
+    server.pass(61_000)
+    await server.recorded()
+
+    expect(await refresh(first)).toMatchObject({ status: 401 })
+    expect(await isIn()).toBe(false)
+    expect(await refresh(third)).toMatchObject({ status: 401 })
+    expect(await server.recorded()).toEqual([{ routing: { to: 'nobody', endSessions: [expect.any(String)] } }])
+    expect(await reuses()).toMatchObject([{ targetType: 'session', ip: '127.0.0.1' }])
+  })
+
+  test('so does the use of one that is three rotations old, at any time', async () => {
+    await rotated(await rotated(await rotated(first)))
+    expect(await refresh(first)).toMatchObject({ status: 401 })
+    expect(await isIn()).toBe(false)
+    expect(await reuses()).toHaveLength(1)
+  })
+
+  test('who was removed is refused', async () => {
+    await server.deps.db.updateTable('users').set({ removedAt: 1 }).where('id', '=', person.id).execute()
+    expect(await refresh(first)).toMatchObject({ status: 401 })
+  })
+
+  test.each([
+    ['nothing', undefined, 400],
+    ['a number', 7, 400],
+    ['nonsense', 'nonsense', 401],
+    ['an access token', 'a.b.c', 401],
+  ])('%s is refused', async (_, token, status) => {
+    expect(await refresh(token)).toMatchObject({ status, body: { error: expect.any(String) } })
+  })
+})
