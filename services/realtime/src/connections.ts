@@ -1,0 +1,168 @@
+import type { Socket } from 'node:net'
+import { tooMany, unavailable } from '@parley/contract'
+import { uuidv7 } from '@parley/database'
+import type { Caller } from '@parley/identity'
+import { label, type Metrics, metric } from '@parley/telemetry'
+import type { Sequence } from './sequence.ts'
+
+/** Somebody with at least one open stream on this node. */
+export interface Person {
+  readonly userId: string
+  isAdmin: boolean
+  readonly connections: Set<Connection>
+}
+
+/** A session with at least one open stream on this node. */
+export interface OpenSession {
+  readonly sessionId: string
+  /** Epoch milliseconds as last read, 0 until it was read. */
+  expiresAt: number
+  readonly connections: Set<Connection>
+}
+
+/** One open stream. */
+export interface Connection {
+  readonly id: string
+  readonly socket: Socket
+  readonly person: Person
+  readonly session: OpenSession
+  /** Which second of the keep-alive period is its own, so that not all are written to at once. */
+  readonly turn: number
+  /** Takes part in live delivery; false while it replays. */
+  isLive: boolean
+  isEnded: boolean
+  /** What the delivery under way has for it beyond what goes to everybody; null between deliveries. */
+  sequence: Sequence | null
+}
+
+export type EndReason = 'client' | 'session' | 'slow' | 'reset' | 'drain' | 'gone' | 'failed'
+
+export interface ConnectionLimits {
+  maxStreams: number
+  maxStreamsPerUser: number
+  maxBufferBytes: number
+  metrics: Metrics
+}
+
+export type Connections = ReturnType<typeof createConnections>
+
+const stuckSocketMs = 5_000
+
+/** The open streams of this node, found by person and by session. */
+export function createConnections({ maxStreams, maxStreamsPerUser, maxBufferBytes, metrics }: ConnectionLimits) {
+  const all = new Set<Connection>()
+  const people = new Map<string, Person>()
+  const sessions = new Map<string, OpenSession>()
+  const ended = metrics.counter(metric.streamsEnded)
+  const stopObserving = metrics.gauge(metric.streamsOpen, () => all.size)
+  let opened = 0
+
+  /** @throws ApiError 429 or 503 when there is no room for another stream of this person or on this node. */
+  function checkRoom(userId: string) {
+    if (all.size >= maxStreams) throw unavailable('This server has as many event streams as it can hold', 5)
+    const open = people.get(userId)?.connections.size ?? 0
+    if (open >= maxStreamsPerUser) throw tooMany('You have too many event streams open', 30)
+  }
+
+  function add(socket: Socket, caller: Caller): Connection {
+    const person = take<Person>(people, caller.userId, () => ({
+      userId: caller.userId,
+      isAdmin: caller.isAdmin,
+      connections: new Set(),
+    }))
+    const session = take<OpenSession>(sessions, caller.sessionId, () => ({
+      sessionId: caller.sessionId,
+      expiresAt: 0,
+      connections: new Set(),
+    }))
+    person.isAdmin = caller.isAdmin
+    const connection: Connection = {
+      id: uuidv7(),
+      socket,
+      person,
+      session,
+      turn: opened++,
+      isLive: false,
+      isEnded: false,
+      sequence: null,
+    }
+    for (const set of [all, person.connections, session.connections]) set.add(connection)
+    watch(connection)
+    return connection
+  }
+
+  /** Writes whole frames; a connection with too much unsent data is cut instead (it resumes by its cursor). */
+  function write(connection: Connection, bytes: Buffer) {
+    const { socket } = connection
+    const unsent = socket.writableLength
+    if (unsent > 0 && unsent + bytes.length > maxBufferBytes) end(connection, 'slow')
+    else socket.write(bytes)
+  }
+
+  /** Ends a stream. From here on nothing more is written to it; a slow one is cut, the others get what is on its way. */
+  function end(connection: Connection, reason: EndReason) {
+    if (connection.isEnded) return
+    connection.isEnded = true
+    connection.isLive = false
+    ended.with({ [label.reason]: reason }).add()
+
+    const { socket, person, session } = connection
+    all.delete(connection)
+    leave(people, person.userId, person, connection)
+    leave(sessions, session.sessionId, session, connection)
+    if (reason === 'slow' || reason === 'client') socket.destroy()
+    else endGently(socket)
+  }
+
+  function watch(connection: Connection) {
+    const socket = connection.socket as StreamSocket
+    socket[owner] = { connection, end }
+    socket.setNoDelay(true)
+    socket.setKeepAlive(true, 30_000)
+    socket.on('error', clientLeft)
+    socket.on('end', clientLeft)
+    socket.on('close', clientLeft)
+    // Whatever a client sends after its request is read and dropped: without reading, its leaving would go unnoticed.
+    socket.on('data', ignore)
+    socket.resume()
+  }
+
+  return { all, people, sessions, checkRoom, add, write, end, stopObserving }
+}
+
+const owner = Symbol('owner')
+interface StreamSocket extends Socket {
+  [owner]?: { connection: Connection; end: (connection: Connection, reason: EndReason) => void }
+}
+
+// One function for all sockets: a closure each would cost more than the rest of the connection.
+function clientLeft(this: StreamSocket) {
+  const owned = this[owner]
+  owned?.end(owned.connection, 'client')
+}
+
+function ignore() {}
+
+function endGently(socket: Socket) {
+  socket.setTimeout(stuckSocketMs, () => socket.destroy())
+  socket.destroySoon()
+}
+
+function take<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {
+  const known = map.get(key)
+  if (known) return known
+  const value = make()
+  map.set(key, value)
+  return value
+}
+
+function leave(
+  map: Map<string, { connections: Set<Connection> }>,
+  key: string,
+  group: { connections: Set<Connection> },
+  connection: Connection,
+) {
+  group.connections.delete(connection)
+  // A newer group may have taken the place of an emptied one.
+  if (group.connections.size === 0 && map.get(key) === group) map.delete(key)
+}

@@ -1,0 +1,145 @@
+import { audienceOf, everyone, nobody, onlyUsers, type Routing } from '@parley/contract'
+import type { EventStream } from '@parley/test'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Member, openStage, type Stage, type StageNode } from './testing/stage.ts'
+
+const names = ['ann', 'bob', 'cat', 'ada'] as const
+type Name = (typeof names)[number]
+
+let stage: Stage
+let node: StageNode
+let people: Record<Name, Member>
+let streams: Record<Name, EventStream>
+
+/** Ann and bob are members, cat an outsider, ada an admin; all of them follow the stream. */
+beforeAll(async () => {
+  stage = await openStage()
+  node = await stage.startNode()
+  const made = await Promise.all(
+    names.map(async (name) => [name, await stage.addMember(name, { isAdmin: name === 'ada' })]),
+  )
+  people = Object.fromEntries(made)
+  streams = Object.fromEntries(await Promise.all(names.map(async (name) => [name, await node.open(people[name])])))
+})
+afterAll(() => stage.close())
+
+let sentences = 0
+
+/** Who receives an event of that audience, found by one for everyone that follows it. */
+async function receivers(routing: Routing): Promise<Name[]> {
+  const what = `event ${++sentences}`
+  await stage.says(routing, what)
+  await stage.says(everyone, `after ${what}`)
+  await Promise.all(names.map((name) => streams[name].waitFor('UPDATE_SERVER_SETTINGS', { name: `after ${what}` })))
+  return names.filter((name) => streams[name].all('UPDATE_SERVER_SETTINGS').some((payload) => payload.name === what))
+}
+
+/** Changes who may read a channel, as the directory does: rows, then the version. */
+async function change(id: string, kind: 'public' | 'private', members: Name[]): Promise<Routing & { to: 'channel' }> {
+  return stage.db.transaction().execute(async (trx) => {
+    await trx.deleteFrom('channelMembers').where('channelId', '=', id).execute()
+    for (const name of members) {
+      await trx
+        .insertInto('channelMembers')
+        .values({ channelId: id, userId: people[name].id, joinedAt: Date.now() })
+        .execute()
+    }
+    const channel = await trx
+      .updateTable('channels')
+      .set(({ eb }) => ({ kind, membersVersion: eb('membersVersion', '+', 1) }))
+      .where('id', '=', id)
+      .returning(['id', 'membersVersion'])
+      .executeTakeFirstOrThrow()
+    return audienceOf(channel) as Routing & { to: 'channel' }
+  })
+}
+
+describe('an event reaches', () => {
+  test('everyone', async () => expect(await receivers(everyone)).toEqual([...names]))
+  test('nobody', async () => expect(await receivers(nobody)).toEqual([]))
+  test('some users', async () =>
+    expect(await receivers(onlyUsers(people.bob.id, people.cat.id))).toEqual(['bob', 'cat']))
+  test('everybody of a public channel', async () => {
+    expect(await receivers(audienceOf(await stage.addChannel('public')))).toEqual([...names])
+  })
+  test('members and admins of a private channel', async () => {
+    const channel = await stage.addChannel('private', [people.ann, people.bob])
+    expect(await receivers(audienceOf(channel))).toEqual(['ann', 'bob', 'ada'])
+  })
+  test('participants of a conversation, no admin', async () => {
+    const conversation = await stage.addChannel('direct', [people.ann, people.cat])
+    expect(await receivers(audienceOf(conversation))).toEqual(['ann', 'cat'])
+  })
+  test('outsiders: neither members nor admins', async () => {
+    expect(await receivers({ to: 'outsiders', members: [people.ann.id] })).toEqual(['bob', 'cat'])
+  })
+  test('nobody when the channel was never there', async () => {
+    expect(await receivers({ to: 'channel', channel: crypto.randomUUID(), version: 1 })).toEqual([])
+  })
+  test('those who could read a channel when it is deleted', async () => {
+    const channel = await stage.addChannel('private', [people.ann])
+    await stage.db.updateTable('channels').set({ deletedAt: Date.now() }).where('id', '=', channel.id).execute()
+    expect(await receivers(audienceOf(channel))).toEqual(['ann', 'ada'])
+  })
+})
+
+test('every stream of a person receives, in the order of positions, with a cursor each', async () => {
+  const second = await node.open(people.ann)
+  const channel = await stage.addChannel('private', [people.ann])
+  for (let n = 0; n < 20; n++) await stage.says(n % 2 ? everyone : audienceOf(channel), `order ${n}`)
+  for (const stream of [second, streams.ann]) {
+    await stream.waitFor('UPDATE_SERVER_SETTINGS', { name: 'order 19' })
+    const got = stream.received.filter(
+      (event) => event.type === 'UPDATE_SERVER_SETTINGS' && event.payload.name.startsWith('order'),
+    )
+    expect(got.map(({ payload }) => (payload as { name: string }).name)).toEqual(
+      Array.from({ length: 20 }, (_, n) => `order ${n}`),
+    )
+    const positions = got.map(({ cursor }) => Number(cursor!.split('.')[1]))
+    expect(positions).toEqual(positions.map((_, index) => positions[0]! + index))
+  }
+  await second.close()
+})
+
+describe('the audience follows', () => {
+  test('membership, from the event that names it on', async () => {
+    const { id, ...first } = await stage.addChannel('private', [people.ann, people.bob])
+    expect(await receivers(audienceOf({ id, ...first }))).toEqual(['ann', 'bob', 'ada'])
+    expect(await receivers(await change(id, 'private', ['ann', 'cat']))).toEqual(['ann', 'cat', 'ada'])
+    expect(await receivers(await change(id, 'private', []))).toEqual(['ada'])
+  })
+
+  test('privacy, both ways', async () => {
+    const { id } = await stage.addChannel('public')
+    expect(await receivers(await change(id, 'private', ['bob']))).toEqual(['bob', 'ada'])
+    expect(await receivers(await change(id, 'public', ['bob']))).toEqual([...names])
+  })
+
+  test('promotion and demotion, on open streams', async () => {
+    const routing = audienceOf(await stage.addChannel('private', [people.ann]))
+    const setAdmin = async (isAdmin: boolean) => {
+      await stage.db.updateTable('users').set({ isAdmin }).where('id', '=', people.cat.id).execute()
+      await stage.control({ ...nobody, reloadUsers: [people.cat.id] })
+    }
+    expect(await receivers(routing)).toEqual(['ann', 'ada'])
+    await setAdmin(true)
+    expect(await receivers(routing)).toEqual(['ann', 'cat', 'ada'])
+    await setAdmin(false)
+    expect(await receivers(routing)).toEqual(['ann', 'ada'])
+  })
+
+  test('a replay is judged by what holds when it is delivered', async () => {
+    const { id, ...first } = await stage.addChannel('private', [people.ann, people.bob])
+    const bob = await node.open(people.bob)
+    await bob.close()
+    await stage.says(audienceOf({ id, ...first }), 'for members, then')
+    await receivers(await change(id, 'private', ['ann']))
+    await stage.says(everyone, 'for all')
+
+    const again = await node.open(people.bob, bob.cursor)
+    await again.waitFor('UPDATE_SERVER_SETTINGS', { name: 'for all' })
+    expect(again.connected.payload.resumed).toBe(true)
+    expect(again.all('UPDATE_SERVER_SETTINGS').map(({ name }) => name)).not.toContain('for members, then')
+    await again.close()
+  })
+})

@@ -1,0 +1,154 @@
+import type { Routing } from '@parley/contract'
+import type { ChannelKind, Database } from '@parley/database'
+import type { PositionedEvent } from '@parley/events'
+import { sql } from 'kysely'
+import type { Connections, Person } from './connections.ts'
+
+/** What is known of who may read a channel or conversation. Kept as new as the newest event that passed. */
+interface KnownChannel {
+  kind: ChannelKind
+  version: number
+  members: ReadonlySet<string>
+}
+
+/** An audience with everything looked up, so that judging it asks nobody. */
+export type Judged =
+  | { to: 'everyone' | 'nobody' }
+  | { to: 'people'; userIds: ReadonlySet<string> }
+  | { to: 'readers'; members: ReadonlySet<string>; withAdmins: boolean }
+  | { to: 'outsiders'; members: ReadonlySet<string> }
+
+export type Entitlement = ReturnType<typeof createEntitlement>
+
+const knownChannels = 20_000
+const nobody: Judged = { to: 'nobody' }
+const everyone: Judged = { to: 'everyone' }
+
+/**
+ * Who may receive what, judged at delivery from what this node knows of channels and admins. The events themselves keep
+ * it right: one that names a newer membership than is known here must wait for `load`.
+ */
+export function createEntitlement({ db, connections }: { db: Database; connections: Connections }) {
+  const channels = new Map<string, KnownChannel>()
+  let changes = 0
+
+  /** Whether these events can be judged at once. */
+  const canJudge = (events: readonly PositionedEvent[]) => events.every(({ routing }) => isKnown(routing))
+
+  function isKnown(routing: Routing) {
+    if (routing.to !== 'channel') return true
+    const known = channels.get(routing.channel)
+    return known !== undefined && known.version >= routing.version
+  }
+
+  /** Reads the channels of these events that are unknown, or known in an older version. Throws when the database is away. */
+  async function load(events: readonly PositionedEvent[]): Promise<void> {
+    const wanted = new Map<string, number>()
+    for (const { routing } of events) {
+      if (routing.to === 'channel' && !isKnown(routing)) {
+        wanted.set(routing.channel, Math.max(routing.version, wanted.get(routing.channel) ?? 0))
+      }
+    }
+    if (wanted.size === 0) return
+
+    const found = new Map((await readChannels(db, [...wanted.keys()])).map((channel) => [channel.id, channel]))
+    for (const [id, version] of wanted) keep(id, found.get(id), version)
+  }
+
+  function keep(id: string, found: FoundChannel | undefined, version: number) {
+    const known = channels.get(id)
+    if (known && found && known.version > found.membersVersion) return
+    channels.delete(id)
+    if (channels.size >= knownChannels) channels.delete(channels.keys().next().value!)
+    // A channel without a row is no longer anybody's, but those who could read it are still told so.
+    if (found) channels.set(id, { kind: found.kind, version: found.membersVersion, members: new Set(found.members) })
+    else channels.set(id, { kind: known?.kind ?? 'direct', members: known?.members ?? new Set(), version })
+  }
+
+  /** The audience of an event that `canJudge` or `load` has passed. */
+  function judge(routing: Routing): Judged {
+    if (routing.to === 'everyone') return everyone
+    if (routing.to === 'nobody') return nobody
+    if (routing.to === 'users') return { to: 'people', userIds: new Set(routing.users) }
+    if (routing.to === 'outsiders') return { to: 'outsiders', members: new Set(routing.members) }
+
+    const channel = channels.get(routing.channel)
+    if (!channel) return nobody
+    if (channel.kind === 'public') return everyone
+    return { to: 'readers', members: channel.members, withAdmins: channel.kind === 'private' }
+  }
+
+  /** Reads anew what these people may do; whoever was removed loses their streams. Throws when the database is away. */
+  async function reloadUsers(userIds: readonly string[]): Promise<void> {
+    changes++
+    const present = userIds.filter((id) => connections.people.has(id))
+    if (present.length === 0) return
+    const found = await db
+      .selectFrom('users')
+      .select(['id', 'isAdmin'])
+      .where('id', 'in', present)
+      .where('removedAt', 'is', null)
+      .execute()
+    const admin = new Map(found.map(({ id, isAdmin }) => [id, isAdmin]))
+    for (const id of present) {
+      const person = connections.people.get(id)
+      if (!person) continue
+      person.isAdmin = admin.get(id) ?? false
+      if (!admin.has(id)) for (const connection of person.connections) connections.end(connection, 'session')
+    }
+  }
+
+  function endSessions(sessionIds: readonly string[]) {
+    changes++
+    for (const id of sessionIds) {
+      for (const connection of connections.sessions.get(id)?.connections ?? []) connections.end(connection, 'session')
+    }
+  }
+
+  return {
+    canJudge,
+    load,
+    judge,
+    reloadUsers,
+    endSessions,
+    /** Grows whenever rights change: whoever read rights before such a change and registers after it must read again. */
+    get changes() {
+      return changes
+    },
+  }
+}
+
+/** Whether this person gets an event of that audience. */
+export function isEntitled(audience: Judged, { userId, isAdmin }: Person): boolean {
+  switch (audience.to) {
+    case 'everyone':
+      return true
+    case 'nobody':
+      return false
+    case 'people':
+      return audience.userIds.has(userId)
+    case 'readers':
+      return audience.members.has(userId) || (audience.withAdmins && isAdmin)
+    case 'outsiders':
+      return !isAdmin && !audience.members.has(userId)
+  }
+}
+
+type FoundChannel = Awaited<ReturnType<typeof readChannels>>[number]
+
+/** Deleted channels too: their last event still has an audience. One statement, so that version and members agree. */
+const readChannels = (db: Database, ids: string[]) =>
+  db
+    .selectFrom('channels')
+    .select(({ selectFrom }) => [
+      'id',
+      'kind',
+      'membersVersion',
+      selectFrom('channelMembers')
+        .whereRef('channelId', '=', 'channels.id')
+        .select(sql<string[]>`coalesce(array_agg(user_id::text), '{}')`.as('members'))
+        .where('channels.kind', '<>', 'public')
+        .as('members'),
+    ])
+    .where('id', 'in', ids)
+    .execute()

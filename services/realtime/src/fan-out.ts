@@ -1,0 +1,191 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { PositionedEvent } from '@parley/events'
+import { type BoundCounter, type Logger, label, type Metrics, metric } from '@parley/telemetry'
+import type { Connection, Connections } from './connections.ts'
+import { type Entitlement, isEntitled, type Judged } from './entitlement.ts'
+import { frameOf } from './frames.ts'
+import { bytesOf, emptySequence, followedBy, joinShared, type Sequence } from './sequence.ts'
+import { traceDeliveries } from './tracing.ts'
+
+export interface FanOutParts {
+  connections: Connections
+  entitlement: Entitlement
+  /** The feed, as far as it has come. */
+  feed: () => { epoch: string; position: number }
+  logger: Logger
+  metrics: Metrics
+}
+
+/** An event on its way to the live streams. */
+export interface Delivery {
+  event: PositionedEvent
+  audience: Judged
+  /** Streams it was written to. */
+  streams: number
+}
+
+export type FanOut = ReturnType<typeof createFanOut>
+
+const databaseRetryMs = 250
+
+/**
+ * Brings events to the live streams. What arrives within one turn of the event loop is delivered together: every
+ * entitled connection gets one write, and connections that get the same frames share the bytes.
+ */
+export function createFanOut({ connections, entitlement, feed, logger, metrics }: FanOutParts) {
+  const count = deliveryCounters(metrics)
+  const waiting = new Set<{ pos: number; wake: () => void }>()
+  let pending: Delivery[] = []
+  let preparing = 0
+  let delivered = 0
+  let era = 0
+
+  /** Takes the next events, in order. They are handed on before this returns or, when rights must be read, settles. */
+  function receive(events: PositionedEvent[]): void | Promise<void> {
+    if (events.length === 0) return
+    if (pending.length === 0 && preparing === 0) delivered = events[0]!.pos - 1
+    const promoted = applyControls(events)
+    if (promoted.length === 0 && entitlement.canJudge(events)) return enqueue(events)
+
+    preparing++
+    return prepare(events, promoted, era).finally(() => preparing--)
+  }
+
+  /** Ends the streams of ended sessions; returns the people whose rights must be read anew. */
+  function applyControls(events: readonly PositionedEvent[]) {
+    const changed: string[] = []
+    for (const { routing } of events) {
+      if (routing.endSessions) entitlement.endSessions(routing.endSessions)
+      if (routing.reloadUsers) changed.push(...routing.reloadUsers)
+    }
+    return changed
+  }
+
+  /** Nothing is delivered on rights that may be outdated: while the database is away, this and all that follows waits. */
+  async function prepare(events: PositionedEvent[], changed: string[], begun: number) {
+    for (let attempt = 0; begun === era; attempt++) {
+      try {
+        if (changed.length > 0) await entitlement.reloadUsers(changed)
+        await entitlement.load(events)
+        if (begun === era) enqueue(events)
+        return
+      } catch (error) {
+        if (attempt === 0) logger.warn({ err: error }, 'delivery waits for the database')
+        await delay(databaseRetryMs)
+      }
+    }
+  }
+
+  function enqueue(events: readonly PositionedEvent[]) {
+    if (pending.length === 0) setImmediate(deliver)
+    for (const event of events) pending.push({ event, audience: entitlement.judge(event.routing), streams: 0 })
+  }
+
+  function deliver() {
+    const deliveries = pending
+    pending = []
+    if (deliveries.length === 0) return
+    const endSpans = traceDeliveries(deliveries)
+    writeAll(deliveries)
+    delivered = deliveries.at(-1)!.event.pos
+    endSpans()
+    for (const waiter of waiting) {
+      if (waiter.pos > delivered) continue
+      waiting.delete(waiter)
+      waiter.wake()
+    }
+  }
+
+  function writeAll(deliveries: Delivery[]) {
+    const { epoch } = feed()
+    const shared: Buffer[] = []
+    const apart: Connection[] = []
+    const root = emptySequence()
+    let live = -1
+    for (const delivery of deliveries) {
+      const { event, audience } = delivery
+      if (event.event === null || audience.to === 'nobody') continue
+      const frame = frameOf(event, epoch)
+      if (audience.to === 'everyone') {
+        shared.push(frame)
+        if (live < 0) live = countLive(connections)
+        delivery.streams = live
+      } else {
+        for (const connection of liveAudience(audience, connections)) {
+          if (connection.sequence === null) apart.push(connection)
+          connection.sequence = followedBy(connection.sequence ?? root, frame, shared.length)
+          delivery.streams++
+        }
+      }
+      count(audience).add(delivery.streams)
+    }
+    const joined = joinShared(shared)
+    if (shared.length > 0) {
+      for (const connection of connections.all) {
+        if (connection.isLive && connection.sequence === null) connections.write(connection, joined.bytes)
+      }
+    }
+    for (const connection of apart) {
+      const sequence: Sequence = connection.sequence!
+      connection.sequence = null
+      if (connection.isLive) connections.write(connection, bytesOf(sequence, joined))
+    }
+  }
+
+  /** Everything up to this position has been written to the live streams. Changes only between turns of the loop. */
+  const position = () => (pending.length > 0 || preparing > 0 ? delivered : feed().position)
+
+  /** Resolves once `pos` was delivered; `leave` gives up waiting. */
+  function reached(pos: number, leave: AbortSignal): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const waiter = { pos, wake: resolve }
+    waiting.add(waiter)
+    leave.addEventListener('abort', () => waiting.delete(waiter) && resolve(), { once: true })
+    return promise
+  }
+
+  /** Forgets what is under way: the order of events begins anew. */
+  function reset() {
+    era++
+    pending = []
+    for (const { wake } of waiting) wake()
+    waiting.clear()
+  }
+
+  return { receive, position, reached, reset }
+}
+
+function* liveAudience(audience: Judged, { all, people }: Connections): Generator<Connection> {
+  if (audience.to === 'outsiders') {
+    for (const connection of all) if (connection.isLive && isEntitled(audience, connection.person)) yield connection
+    return
+  }
+  const named = audience.to === 'people' ? audience.userIds : audience.to === 'readers' ? audience.members : []
+  for (const userId of named) yield* liveOf(people.get(userId)?.connections)
+  if (audience.to !== 'readers' || !audience.withAdmins) return
+  for (const person of people.values()) {
+    if (person.isAdmin && !audience.members.has(person.userId)) yield* liveOf(person.connections)
+  }
+}
+
+function* liveOf(connections: Iterable<Connection> = []): Generator<Connection> {
+  for (const connection of connections) if (connection.isLive) yield connection
+}
+
+function countLive({ all }: Connections) {
+  let live = 0
+  for (const { isLive } of all) if (isLive) live++
+  return live
+}
+
+function deliveryCounters(metrics: Metrics) {
+  const counter = metrics.counter(metric.deliveries)
+  const bound: Record<Judged['to'], BoundCounter> = {
+    everyone: counter.with({ [label.audience]: 'everyone' }),
+    nobody: counter.with({ [label.audience]: 'nobody' }),
+    people: counter.with({ [label.audience]: 'users' }),
+    readers: counter.with({ [label.audience]: 'channel' }),
+    outsiders: counter.with({ [label.audience]: 'outsiders' }),
+  }
+  return (audience: Judged) => bound[audience.to]
+}

@@ -1,0 +1,12 @@
+import type { Connections } from './connections.ts'
+import { keepAliveFrame } from './frames.ts'
+
+/** Writes a comment to every stream once in `seconds`, each second to a share of them. Returns the way to stop. */
+export function keepAlive({ all, write }: Connections, seconds: number): () => void {
+  let turn = 0
+  const timer = setInterval(() => {
+    turn = (turn + 1) % seconds
+    for (const connection of all) if (connection.turn % seconds === turn) write(connection, keepAliveFrame)
+  }, 1_000)
+  return () => clearInterval(timer)
+}

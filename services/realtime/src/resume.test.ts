@@ -1,0 +1,170 @@
+import net from 'node:net'
+import { audienceOf, everyone } from '@parley/contract'
+import { type EventStream, StreamRefused } from '@parley/test'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Member, openStage, type Stage, type StageNode } from './testing/stage.ts'
+
+let stage: Stage
+let nodes: [StageNode, StageNode]
+let ann: Member
+let bob: Member
+
+beforeAll(async () => {
+  stage = await openStage()
+  nodes = [await stage.startNode(), await stage.startNode({ maxBufferBytes: 65_536 })]
+  ;[ann, bob] = [await stage.addMember('ann'), await stage.addMember('bob')]
+})
+afterAll(() => stage.close())
+
+const namesOf = (stream: EventStream) => stream.all('UPDATE_SERVER_SETTINGS').map(({ name }) => name)
+const upTo = (last: number, prefix: string) => Array.from({ length: last }, (_, n) => `${prefix} ${n}`)
+
+describe('a client that comes back', () => {
+  test('receives what it missed, once and in order, then goes on live, on any node', async () => {
+    const first = await nodes[0].open(ann)
+    await first.close()
+    for (const name of upTo(5, 'missed')) await stage.says(everyone, name)
+
+    const again = await nodes[1].open(ann, first.cursor)
+    expect(again.connected).toMatchObject({ payload: { resumed: true }, cursor: first.cursor })
+    await again.waitFor('UPDATE_SERVER_SETTINGS', { name: 'missed 4' })
+    await stage.says(everyone, 'live')
+    await again.waitFor('UPDATE_SERVER_SETTINGS', { name: 'live' })
+    expect(namesOf(again)).toEqual([...upTo(5, 'missed'), 'live'])
+    await again.close()
+  })
+
+  test('may name its cursor in the query, which the header overrules', async () => {
+    const first = await nodes[0].open(ann)
+    await first.close()
+    const ask = async (query: string, headers = {}) => {
+      const reply = await fetch(`${nodes[0].url}/events?token=${ann.token}${query}`, { headers })
+      const reader = reply.body!.pipeThrough(new TextDecoderStream()).getReader()
+      let text = ''
+      while (!text.includes('id: ')) text += (await reader.read()).value
+      await reader.cancel()
+      return /"resumed":(\w+)/.exec(text)![1]
+    }
+    expect(await ask(`&lastEventId=${first.cursor}`)).toBe('true')
+    expect(await ask(`&lastEventId=${first.cursor}`, { 'last-event-id': 'nonsense.1' })).toBe('false')
+    expect(await ask('&lastEventId=nonsense.1', { 'last-event-id': first.cursor })).toBe('true')
+  })
+
+  test.each([
+    ['malformed', () => 'garbage'],
+    ['of another epoch', (cursor: string) => `000000000000.${cursor.split('.')[1]}`],
+    ['never given out', (cursor: string) => `${cursor.split('.')[0]}.999999999`],
+  ])('is told to fetch everything anew when its cursor is %s', async (_what, spoil) => {
+    const first = await nodes[0].open(ann)
+    await first.close()
+    await stage.says(everyone, 'not for a stream that begins anew')
+    const fresh = await nodes[0].open(ann)
+    await fresh.close()
+
+    const again = await nodes[0].open(ann, spoil(first.cursor!))
+    expect(again.connected.payload.resumed).toBe(false)
+    await stage.says(everyone, 'live after all')
+    await again.waitFor('UPDATE_SERVER_SETTINGS', { name: 'live after all' })
+    await again.close()
+  })
+
+  test('is told so too when its cursor is older than what is kept', async () => {
+    const first = await nodes[0].open(ann)
+    await first.close()
+    for (const name of upTo(3, 'soon forgotten')) await stage.says(everyone, name)
+    await (await nodes[0].open(ann, first.cursor)).waitFor('UPDATE_SERVER_SETTINGS', { name: 'soon forgotten 2' })
+    const keys = [stage.db.deleteFrom('eventPositions').execute(), stage.db.deleteFrom('outbox').execute()]
+    await Promise.all(keys)
+    stage.redis.kill('SIGKILL')
+    await stage.redis.restart()
+
+    const late = await stage.startNode()
+    const again = await late.open(ann, first.cursor)
+    expect(again.connected.payload.resumed).toBe(false)
+    expect(namesOf(again)).toEqual([])
+    await again.close()
+    await late.stop()
+  })
+})
+
+describe('under load', () => {
+  test('clients that reconnect at random see every event once and in order', async () => {
+    const channel = await stage.addChannel('private', [ann])
+    const total = 600
+    const first = await nodes[0].open(ann)
+    const clients = Array.from({ length: 8 }, (_, index) => follow(index % 2 ? ann : bob, index, first.cursor!))
+    const publishing = (async () => {
+      for (let n = 0; n < total; n++) await stage.says(n % 3 ? everyone : audienceOf(channel), `load ${n}`)
+      await stage.says(everyone, 'load end')
+    })()
+
+    const all = [...upTo(total, 'load'), 'load end']
+    const results = await Promise.all(clients)
+    await publishing
+    await first.close()
+    for (const [index, { seen, reconnects }] of results.entries()) {
+      const expected = index % 2 ? all : all.filter((name, n) => name === 'load end' || n % 3 !== 0)
+      expect(seen).toEqual(expected)
+      expect(reconnects).toBeGreaterThan(5)
+    }
+  })
+
+  /** Follows from a cursor to the end over many connections, each cut after a random number of events. */
+  async function follow(member: Member, index: number, begin: string) {
+    const seen: string[] = []
+    let cursor: string | undefined = begin
+    for (let reconnects = 0; ; reconnects++) {
+      const stream = await nodes[(reconnects + index) % 2]!.open(member, cursor)
+      expect(stream.connected.payload.resumed).toBe(true)
+      const some = Math.ceil(Math.random() * 30)
+      const isDone = () => namesOf(stream).length >= some || namesOf(stream).includes('load end')
+      await stream.until(isDone, () => `client ${index} has ${seen.length} events, then ${namesOf(stream).length}`)
+      await stream.close()
+      seen.push(...namesOf(stream))
+      cursor = stream.cursor
+      if (seen.at(-1) === 'load end') return { seen, reconnects }
+    }
+  }
+})
+
+describe('a client that does not read', () => {
+  test('is cut once too much is unsent, and resumes where it was', async () => {
+    const [, small] = nodes
+    const socket = net.connect(Number(new URL(small.url).port), '127.0.0.1')
+    socket.write(`GET /events HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${ann.token}\r\n\r\n`)
+    let text = ''
+    socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+    while (!text.includes('id: ')) await new Promise((resolve) => socket.once('data', resolve))
+    socket.pause()
+
+    const before = await small.reads('parley_streams_ended_total{reason="slow"')
+    const filler = 'x'.repeat(60_000)
+    let sent = 0
+    while ((await small.reads('parley_streams_ended_total{reason="slow"')) === before)
+      await stage.says(everyone, `slow ${sent++} ${filler}`)
+
+    const closed = new Promise((resolve) => socket.once('close', resolve))
+    socket.on('error', () => {}).resume()
+    await closed
+    const whole = text.slice(0, text.lastIndexOf('\n\n'))
+    const cursor = whole.slice(whole.lastIndexOf('\nid: ') + 5).trim()
+    const got = [...whole.matchAll(/"name":"slow (\d+) /g)].map(([, n]) => Number(n))
+
+    const again = await small.open(ann, cursor)
+    await again.waitFor('UPDATE_SERVER_SETTINGS', ({ name }) => name.startsWith(`slow ${sent - 1} `))
+    const rest = namesOf(again).map((name) => Number(name.split(' ')[1]))
+    expect(again.connected.payload.resumed).toBe(true)
+    expect([...got, ...rest]).toEqual(Array.from({ length: sent }, (_, n) => n))
+    await again.close()
+  })
+})
+
+describe('when the order of events begins anew', () => {
+  test('open streams end, and their cursors are refused', async () => {
+    const stream = await nodes[0].open(ann)
+    await stage.relay.stop()
+    await stage.db.updateTable('relayLease').set({ epoch: 'another', pos: 0 }).execute()
+    expect(StreamRefused).toBeDefined()
+    await stream.close()
+  })
+})

@@ -1,0 +1,62 @@
+import { createFeed, type Feed } from '@parley/events'
+import type { Deps, Service } from '@parley/service'
+import { createConnections } from './connections.ts'
+import { drain } from './drain.ts'
+import { createEntitlement } from './entitlement.ts'
+import { createFanOut } from './fan-out.ts'
+import { keepAlive } from './keep-alive.ts'
+import { createResume } from './resume.ts'
+import { createSessionWatch } from './session-watch.ts'
+import { streamRoutes } from './stream.routes.ts'
+
+const memoryEvents = 10_000
+
+/** The event streams of clients: any node serves anyone, and keeps nothing that another node would need. */
+export function realtime(deps: Deps): Service {
+  const { config, db, pool, logger, metrics, clock } = deps
+  const feed = (): Feed => events
+  const connections = createConnections({ ...config.events, metrics })
+  const entitlement = createEntitlement({ db, connections })
+  const fanOut = createFanOut({ connections, entitlement, feed, logger, metrics })
+  const resume = createResume({ db, feed, fanOut, entitlement, connections, logger })
+  const sessionWatch = createSessionWatch({ db, connections, clock, logger })
+  const events = createFeed({
+    pool,
+    redisUrl: config.redis.url,
+    logger,
+    metrics,
+    memoryEvents,
+    onEvents: fanOut.receive,
+    onReset(reason) {
+      logger.warn({ reason, streams: connections.all.size }, 'the order of events begins anew, all streams end')
+      fanOut.reset()
+      for (const connection of connections.all) connections.end(connection, 'reset')
+    },
+  })
+  let stopKeepAlive = () => {}
+  let closing = false
+
+  return {
+    async plugin(app) {
+      await app.register(
+        streamRoutes(deps, { connections, entitlement, fanOut, resume, feed, isClosing: () => closing }),
+      )
+      app.addHook('preClose', async () => {
+        closing = true
+        await drain(connections, config.events.drainSeconds)
+      })
+    },
+    async start() {
+      await events.start()
+      sessionWatch.start()
+      stopKeepAlive = keepAlive(connections, config.events.keepAliveSeconds)
+    },
+    async stop() {
+      stopKeepAlive()
+      sessionWatch.stop()
+      connections.stopObserving()
+      fanOut.reset()
+      await events.close()
+    },
+  }
+}

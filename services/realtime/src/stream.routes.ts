@@ -1,0 +1,123 @@
+import { randomInt } from 'node:crypto'
+import { Socket } from 'node:net'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { invalid, refusals, unavailable } from '@parley/contract'
+import type { Feed } from '@parley/events'
+import { type Caller, findCaller } from '@parley/identity'
+import { bearerToken, type Deps } from '@parley/service'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import type { Connection, Connections } from './connections.ts'
+import { readCursor, writeCursor } from './cursor.ts'
+import { detachSocket } from './detached-socket.ts'
+import type { Entitlement } from './entitlement.ts'
+import type { FanOut } from './fan-out.ts'
+import type { Resume } from './resume.ts'
+
+const OpenStream = {
+  summary: 'Follow everything that happens, as server-sent events',
+  description:
+    'Each event is `data: {"type", "payload"}` and an `id`. The first is CONNECTED. A client that comes back with the ' +
+    'last `id` (header `Last-Event-ID` or `lastEventId`) receives what it missed; where that is impossible, CONNECTED ' +
+    'says `resumed: false` and the client fetches everything anew.',
+  querystring: Type.Object({
+    token: Type.Optional(Type.String({ description: 'Access token, for clients that cannot send a header' })),
+    lastEventId: Type.Optional(Type.String({ description: 'Where to go on; the header Last-Event-ID wins' })),
+  }),
+  headers: Type.Object({ 'last-event-id': Type.Optional(Type.String()) }),
+  security: [{ accessToken: [] }],
+  response: {
+    200: { description: 'The stream', content: { 'text/event-stream': { schema: Type.String() } } },
+    ...refusals(400, 401, 429, 503),
+  },
+}
+interface Query {
+  token?: string
+  lastEventId?: string
+}
+
+export interface StreamParts {
+  connections: Connections
+  entitlement: Entitlement
+  fanOut: FanOut
+  resume: Resume
+  feed: () => Feed
+  isClosing: () => boolean
+}
+
+export const streamRoutes =
+  (deps: Deps, parts: StreamParts): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const { connections, fanOut, resume, feed, isClosing } = parts
+
+    app.get('/events', { schema: OpenStream, config: { access: 'none' } }, async (request, reply) => {
+      if (isClosing()) throw unavailable('This server is stopping, please connect again')
+      const claims = await deps.tokens.verifyAccess(request.query.token ?? bearerToken(request))
+      const cursor = readCursor(lastEventId(request))
+      const read = () => findCaller(deps.db, claims, deps.clock())
+      const { caller, found } = await settled(parts, read, () => resume.findStart(cursor))
+      connections.checkRoom(caller.userId)
+
+      // From here to the end nothing is awaited: position, rights and live delivery belong to one moment.
+      const { socket } = reply.raw
+      if (!(socket instanceof Socket)) throw invalid('The event stream needs a connection of its own')
+      reply.hijack()
+      if (socket.destroyed) return reply
+      const start = found ?? { after: fanOut.position(), page: null }
+      const cursorNow = writeCursor({ epoch: feed().epoch, pos: start.after })
+      detachSocket(socket, reply.raw)
+      const connection = connections.add(socket, caller)
+      socket.write(headOf(reply) + greeting(connection, found !== null, cursorNow))
+      void resume.replay(connection, start)
+      return reply
+    })
+  }
+
+/** Reads caller and start again when rights changed meanwhile: a change this node has already applied must not be missed. */
+async function settled<Found>(
+  { entitlement, feed }: StreamParts,
+  read: () => Promise<Caller>,
+  find: () => Promise<Found>,
+) {
+  for (;;) {
+    const before = entitlement.changes
+    const { epoch } = feed()
+    const caller = await read()
+    const found = await find()
+    if (before === entitlement.changes && epoch === feed().epoch) return { caller, found }
+  }
+}
+
+function lastEventId({ headers, query }: FastifyRequest<{ Querystring: Query }>): string | undefined {
+  const header = headers['last-event-id']
+  return typeof header === 'string' && header !== '' ? header : query.lastEventId
+}
+
+/** The reply ends with its connection, so frames need no chunk of their own and are the same bytes on every stream. */
+function headOf(reply: FastifyReply): string {
+  const headers = {
+    ...reply.getHeaders(),
+    'content-type': 'text/event-stream',
+    'cache-control': 'no-store',
+    'x-accel-buffering': 'no',
+    date: new Date().toUTCString(),
+    connection: 'close',
+  }
+  const lines = Object.entries(headers).flatMap(([name, value]) => [value].flat().map((each) => `${name}: ${each}\r\n`))
+  return `HTTP/1.1 200 OK\r\n${lines.join('')}\r\n`
+}
+
+function greeting({ id, person }: Connection, resumed: boolean, cursor: string): string {
+  const event = {
+    type: 'CONNECTED',
+    payload: {
+      message: 'Connected to the event stream',
+      timestamp: new Date().toISOString(),
+      userId: person.userId,
+      connectionId: id,
+      resumed,
+    },
+  }
+  // Clients come back spread out, not all at the same moment.
+  return `retry: ${randomInt(1_000, 4_000)}\n\ndata: ${JSON.stringify(event)}\nid: ${cursor}\n\n`
+}

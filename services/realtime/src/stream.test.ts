@@ -1,0 +1,183 @@
+import http from 'node:http'
+import { EventStream, type StreamRefused } from '@parley/test'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Member, openStage, type Stage, type StageNode } from './testing/stage.ts'
+
+let stage: Stage
+let node: StageNode
+let ann: Member
+
+beforeAll(async () => {
+  stage = await openStage()
+  node = await stage.startNode({ maxStreamsPerUser: 2, keepAliveSeconds: 1 })
+  ann = await stage.addMember('ann')
+})
+afterAll(() => stage.close())
+
+/** The answer as it comes over the wire, up to where `enough` says. */
+function read(path: string, headers: Record<string, string>, enough: (body: string) => boolean) {
+  return new Promise<{ status: number | undefined; headers: http.IncomingHttpHeaders; body: string }>(
+    (resolve, reject) => {
+      const request = http.get(node.url + path, { agent: false, headers }, (response) => {
+        let body = ''
+        const answer = () => resolve({ status: response.statusCode, headers: response.headers, body })
+        response.setEncoding('utf8').on('data', (text: string) => {
+          body += text
+          if (!enough(body)) return
+          answer()
+          request.destroy()
+        })
+        response.on('end', answer)
+      })
+      request.on('error', reject)
+    },
+  )
+}
+const isGreeted = (body: string) => body.includes('id: ')
+
+describe('GET /events', () => {
+  test('answers a stream that begins with CONNECTED and a cursor', async () => {
+    const { status, headers, body } = await read(`/events?token=${ann.token}`, {}, isGreeted)
+
+    expect(status).toBe(200)
+    expect(headers).toMatchObject({
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
+    })
+    const [, data] = /^retry: \d+\n\ndata: (.*)\nid: \w+\.\d+\n\n$/.exec(body) ?? []
+    expect(JSON.parse(data!)).toEqual({
+      type: 'CONNECTED',
+      payload: {
+        message: expect.any(String),
+        timestamp: expect.stringMatching(/^\d{4}-.*Z$/),
+        userId: ann.id,
+        connectionId: expect.any(String),
+        resumed: false,
+      },
+    })
+  })
+
+  test('takes the token from the Authorization header too', async () => {
+    const stream = await node.open(ann)
+    expect(stream.connected.payload).toMatchObject({ userId: ann.id, resumed: false })
+    await stream.close()
+  })
+
+  test.each([
+    ['no token', async () => ''],
+    ['a token that is none', async () => '?token=nonsense'],
+    [
+      'a token of an ended session',
+      async () => {
+        const { sessionId, token } = await stage.addSession(ann.id)
+        await stage.db.updateTable('sessions').set({ endedAt: Date.now() }).where('id', '=', sessionId).execute()
+        return `?token=${token}`
+      },
+    ],
+    ['a token of an expired session', async () => `?token=${(await stage.addSession(ann.id, -1)).token}`],
+    [
+      'a token of somebody removed',
+      async () => {
+        const { id, token } = await stage.addMember('gone')
+        await stage.db.updateTable('users').set({ removedAt: Date.now() }).where('id', '=', id).execute()
+        return `?token=${token}`
+      },
+    ],
+  ])('refuses %s', async (_what, query) => {
+    const { status, body } = await read(`/events${await query()}`, {}, () => false)
+    expect({ status, body: JSON.parse(body) }).toEqual({
+      status: 401,
+      body: expect.objectContaining({ error: expect.any(String) }),
+    })
+  })
+
+  test('refuses a token given twice', async () => {
+    expect((await read('/events?token=a&token=b', {}, () => false)).status).toBe(400)
+  })
+
+  test('notices at once that a client has left, and gives its place to another', async () => {
+    const member = await stage.addMember('limited')
+    const streams = [await node.open(member), await node.open(member)]
+    const refused = await read('/events', { authorization: `Bearer ${member.token}` }, () => false)
+    expect(refused).toMatchObject({ status: 429, headers: { 'retry-after': expect.stringMatching(/^\d+$/) } })
+
+    await streams[0]!.close()
+    const another = await eventually(
+      () => node.open(member),
+      (error) => (error as StreamRefused).status === 429,
+    )
+    for (const stream of [another, streams[1]!]) await stream.close()
+  })
+
+  test('a full node says when to come again', async () => {
+    const full = await stage.startNode({ maxStreams: 1 })
+    const stream = await full.open(ann)
+    const reply = await fetch(`${full.url}/events`, { headers: { authorization: `Bearer ${ann.token}` } })
+    expect([reply.status, reply.headers.get('retry-after')]).toEqual([503, '5'])
+    await stream.close()
+  })
+
+  test('keeps an idle stream alive with comments', async () => {
+    const { body } = await read(`/events?token=${ann.token}`, {}, (text) =>
+      text.includes('\n: keep-alive\n\n: keep-alive\n\n'),
+    )
+    expect(body).toMatch(/\n\n: keep-alive\n\n/)
+  })
+
+  test('a client whose connection was used before and sends more than its request is served all the same', async () => {
+    const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
+    await new Promise((resolve) =>
+      http.get(`${node.url}/health`, { agent }, (reply) => reply.resume().on('end', resolve)),
+    )
+    const greeted = await new Promise<string>((resolve, reject) => {
+      const request = http.request(`${node.url}/events?token=${ann.token}`, { agent }, (reply) => {
+        request.socket!.write('GET /health HTTP/1.1\r\nhost: x\r\n\r\n')
+        let body = ''
+        reply.setEncoding('utf8').on('data', (text: string) => {
+          body += text
+          if (!body.includes(': keep-alive')) return
+          resolve(body)
+          request.destroy()
+        })
+      })
+      request.on('error', reject).end()
+    })
+    expect(greeted).not.toContain('HTTP/1.1')
+    agent.destroy()
+  })
+
+  test('no token is ever logged', async () => {
+    await read(`/events?token=${ann.token}`, {}, isGreeted)
+    await read(`/events?token=${ann.token}x`, {}, () => false)
+    await read(`/events?token=${ann.token}&token=${ann.token}`, {}, () => false)
+    expect(node.logged()).toContain('request refused')
+    expect(node.logged()).not.toContain(ann.token.split('.')[2])
+  })
+})
+
+describe('a node that stops', () => {
+  test('ends its streams, refuses new ones and lets them go on elsewhere', async () => {
+    const stopping = await stage.startNode({ drainSeconds: 1 })
+    const streams = await Promise.all(Array.from({ length: 20 }, () => stopping.open(ann)))
+    const stopped = stopping.stop()
+    await Promise.all(streams.map(({ ended }) => ended))
+    await stopped
+
+    await expect(EventStream.open({ baseUrl: stopping.url, token: ann.token })).rejects.toThrow()
+    const resumed = await node.open(ann, streams[0]!.cursor)
+    expect(resumed.connected.payload.resumed).toBe(true)
+    await resumed.close()
+  })
+})
+
+/** The server notices a closed connection in its own time. */
+async function eventually<T>(act: () => Promise<T>, isExpected: (error: unknown) => boolean): Promise<T> {
+  for (;;) {
+    try {
+      return await act()
+    } catch (error) {
+      if (!isExpected(error)) throw error
+    }
+  }
+}

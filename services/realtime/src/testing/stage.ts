@@ -1,0 +1,149 @@
+import { PassThrough } from 'node:stream'
+import { type Config, type DeepPartial, loadConfig } from '@parley/config'
+import type { EventPayload, EventType, Routing } from '@parley/contract'
+import { record, recordControl, uuidv7 } from '@parley/database'
+import { createRelay } from '@parley/events'
+import { buildApp, openDeps } from '@parley/service'
+import { createLogger } from '@parley/telemetry'
+import { createDatabase, createRedis, EventStream } from '@parley/test'
+import { realtime } from '../service.ts'
+
+export interface Member {
+  id: string
+  sessionId: string
+  token: string
+}
+
+export interface StageNode {
+  url: string
+  open(member: Member, lastEventId?: string): Promise<EventStream>
+  /** The value of a metric, summed over its labels. */
+  reads(metric: string): Promise<number>
+  logged(): string
+  stop(): Promise<void>
+}
+
+export type Stage = Awaited<ReturnType<typeof openStage>>
+
+/** PostgreSQL, Redis, a relay and any number of realtime nodes on real ports; people and channels are put in by hand. */
+export async function openStage() {
+  const database = await createDatabase(20)
+  const redis = await createRedis()
+  const { db, pool } = database
+  const nodes: StageNode[] = []
+  const settings = (events: DeepPartial<Config['events']>): DeepPartial<Config> => ({
+    environment: 'test',
+    auth: { jwtSecret: 'a secret that only this test knows' },
+    database: { url: database.url },
+    redis: { url: redis.url },
+    log: { level: 'trace' },
+    events: { drainSeconds: 0, ...events },
+  })
+  const home = openDeps('stage', await loadConfig({ argv: [], env: {}, defaults: settings({}) }))
+  const deps = { ...home.deps, logger: createLogger({ service: 'stage', level: 'silent' }) }
+  const relay = createRelay({
+    pool,
+    redisUrl: redis.url,
+    logger: deps.logger,
+    metrics: deps.metrics,
+    events: deps.config.events,
+    holder: uuidv7(),
+  })
+  relay.start()
+
+  async function startNode(events: DeepPartial<Config['events']> = {}): Promise<StageNode> {
+    const config = await loadConfig({ argv: [], env: {}, defaults: settings(events) })
+    const lines: string[] = []
+    const destination = new PassThrough().on('data', (line) => lines.push(String(line)))
+    const { deps, close } = openDeps('realtime', config)
+    const logger = createLogger({ service: 'realtime', level: 'trace', destination })
+    const service = realtime({ ...deps, logger })
+    const { fastify } = await buildApp({ deps: { ...deps, logger }, checks: {}, position: 'edge' })
+    await fastify.register(service.plugin!)
+    await service.start!()
+    const url = await fastify.listen({ host: '127.0.0.1', port: 0 })
+    let stopping: Promise<void> | undefined
+    const stop = async () => {
+      await fastify.close()
+      await service.stop!()
+      await close()
+    }
+    const node: StageNode = {
+      url,
+      open: ({ token }, lastEventId) =>
+        EventStream.open({ baseUrl: url, token, ...(lastEventId ? { lastEventId } : {}) }),
+      async reads(metric) {
+        const rows = (await deps.metrics.text()).split('\n').filter((line) => line.startsWith(metric))
+        return rows.reduce((sum, row) => sum + Number(row.slice(row.lastIndexOf(' '))), 0)
+      },
+      logged: () => lines.join(''),
+      stop: () => (stopping ??= stop()),
+    }
+    nodes.push(node)
+    return node
+  }
+
+  async function addMember(name: string, { isAdmin = false, lifetimeMs = 3_600_000 } = {}): Promise<Member> {
+    const id = uuidv7()
+    const userName = `${name}-${id.slice(-6)}`
+    const now = Date.now()
+    await db
+      .insertInto('users')
+      .values({ id, userName, userNameKey: userName, email: `${userName}@example.org`, isAdmin, createdAt: now })
+      .execute()
+    return { id, ...(await addSession(id, lifetimeMs)) }
+  }
+
+  async function addSession(userId: string, lifetimeMs = 3_600_000) {
+    const sessionId = uuidv7()
+    const now = Date.now()
+    await db
+      .insertInto('sessions')
+      .values({ id: sessionId, userId, createdAt: now, lastUsedAt: now, expiresAt: now + lifetimeMs })
+      .execute()
+    return { sessionId, token: await deps.tokens.issueAccess({ userId, sessionId, seconds: 3_600 }) }
+  }
+
+  async function addChannel(kind: 'public' | 'private' | 'direct', members: Member[] = []) {
+    const id = uuidv7()
+    const now = Date.now()
+    await db.insertInto('channels').values({ id, kind, name: id, nameKey: id, createdAt: now }).execute()
+    if (members.length > 0) {
+      await db
+        .insertInto('channelMembers')
+        .values(members.map(({ id: userId }) => ({ channelId: id, userId, joinedAt: now })))
+        .execute()
+    }
+    return { id, membersVersion: 1 }
+  }
+
+  /** Commits an event; the relay is told. */
+  async function publish<T extends EventType>(routing: Routing, type: T, payload: EventPayload<T>) {
+    await db.transaction().execute((trx) => record(trx, { type, payload, routing }))
+    relay.wake()
+  }
+
+  return {
+    db,
+    redis,
+    relay,
+    startNode,
+    addMember,
+    addSession,
+    addChannel,
+    publish,
+    /** A recognisable event: everybody's settings with this name. */
+    says: (routing: Routing, name: string) => publish(routing, 'UPDATE_SERVER_SETTINGS', { name }),
+    async control(routing: Routing) {
+      await db.transaction().execute((trx) => recordControl(trx, routing))
+      relay.wake()
+    },
+    async close() {
+      await Promise.all(nodes.map((node) => node.stop()))
+      await relay.stop()
+      await home.close()
+      await redis.discard()
+      await database.drop()
+    },
+  }
+}
