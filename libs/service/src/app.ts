@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import http from 'node:http'
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyServerFactory } from 'fastify'
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyServerFactory,
+  LogController,
+} from 'fastify'
 import { readBodies } from './bodies.ts'
 import type { Deps } from './deps.ts'
 import { answerHealth, type Checks } from './health.ts'
@@ -35,7 +40,7 @@ export async function buildApp({ deps, checks, position, front }: AppOptions): P
   let draining = false
   const fastify: FastifyInstance = Fastify({
     loggerInstance: logger as FastifyBaseLogger,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => randomUUID(),
     requestIdHeader: position === 'inside' ? 'x-request-id' : false,
     trustProxy: position === 'inside' ? true : [...config.server.trustedProxies],

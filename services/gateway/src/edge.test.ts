@@ -1,0 +1,218 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type EmbeddedPart, startRedis } from '@parley/embedded'
+import { request } from 'undici'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startGateway, startUpstream } from './gateway.testing.ts'
+import { routedServices } from './routing-table.ts'
+
+const refusal = { error: expect.any(String), requestId: expect.any(String) }
+
+describe('who gets in', () => {
+  test.each([
+    ['no token', {}, 401],
+    ['a forged token', { authorization: 'Bearer a.b.c' }, 401],
+    ['no bearer', { authorization: 'Basic YTpi' }, 401],
+  ])('%s is refused at the edge', async (_what, headers: Record<string, string>, status) => {
+    const upstream = await startUpstream()
+    const { url } = await startGateway({ directory: [upstream.url], realtime: [upstream.url] })
+
+    for (const path of ['/users', '/events', '/events?token=a.b.c']) {
+      const reply = await fetch(url + path, { headers })
+      expect([reply.status, await reply.json()]).toMatchObject([status, refusal])
+    }
+    expect(upstream.seen).toEqual([])
+  })
+
+  test('tokens that only the service can judge pass', async () => {
+    const upstream = await startUpstream()
+    const { url } = await startGateway({ auth: [upstream.url], messaging: [upstream.url] })
+    const headers = { authorization: 'Bearer a-token-of-its-own' }
+
+    expect((await fetch(`${url}/webhooks/1/messages`, { method: 'POST', headers })).status).toBe(200)
+    expect((await fetch(`${url}/auth/verify`, { method: 'POST', headers })).status).toBe(200)
+    expect((await fetch(`${url}/config.json`)).status).toBe(200)
+    expect(upstream.seen[0]!.headers.authorization).toBe(headers.authorization)
+  })
+
+  test('an address of nobody is 404', async () => {
+    const { url, authorized } = await startGateway({})
+    const reply = await fetch(`${url}/nothing/here`, { headers: authorized })
+
+    expect([reply.status, await reply.json()]).toMatchObject([404, refusal])
+    expect(reply.headers.get('x-request-id')).toBeTruthy()
+  })
+
+  test.each([
+    ['another site’s name', { host: 'evil.example' }, 403],
+    ['a proxy', { 'x-forwarded-for': '10.0.0.1' }, 403],
+    ['a proxy of the newer kind', { forwarded: 'for=10.0.0.1' }, 403],
+    ['this machine', { host: 'localhost:3000' }, 200],
+  ])('dev mode: %s', async (_what, headers: Record<string, string>, status) => {
+    const upstream = await startUpstream()
+    const { url } = await startGateway({ auth: [upstream.url] })
+    expect(await statusOf(`${url}/config.json`, headers)).toBe(status)
+  })
+
+  test('a mode that asks for credentials answers under any name', async () => {
+    const upstream = await startUpstream()
+    const { url } = await startGateway(
+      { auth: [upstream.url] },
+      {
+        auth: { jwtSecret: 'a secret of at least 32 characters', authMode: 'password' },
+        chat: { initialUser: { password: 'long enough' } },
+      },
+    )
+    expect(await statusOf(`${url}/config.json`, { host: 'chat.example', 'x-forwarded-for': '10.0.0.1' })).toBe(200)
+  })
+})
+
+describe('browsers', () => {
+  const settings = { server: { allowedOrigins: ['https://chat.example'] } }
+
+  test('pages of allowed origins may call, others may not', async () => {
+    const { url } = await startGateway({}, settings)
+    const preflight = (origin: string) =>
+      fetch(`${url}/channels`, {
+        method: 'OPTIONS',
+        headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization' },
+      })
+
+    const allowed = await preflight('https://chat.example')
+    expect(allowed.status).toBe(204)
+    expect(allowed.headers.get('access-control-allow-origin')).toBe('https://chat.example')
+    expect(allowed.headers.get('access-control-allow-headers')).toContain('Idempotency-Key')
+    expect(allowed.headers.get('access-control-allow-credentials')).toBeNull()
+    expect((await preflight('https://evil.example')).headers.get('access-control-allow-origin')).toBeNull()
+  })
+
+  test('every reply, a refusal too, carries its id and what keeps a browser from guessing', async () => {
+    const { url } = await startGateway({}, settings)
+    const { headers } = await fetch(`${url}/channels`, { headers: { origin: 'https://chat.example' } })
+
+    expect(headers.get('x-request-id')).toMatch(/^[\w-]{36}$/)
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+    expect(headers.get('content-security-policy')).toContain("default-src 'none'")
+    expect(headers.get('access-control-expose-headers')).toContain('Retry-After')
+  })
+})
+
+describe('documentation', () => {
+  test('the descriptions of all services are one', async () => {
+    const described = await Promise.all(
+      routedServices.map((name) =>
+        startUpstream((_request, response) =>
+          response.end(JSON.stringify({ openapi: '3.1.0', paths: { [`/${name}`]: { get: {} } } })),
+        ),
+      ),
+    )
+    const { url } = await startGateway(Object.fromEntries(routedServices.map((name, n) => [name, [described[n]!.url]])))
+    const expected = routedServices.map((name) => `/${name}`)
+
+    for (const path of ['/openapi.json', '/docs/json']) {
+      const document = (await (await fetch(url + path)).json()) as { openapi: string; paths: object }
+      expect([document.openapi, Object.keys(document.paths)]).toEqual(['3.1.0', expected])
+    }
+  })
+
+  test('a service away: 503 rather than half of it', async () => {
+    const { url } = await startGateway({})
+    expect((await fetch(`${url}/openapi.json`)).status).toBe(503)
+  })
+
+  test('the page and what it loads come from here, under a policy of their own', async () => {
+    const { url } = await startGateway({})
+    const page = await fetch(url)
+    expect(page.url).toBe(`${url}/docs`)
+    expect(page.headers.get('content-security-policy')).toContain("script-src 'self'")
+
+    const sources = [...(await page.text()).matchAll(/(?:src|href)="([^"]+)"/g)].map(([, source]) => source!)
+    expect(sources.length).toBeGreaterThan(3)
+    for (const source of sources) {
+      const address = new URL(source, `${url}/`)
+      const reply = await fetch(address)
+      await reply.arrayBuffer()
+      expect([address.origin, reply.status]).toEqual([url, 200])
+    }
+  })
+})
+
+describe('readiness', () => {
+  test('says no, by name, while a service is away; yes when all answer, degraded without Redis', async () => {
+    const upstream = await startUpstream()
+    const all = Object.fromEntries(routedServices.map((name) => [name, [upstream.url]]))
+    const partly = await startGateway({ ...all, messaging: undefined })
+    const entirely = await startGateway(all)
+
+    const no = await fetch(`${partly.url}/health/ready`)
+    expect([no.status, await no.json()]).toMatchObject([
+      503,
+      { status: 'unavailable', dependencies: { messaging: { status: 'unavailable' }, auth: { status: 'ok' } } },
+    ])
+    const yes = await fetch(`${entirely.url}/health/ready`)
+    expect([yes.status, await yes.json()]).toMatchObject([
+      200,
+      { status: 'degraded', dependencies: { redis: { status: 'unavailable', required: false } } },
+    ])
+  })
+})
+
+describe('rate limit', () => {
+  let directory: string
+  let redis: EmbeddedPart
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'parley-gateway-'))
+    redis = await startRedis({ directory, durable: false })
+  })
+  afterAll(async () => {
+    await redis.stop()
+    await rm(directory, { recursive: true })
+  })
+
+  test('counts people apart from addresses, over all gateways; health is free; Redis away lets through', async () => {
+    const upstream = await startUpstream()
+    const upstreams = { directory: [upstream.url], auth: [upstream.url] }
+    const settings = { redis: { url: redis.url }, rateLimit: { enabled: true, perMinute: 3, perMinuteAnonymous: 2 } }
+    const [one, other] = await Promise.all([startGateway(upstreams, settings), startGateway(upstreams, settings)])
+    await Promise.all([one, other].map(isConnected))
+
+    const asAnn = [one, other, one, other].map(({ url }) => `${url}/users`)
+    const asNobody = [one, other, one].map(({ url }) => `${url}/config.json`)
+    expect(await statusesOf(asAnn, one.authorized)).toEqual([200, 200, 200, 429])
+    expect(await statusesOf(asNobody)).toEqual([200, 200, 429])
+    expect(await statusesOf([`${one.url}/users`], { authorization: 'Bearer a.b.c' })).toEqual([429])
+    expect(await statusesOf([`${one.url}/health`, `${one.url}/health/live`])).toEqual([200, 200])
+
+    const refused = await fetch(`${one.url}/users`, { headers: one.authorized })
+    expect(await refused.json()).toMatchObject({ ...refusal, code: 'rate_limited' })
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+
+    redis.kill('SIGSTOP')
+    expect(await statusesOf(asAnn, one.authorized)).toEqual([200, 200, 200, 200])
+    redis.kill('SIGCONT')
+    redis.kill('SIGKILL')
+    expect(await statusesOf(asAnn, one.authorized)).toEqual([200, 200, 200, 200])
+    expect(await one.deps.metrics.text()).toMatch(/parley_rate_limit_unavailable_total [1-9]/)
+  })
+})
+
+async function statusesOf(urls: string[], headers: Record<string, string> = {}) {
+  const statuses: number[] = []
+  for (const url of urls) statuses.push((await fetch(url, { headers })).status)
+  return statuses
+}
+
+/** `fetch` writes its own Host. */
+async function statusOf(url: string, headers: Record<string, string>): Promise<number> {
+  const { statusCode, body } = await request(url, { headers })
+  await body.dump()
+  return statusCode
+}
+
+/** Until then nothing is counted. */
+async function isConnected({ url }: { url: string }) {
+  await expect
+    .poll(async () => (await (await fetch(`${url}/health/ready`)).json()) as object)
+    .toMatchObject({ dependencies: { redis: { status: 'ok' } } })
+}

@@ -1,0 +1,85 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type Config, type DeepPartial, loadConfig } from '@parley/config'
+import { buildApp, openDeps } from '@parley/service'
+import { onTestFinished } from 'vitest'
+import { routedServices } from './routing-table.ts'
+import { distributedGateway } from './service.ts'
+
+/** An address where nothing answers: port 1 is privileged and unused. */
+export const nowhere = 'http://127.0.0.1:1'
+
+export interface UpstreamRequest {
+  method: string
+  url: string
+  headers: IncomingMessage['headers']
+  body: string
+}
+
+/** A service of the test's own. It answers 200 with what it saw, unless told otherwise. */
+export async function startUpstream(answer?: RequestListener) {
+  const seen: UpstreamRequest[] = []
+  const echo: RequestListener = (request, response) => {
+    const { method = '', url = '', headers } = request
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      seen.push({ method, url, headers, body: Buffer.concat(chunks).toString() })
+      response.setHeader('content-type', 'application/json')
+      response.end(JSON.stringify({ url }))
+    })
+  }
+  const server = createServer(answer ?? echo)
+  const url = await listen(server)
+  onTestFinished(() => void server.closeAllConnections())
+  return { url, seen, server }
+}
+
+async function listen(server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** A distributed gateway on a port of its own; services that are not named are nowhere. */
+export async function startGateway(
+  upstreams: Partial<Record<(typeof routedServices)[number], string[]>>,
+  settings: DeepPartial<Config> = {},
+) {
+  const config = await loadConfig({
+    argv: [],
+    env: {},
+    defaults: {
+      log: { level: 'silent' },
+      auth: { jwtSecret: 'a secret of at least 32 characters' },
+      database: { url: 'postgres://nobody:nothing@127.0.0.1:1/none' },
+      redis: { url: 'redis://127.0.0.1:1' },
+      rateLimit: { enabled: false },
+      gateway: { upstreams: Object.fromEntries(routedServices.map((name) => [name, upstreams[name] ?? [nowhere]])) },
+      ...settings,
+    },
+  })
+  const { deps, close } = openDeps('gateway', config)
+  const service = distributedGateway(deps)
+  const { fastify, drain } = await buildApp({
+    deps,
+    position: 'edge',
+    checks: service.checks ?? {},
+    front: service.front,
+  })
+  await fastify.register(service.plugin!)
+  const url = await fastify.listen({ host: '127.0.0.1', port: 0 })
+  let stopped: Promise<void> | undefined
+  const stop = () => {
+    stopped ??= fastify
+      .close()
+      .then(() => service.stop?.())
+      .then(close)
+    return stopped
+  }
+  onTestFinished(stop)
+  const token = await deps.tokens.issueAccess({ userId: 'ann', sessionId: 'session', seconds: 60 })
+  return { url, deps, drain, stop, token, authorized: { authorization: `Bearer ${token}` } }
+}

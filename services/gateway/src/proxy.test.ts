@@ -1,0 +1,243 @@
+import { once } from 'node:events'
+import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
+import { describe, expect, test } from 'vitest'
+import { nowhere, startGateway, startUpstream } from './gateway.testing.ts'
+
+describe('passing a request on', () => {
+  test('path, query and body arrive untouched, whatever the body is', async () => {
+    const upstream = await startUpstream()
+    const { url, authorized } = await startGateway({ messaging: [upstream.url] })
+    const body = '{"content": broken json, \u00e9'
+
+    const reply = await fetch(`${url}/channels/a%2Fb/messages?limit=%31`, { method: 'POST', headers: authorized, body })
+
+    expect(reply.status).toBe(200)
+    expect(await reply.json()).toEqual({ url: '/channels/a%2Fb/messages?limit=%31' })
+    expect(upstream.seen).toMatchObject([{ method: 'POST', url: '/channels/a%2Fb/messages?limit=%31', body }])
+  })
+
+  test('only we say where a request comes from and what it is called', async () => {
+    const upstream = await startUpstream()
+    const { url, authorized } = await startGateway(
+      { directory: [upstream.url] },
+      { auth: { jwtSecret: 'a secret of at least 32 characters', allowPublicDevMode: true } },
+    )
+    const reply = await send(`${url}/users`, {
+      ...authorized,
+      'x-forwarded-for': '6.6.6.6',
+      'x-forwarded-host': 'evil.example',
+      'x-forwarded-user': 'root',
+      forwarded: 'for=6.6.6.6',
+      'x-request-id': 'forged',
+      'x-real-ip': '6.6.6.6',
+      connection: 'keep-alive, x-private',
+      'x-private': 'for the next hop only',
+      'proxy-authorization': 'Basic xyz',
+      te: 'trailers',
+      'x-kept': 'yes',
+    })
+
+    expect(reply.statusCode).toBe(200)
+    const { headers } = upstream.seen[0]!
+    expect(headers).toMatchObject({
+      'x-forwarded-for': '127.0.0.1',
+      'x-request-id': reply.headers['x-request-id'],
+      'x-kept': 'yes',
+      authorization: authorized.authorization,
+    })
+    expect(
+      Object.keys(headers).filter((name) =>
+        /^(x-forwarded-(host|user)|forwarded|x-real-ip|x-private|proxy-.*|te)$/.test(name),
+      ),
+    ).toEqual([])
+    expect(headers['x-request-id']).not.toBe('forged')
+  })
+
+  test('the reply keeps its status and headers, but not those of its connection; the edge adds its own', async () => {
+    const upstream = await startUpstream((_request, response) => {
+      response.writeHead(
+        201,
+        [
+          ['x-own', 'one'],
+          ['set-cookie', 'a=1'],
+          ['set-cookie', 'b=2'],
+          ['vary', 'accept'],
+          ['content-security-policy', 'sandbox'],
+          ['connection', 'keep-alive, x-hop'],
+          ['x-hop', 'gone'],
+          ['x-request-id', 'theirs'],
+        ].flat(),
+      )
+      response.end('made')
+    })
+    const { url } = await startGateway({ auth: [upstream.url] })
+    const reply = await send(`${url}/auth/dev-login`, { origin: url }, 'POST')
+
+    expect(reply.statusCode).toBe(201)
+    expect(reply.headers).toMatchObject({
+      'x-own': 'one',
+      'set-cookie': ['a=1', 'b=2'],
+      'content-security-policy': 'sandbox',
+      'x-content-type-options': 'nosniff',
+      vary: 'Origin, accept',
+    })
+    expect(reply.headers).not.toHaveProperty('x-hop')
+    expect(reply.headers['x-request-id']).not.toBe('theirs')
+  })
+
+  test('a large body streams through, one beyond the limit is refused with 413', async () => {
+    const upstream = await startUpstream()
+    const { url, authorized } = await startGateway({ messaging: [upstream.url] })
+    const large = 'x'.repeat(1_000_000)
+    const tooLarge = 'x'.repeat(2_000_000)
+    const post = (path: string, body: string | ReadableStream) =>
+      fetch(`${url}${path}`, { method: 'POST', headers: authorized, body, duplex: 'half' } as RequestInit)
+
+    expect((await post('/messages/1/thread', large)).status).toBe(200)
+    expect((await post('/files', tooLarge)).status).toBe(200)
+    expect(upstream.seen.map(({ body }) => body.length)).toEqual([1_000_000, 2_000_000])
+
+    const refused = await post('/messages/1/thread', tooLarge)
+    expect([refused.status, await refused.json()]).toMatchObject([413, { error: expect.any(String) }])
+    const refusedUnannounced = await post('/messages/1/thread', new Blob([tooLarge]).stream())
+    expect([refusedUnannounced.status, await refusedUnannounced.json()]).toMatchObject([
+      413,
+      { code: 'body_too_large' },
+    ])
+  })
+})
+
+describe('when a replica fails', () => {
+  test('a replica that cannot be reached is passed over, for every method', async () => {
+    const upstream = await startUpstream()
+    const { url, authorized } = await startGateway({ messaging: [nowhere, upstream.url] })
+    const statuses = []
+    for (const method of ['POST', 'PUT', 'DELETE', 'GET', 'POST', 'POST']) {
+      const reply = await fetch(`${url}/messages/1`, {
+        method,
+        headers: authorized,
+        ...(method !== 'GET' && { body: method }),
+      })
+      statuses.push(reply.status)
+    }
+
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 200])
+    expect(upstream.seen.map(({ method, body }) => [method, body])).toEqual([
+      ['POST', 'POST'],
+      ['PUT', 'PUT'],
+      ['DELETE', 'DELETE'],
+      ['GET', ''],
+      ['POST', 'POST'],
+      ['POST', 'POST'],
+    ])
+  })
+
+  test('a body too large to keep is not lost with the replica that cannot be reached', async () => {
+    const upstream = await startUpstream()
+    const { url, authorized } = await startGateway({ messaging: [nowhere, upstream.url] })
+    const body = 'x'.repeat(900_000)
+    const replies = await Promise.all(
+      [0, 1].map(() => fetch(`${url}/messages/1`, { method: 'PUT', headers: authorized, body })),
+    )
+
+    expect(replies.map(({ status }) => status)).toEqual([200, 200])
+    expect(upstream.seen.map((each) => each.body.length)).toEqual([900_000, 900_000])
+  })
+
+  test('replicas take turns', async () => {
+    const upstreams = [await startUpstream(), await startUpstream()]
+    const { url, authorized } = await startGateway({ directory: upstreams.map((each) => each.url) })
+    for (let n = 0; n < 6; n++) await fetch(`${url}/users`, { headers: authorized })
+
+    expect(upstreams.map(({ seen }) => seen.length)).toEqual([3, 3])
+  })
+
+  test('a connection lost after sending is a 503, and only a GET goes to another replica', async () => {
+    const cut = await startUpstream((request) => void request.socket.destroy())
+    const upstream = await startUpstream()
+    const { url, authorized } = await startGateway({ messaging: [cut.url, upstream.url] })
+    const statuses = async (method: string) => {
+      const replies = await Promise.all([0, 1].map(() => fetch(`${url}/messages/1`, { method, headers: authorized })))
+      return replies.map(({ status }) => status).sort()
+    }
+
+    expect(await statuses('POST')).toEqual([200, 503])
+    expect(await statuses('GET')).toEqual([200, 200])
+  })
+
+  test('nobody there: 503 with an error and Retry-After', async () => {
+    const { url, authorized } = await startGateway({})
+    const reply = await fetch(`${url}/users`, { headers: authorized })
+
+    expect([reply.status, await reply.json()]).toMatchObject([503, { error: expect.any(String), code: 'unavailable' }])
+    expect(reply.headers.get('retry-after')).toBe('1')
+  })
+
+  test('a reply that breaks off breaks off for the client too', async () => {
+    const upstream = await startUpstream((request, response) => {
+      response.write('half')
+      response.write(' of it', () => request.socket.destroy())
+    })
+    const { url, authorized } = await startGateway({ directory: [upstream.url] })
+
+    await expect(fetch(`${url}/users`, { headers: authorized }).then((reply) => reply.text())).rejects.toThrow()
+  })
+})
+
+describe('event streams', () => {
+  test('each event arrives at once; when the client leaves, the upstream request ends', async () => {
+    const { promise: opened, resolve } = Promise.withResolvers<[IncomingMessage, ServerResponse]>()
+    const upstream = await startUpstream((request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.flushHeaders()
+      resolve([request, response])
+    })
+    const { url, token } = await startGateway({ realtime: [upstream.url] })
+    const client = new AbortController()
+    const reply = await fetch(`${url}/events?token=${token}`, { signal: client.signal })
+    expect(reply.headers.get('content-type')).toBe('text/event-stream')
+    const [request, response] = await opened
+    const reader = reply.body!.pipeThrough(new TextDecoderStream()).getReader()
+
+    for (const event of ['data: 1\n\n', 'data: 2\n\n']) {
+      response.write(event)
+      expect(await reader.read()).toEqual({ done: false, value: event })
+    }
+    const ended = once(request.socket, 'close')
+    client.abort()
+    await ended
+  })
+
+  test('when the upstream ends, the stream of the client ends', async () => {
+    const upstream = await startUpstream((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.end('data: last\n\n')
+    })
+    const { url, token } = await startGateway({ realtime: [upstream.url] })
+
+    expect(await (await fetch(`${url}/events?token=${token}`)).text()).toBe('data: last\n\n')
+  })
+
+  test('a gateway that stops ends its streams in order', async () => {
+    const upstream = await startUpstream((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write('data: 1\n\n')
+    })
+    const { url, token, stop } = await startGateway({ realtime: [upstream.url] }, { events: { drainSeconds: 0 } })
+    const reply = await fetch(`${url}/events?token=${token}`)
+    const text = reply.text()
+    await stop()
+
+    expect(await text).toBe('data: 1\n\n')
+  })
+})
+
+/** As `fetch`, for headers that it does not let through. */
+async function send(url: string, headers: Record<string, string>, method = 'GET'): Promise<IncomingMessage> {
+  const request = httpRequest(url, { headers, method })
+  request.end()
+  const [reply] = (await once(request, 'response')) as [IncomingMessage]
+  reply.resume()
+  await once(reply, 'end')
+  return reply
+}
