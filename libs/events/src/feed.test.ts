@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'vitest'
+import { encodeBatch } from './batch.format.ts'
+import { createWaker } from './index.ts'
+import { entryField, eventsChannel, streamKey } from './keys.ts'
 import { eventually, stage } from './stage.fixture.ts'
 
-describe('an event that was committed', () => {
-  const { relay, feed, says } = stage()
+const { held, relay, feed, says, stepWithoutAppend, lease, onEnd } = stage()
 
-  test('reaches a feed once, with its position', async () => {
+describe('a feed', () => {
+  test('hands on every event once, with its position', async () => {
     relay()
     const listener = await feed()
     await says('one', 'two')
@@ -14,5 +17,157 @@ describe('an event that was committed', () => {
     expect(listener.events.map(({ pos }) => pos)).toEqual([1, 2, 3])
     expect(listener.events[0]).toMatchObject({ routing: { to: 'everyone' }, trace: null })
     expect(await listener.read(0, 10)).toEqual(listener.events)
+    expect(await listener.read(1, 1)).toEqual([listener.events[1]])
+    expect(await listener.read(3, 10)).toEqual([])
+    expect(await listener.read(4, 10)).toBe('gone')
+  })
+
+  test('begins after the last position there is, and reads what was before it', async () => {
+    await says('before')
+    await stepWithoutAppend()
+    relay()
+    const listener = await feed()
+    expect(listener.position).toBe(1)
+    await says('after')
+    await eventually(() => expect(listener.names()).toEqual(['after']))
+    expect(await listener.read(0, 10)).toMatchObject([{ pos: 1 }, { pos: 2 }])
+  })
+
+  test('waits with the next events until the ones before are dealt with', async () => {
+    relay()
+    const gate = Promise.withResolvers<void>()
+    const handed: number[][] = []
+    const listener = await feed({
+      async onEvents(events) {
+        handed.push(events.map(({ pos }) => pos))
+        await gate.promise
+      },
+    })
+    await says('one')
+    await eventually(() => expect(handed).toEqual([[1]]))
+    expect(listener.position).toBe(0)
+    const reached = listener.waitFor(2, 20_000)
+    await says('two')
+    await eventually(async () => expect(await lease()).toMatchObject({ pos: 2 }))
+    expect(handed).toEqual([[1]])
+    gate.resolve()
+    expect(await reached).toBe(true)
+    expect(handed).toEqual([[1], [2]])
+  })
+
+  test('says that a position was not reached in time', async () => {
+    const listener = await feed()
+    expect(await listener.waitFor(1, 1)).toBe(false)
+  })
+
+  test('heals after its subscription was cut', async () => {
+    relay()
+    const listener = await feed()
+    await says('one')
+    await eventually(() => expect(listener.names()).toEqual(['one']))
+    await held.raw.call('CLIENT', 'KILL', 'TYPE', 'pubsub')
+    await says('two')
+    await eventually(() => expect(listener.names()).toEqual(['one', 'two']))
+    expect(listener.resets).toEqual([])
+  })
+
+  test('finds by itself what was appended but never published', async () => {
+    const listener = await feed()
+    await says('silent')
+    const { epoch } = await lease()
+    const batch = await stepWithoutAppend()
+    await held.raw.xadd(streamKey(epoch), '1-0', entryField, encodeBatch(epoch, batch))
+    await eventually(() => expect(listener.names()).toEqual(['silent']))
+  })
+
+  test('fills a hole before it hands on what came after, from PostgreSQL when the stream was trimmed', async () => {
+    const listener = await feed()
+    const { epoch } = await lease()
+    await says('one')
+    await says('two')
+    await stepWithoutAppend()
+    await says('three')
+    const batch = await stepWithoutAppend()
+    await held.raw.xadd(streamKey(epoch), '3-0', entryField, encodeBatch(epoch, batch))
+    await held.raw.publish(eventsChannel, encodeBatch(epoch, batch))
+    await eventually(() => expect(listener.names()).toEqual(['one', 'two', 'three']))
+    expect(listener.resets).toEqual([])
+  })
+
+  test('drops what it knows already, and takes the rest of a batch that overlaps', async () => {
+    const listener = await feed()
+    const { epoch } = await lease()
+    const line = (name: string) => `{"to":"everyone"}\t\t{"payload":{"name":"${name}"}}`
+    const publish = (first: number, ...names: string[]) =>
+      held.raw.publish(
+        eventsChannel,
+        encodeBatch(epoch, { first, count: names.length, lines: names.map(line).join('\n') }),
+      )
+    await held.database.pool.query('update relay_lease set pos = 3')
+    await publish(1, 'one', 'two')
+    await publish(1, 'one', 'two')
+    await publish(2, 'two', 'three')
+    await eventually(() => expect(listener.names()).toEqual(['one', 'two', 'three']))
+  })
+
+  test('goes on from PostgreSQL while Redis is away', async () => {
+    relay()
+    const listener = await feed()
+    await says('one')
+    await eventually(() => expect(listener.names()).toEqual(['one']))
+    held.redis.kill('SIGKILL')
+    await says('two')
+    await eventually(() => expect(listener.names()).toEqual(['one', 'two']))
+    await held.redis.restart()
+    await says('three')
+    await eventually(() => expect(listener.names()).toEqual(['one', 'two', 'three']))
+    expect(listener.resets).toEqual([])
+  })
+
+  test('begins anew when a hole cannot be filled by anyone', async () => {
+    const listener = await feed()
+    await says('one')
+    const { epoch } = await lease()
+    await stepWithoutAppend()
+    await held.database.pool.query('delete from event_positions')
+    await held.database.pool.query('update relay_lease set pos = 2')
+    await held.raw.publish(eventsChannel, encodeBatch(epoch, { first: 2, count: 1, lines: '{"to":"nobody"}\t\t' }))
+    await eventually(() => expect(listener.resets).toEqual(['events are missing that nobody has any more']))
+    expect(listener.position).toBe(2)
+    expect(await listener.read(0, 1)).toBe('gone')
+  })
+
+  test('does not lose events that its listener failed to take, it says so', async () => {
+    relay()
+    let failures = 1
+    const listener = await feed({
+      onEvents() {
+        if (failures-- > 0) throw new Error('cannot')
+      },
+    })
+    await says('one')
+    await eventually(() => expect(listener.position).toBe(1))
+    expect(listener.resets).toEqual(['events could not be handed on'])
+    expect(await listener.read(0, 1)).toHaveLength(1)
+  })
+})
+
+describe('a waker', () => {
+  test('sends the first hint at once and the next ones together', async () => {
+    const waker = createWaker(held.redis.url)
+    onEnd(waker.close)
+    const hints = held.raw.duplicate()
+    onEnd(() => hints.disconnect())
+    let heard = 0
+    hints.on('message', () => heard++)
+    await hints.subscribe('parley:{wake}')
+    await eventually(() => {
+      waker.wake()
+      expect(heard).toBeGreaterThan(0)
+    })
+    const before = heard
+    for (let n = 0; n < 100; n++) waker.wake()
+    await eventually(() => expect(heard).toBeGreaterThan(before))
+    expect(heard - before).toBeLessThan(10)
   })
 })

@@ -7,7 +7,13 @@ import { type EmbeddedPart, startPostgres, startRedis } from '@parley/embedded'
 import { createLogger, createMetrics } from '@parley/telemetry'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from 'vitest'
+import { type Batch, decodeBatch } from './batch.format.ts'
 import { createFeed, createRelay, type FeedOptions, type PositionedEvent, type RelayOptions } from './index.ts'
+import { streamKey } from './keys.ts'
+import { findTop } from './positions.queries.ts'
+import { createProgress } from './progress.ts'
+import { acquireLease } from './relay.lease.ts'
+import { openStepConnection, takeStep } from './relay.step.ts'
 
 /** A PostgreSQL and a Redis of its own for one test file: these tests restart and empty them. */
 export function stage() {
@@ -92,6 +98,21 @@ export function stage() {
       await held.database.db.transaction().execute(async (trx) => {
         for (const name of names) await say(trx, name)
       })
+    },
+    /** Takes one step as a leader would that dies right after its commit: the events have positions, Redis knows nothing. */
+    async stepWithoutAppend(): Promise<Batch> {
+      const { pool } = held.database
+      const term = (await acquireLease(pool, 'somebody who dies'))!
+      const client = await openStepConnection(pool)
+      const { ids, lines, pos } = await takeStep(client, term, createProgress(term.low, term.positioned), true)
+      client.release(true)
+      await pool.query('update relay_lease set expires_at = 0')
+      return { first: pos! - ids.length + 1, count: ids.length, lines }
+    },
+    async streamed(): Promise<string[]> {
+      const { epoch } = await findTop(held.database.pool)
+      const entries = await held.raw.xrange(streamKey(epoch), '-', '+')
+      return entries.flatMap(([, [, text]]) => decodeBatch(text!).map(nameOf))
     },
     onEnd: (close: () => Promise<unknown> | unknown) => void open.push(close),
     /** Ids in the order of their positions, after checking that the positions have no gaps. */

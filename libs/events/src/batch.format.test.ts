@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'vitest'
+import {
+  batchAfter,
+  decodeBatch,
+  decodeLines,
+  encodeBatch,
+  joinBatches,
+  readHeader,
+  splitBatch,
+} from './batch.format.ts'
+
+const batch = {
+  first: 41,
+  count: 3,
+  lines: '{"to":"everyone"}\t\t{"a":1}\n{"to":"nobody"}\tt\t\n{"to":"everyone"}\t\t{"b":2}',
+}
+
+describe('a batch as text', () => {
+  test('is read as it was written', () => {
+    const text = encodeBatch('abc', batch)
+    expect(readHeader(text)).toEqual({ epoch: 'abc', first: 41, last: 43 })
+    expect(decodeBatch(text)).toEqual([
+      { pos: 41, routing: { to: 'everyone' }, trace: null, event: '{"a":1}' },
+      { pos: 42, routing: { to: 'nobody' }, trace: 't', event: null },
+      { pos: 43, routing: { to: 'everyone' }, trace: null, event: '{"b":2}' },
+    ])
+  })
+
+  test.each(['', 'abc', 'abc x 3\n', 'abc 5 0\n'])('is refused when it is none: %j', (text) => {
+    expect(() => readHeader(text)).toThrow('not a batch')
+  })
+
+  test('is refused when a line is missing', () => {
+    expect(() => decodeLines({ ...batch, count: 4 })).toThrow('another length')
+  })
+
+  test('is cut into parts that together are the whole', () => {
+    const parts = splitBatch(batch, 30)
+    expect(parts.map(({ first, count }) => [first, count])).toEqual([
+      [41, 1],
+      [42, 1],
+      [43, 1],
+    ])
+    expect(joinBatches(parts)).toEqual(batch)
+  })
+
+  test('gives the part after a position', () => {
+    expect(batchAfter(batch, 40)).toEqual(batch)
+    expect(batchAfter(batch, 42)).toEqual({ first: 43, count: 1, lines: batch.lines.split('\n')[2] })
+    expect(batchAfter(batch, 43)).toBeUndefined()
+  })
+})

@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest'
+import { createProgress, type Poll } from './progress.ts'
+
+const poll = (given: Partial<Poll>): Poll => ({ ids: [], pos: 0, xid: null, xmin: 0, cut: false, ...given })
+
+describe('progress', () => {
+  test('keeps the ids that are missing as holes, until they come', () => {
+    const progress = createProgress({ id: 10, pos: 3 }, [])
+    progress.advance(poll({ ids: [11, 15, 16, 20], pos: 7, xid: 100, xmin: 90 }))
+    expect(progress.holes).toEqual([
+      { first: 12, last: 14 },
+      { first: 17, last: 19 },
+    ])
+
+    progress.advance(poll({ ids: [13, 17, 22], pos: 10, xid: 110, xmin: 95 }))
+    expect(progress).toMatchObject({ high: 22, low: { id: 10, pos: 3 } })
+    expect(progress.holes).toEqual([
+      { first: 12, last: 12 },
+      { first: 14, last: 14 },
+      { first: 18, last: 19 },
+      { first: 21, last: 21 },
+    ])
+  })
+
+  test('settles what a poll saw once all transactions before that poll are finished', () => {
+    const progress = createProgress({ id: 0, pos: 0 }, [])
+    progress.advance(poll({ ids: [2, 4], pos: 2, xid: 100, xmin: 90 }))
+    progress.advance(poll({ ids: [7], pos: 3, xid: 101, xmin: 99 }))
+    expect(progress.low).toEqual({ id: 0, pos: 0 })
+
+    progress.advance(poll({ xmin: 100, pos: 3 }))
+    expect(progress.low).toEqual({ id: 4, pos: 2 })
+    expect(progress.holes).toEqual([{ first: 5, last: 6 }])
+  })
+
+  test('settles nothing by a poll that was cut, for it may not have taken all it saw', () => {
+    const progress = createProgress({ id: 0, pos: 0 }, [])
+    progress.advance(poll({ ids: [2], pos: 1, xid: 100, xmin: 90 }))
+    progress.advance(poll({ ids: [3], pos: 2, xid: 101, xmin: 101, cut: true }))
+    expect(progress.low.id).toBe(0)
+  })
+
+  test('begins a turn with the holes that the one before left', () => {
+    const progress = createProgress({ id: 5, pos: 9 }, [9, 4, 7, 8])
+    expect(progress).toMatchObject({ high: 9, low: { id: 5, pos: 9 }, holes: [{ first: 6, last: 6 }] })
+  })
+
+  test('does not take the highest id of an earlier turn for settled before its own transaction number says so', () => {
+    const progress = createProgress({ id: 5, pos: 9 }, [9])
+    progress.advance(poll({ xmin: 1_000, pos: 10 }))
+    expect(progress.low.id).toBe(5)
+    progress.advance(poll({ xid: 1_000, xmin: 1_000, pos: 10 }))
+    progress.advance(poll({ xmin: 1_000, pos: 10 }))
+    expect(progress.low).toEqual({ id: 9, pos: 10 })
+  })
+})

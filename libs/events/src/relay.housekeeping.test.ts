@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'vitest'
+import { findWindowFloor, purgePositions, rotateOutbox } from './relay.housekeeping.ts'
+import { eventually, stage } from './stage.fixture.ts'
+
+const { held, relay, feed, says, stepWithoutAppend, lease, positioned } = stage()
+
+const hourMs = 3_600_000
+
+const ring = async () => (await held.database.pool.query('select slot from outbox_ring')).rows[0].slot as number
+const fill = (slot: number) => held.database.pool.query('update outbox_ring set slot = $1', [slot])
+const age = () => held.database.pool.query('update outbox_ring set rotated_at = now_ms() - $1', [hourMs + 1])
+const rowsIn = async (slot: number) =>
+  (await held.database.pool.query(`select id from outbox_${slot}`)).rows.map(({ id }) => id as number)
+
+describe('the oldest generation of the outbox', () => {
+  test('is emptied and written again once it is settled and the window has passed', async () => {
+    await fill(1)
+    await says('old')
+    await fill(0)
+    await says('new')
+    const [oldId] = await rowsIn(1)
+
+    expect(await rotateOutbox(held.database.pool, { id: oldId!, pos: 1 }, hourMs)).toBe(false)
+    await age()
+    expect(await rotateOutbox(held.database.pool, { id: oldId!, pos: 1 }, hourMs)).toBe(true)
+    expect(await ring()).toBe(1)
+    expect([await rowsIn(0), await rowsIn(1)]).toEqual([[oldId! + 1], []])
+    await says('next')
+    expect(await rowsIn(1)).toHaveLength(1)
+  })
+
+  test('is kept while anything in it is not settled', async () => {
+    await fill(1)
+    await says('settled', 'not settled')
+    await fill(0)
+    await age()
+    const [settled] = await rowsIn(1)
+    expect(await rotateOutbox(held.database.pool, { id: settled!, pos: 1 }, hourMs)).toBe(false)
+    expect([await ring(), (await rowsIn(1)).length]).toEqual([0, 2])
+  })
+
+  test('is kept while a transaction is writing to it', async () => {
+    await fill(1)
+    const writer = await held.database.pool.connect()
+    await writer.query('begin')
+    await writer.query('insert into outbox (id, slot, routing, created_at) values (-1, 1, $1, 0)', ['{}'])
+    await fill(0)
+    await age()
+    expect(await rotateOutbox(held.database.pool, { id: 1e9, pos: 1 }, hourMs)).toBe(false)
+    await writer.query('rollback')
+    writer.release()
+    expect(await rotateOutbox(held.database.pool, { id: 1e9, pos: 1 }, hourMs)).toBe(true)
+  })
+})
+
+describe('old positions', () => {
+  test('are forgotten after two windows, but none that a leader needs to take over', async () => {
+    for (const name of ['one', 'two', 'three']) {
+      await says(name)
+      await stepWithoutAppend()
+    }
+    const { pool } = held.database
+    await pool.query('update event_positions set created_at = now_ms() - $1 where last_pos < 3', [2 * hourMs + 1])
+    expect(await purgePositions(pool, { id: 0, pos: 1 }, hourMs)).toBe(1)
+    const { rows } = await pool.query('select last_pos from event_positions order by last_pos')
+    expect(rows).toEqual([{ last_pos: 2 }, { last_pos: 3 }])
+  })
+
+  test('tell how far back the replay window reaches', async () => {
+    await says('one')
+    await stepWithoutAppend()
+    await says('two')
+    await stepWithoutAppend()
+    expect(await findWindowFloor(held.database.pool, 3_600)).toBe(0)
+    await held.database.pool.query('update event_positions set created_at = 0 where last_pos = 1')
+    expect(await findWindowFloor(held.database.pool, 3_600)).toBe(1)
+  })
+
+  test('go on where they were after the whole outbox was emptied', async () => {
+    relay()
+    const listener = await feed()
+    await says('one')
+    await eventually(async () => expect(await lease()).toMatchObject({ low_pos: 1 }))
+    await age()
+    const { low_id, low_pos } = await lease()
+    for (let turn = 0; turn < 3; turn++) {
+      await age()
+      expect(await rotateOutbox(held.database.pool, { id: low_id, pos: low_pos }, hourMs)).toBe(true)
+    }
+    await says('two')
+    await eventually(() => expect(listener.names()).toEqual(['one', 'two']))
+    expect(await positioned()).toHaveLength(2)
+  })
+})
