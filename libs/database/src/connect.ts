@@ -44,6 +44,8 @@ export function connectDatabase({ url, poolSize, applicationName, onIdleError }:
     types: { getTypeParser },
   })
   pool.on('error', onIdleError)
+  // A connection lost while in use fails its query; nobody else listens, and the unheard event would end the process.
+  pool.on('connect', (client) => client.on('error', () => {}))
   const db = new Kysely<Tables>({
     dialect: new PostgresDialect({ pool }),
     plugins: [new CamelCasePlugin({ maintainNestedObjectKeys: true })],

@@ -1,0 +1,337 @@
+import type { Message } from '@parley/contract'
+import { describe, expect, test } from 'vitest'
+import { losingProxy } from './losing-proxy.testing.ts'
+import { runSend } from './run-send.ts'
+import { sendWaiting, sendWithoutWaiting } from './send.statement.ts'
+import { toSending } from './sender.ts'
+import { type Person, says, sendingHouse } from './sending.testing.ts'
+
+const house = sendingHouse()
+const parsed = async (text: Promise<string>): Promise<Message> => JSON.parse(await text)
+const contents = async (channel: string) => (await house.stored(channel)).map(({ seq, content }) => [seq, content])
+const sending = (person: Person, channel: string, content: string) =>
+  toSending(
+    says(person, channel, content),
+    Date.now(),
+    Date.now() + 10_000,
+    () => {},
+    () => {},
+  )
+
+describe('trap: membership changes while the statement waits for the channel', () => {
+  test('the send is judged by the new membership, and seq has no gap', async () => {
+    const ann = await house.person('ann')
+    const bob = await house.person('bob')
+    const channel = await house.channel('private', ann, bob)
+    const sender = house.process()
+    const lock = await house.lock(channel)
+    const bobs = sender.send(says(bob, channel, 'from bob'))
+    const anns = sender.send(says(ann, channel, 'from ann'))
+    const refused = expect(bobs).rejects.toMatchObject({ status: 403 })
+    await house.untilWaiting(1)
+    await lock.query('delete from channel_members where channel_id = $1 and user_id = $2', [channel, bob.userId])
+    await lock.query('update channels set members_version = members_version + 1 where id = $1', [channel])
+    await lock.release()
+
+    await refused
+    const message = await parsed(anns)
+    expect(await contents(channel)).toEqual([[1, 'from ann']])
+    expect(await house.lastSeq(channel)).toBe(1)
+    expect((await house.recorded(message.id)).routing).toMatchObject({ version: 2 })
+  })
+
+  test('a channel deleted meanwhile takes no message', async () => {
+    const ann = await house.person('ann')
+    const channel = await house.channel('public')
+    const sender = house.process()
+    const lock = await house.lock(channel)
+    const refused = expect(sender.send(says(ann, channel, 'too late'))).rejects.toMatchObject({ status: 404 })
+    await house.untilWaiting(1)
+    await lock.query('update channels set deleted_at = 1 where id = $1', [channel])
+    await lock.release()
+    await refused
+    expect(await contents(channel)).toEqual([])
+  })
+})
+
+describe('trap: deadlocks', () => {
+  test('statements of two processes over the same channels lock them in the same order', async () => {
+    const ann = await house.person('ann')
+    const channels = await Promise.all(Array.from({ length: 8 }, () => house.channel('public')))
+    const pools = [house.connection().pool, house.connection().pool]
+    const rounds = 40
+    const run = async (index: number) => {
+      for (let round = 0; round < rounds; round++) {
+        const order = index === 0 ? channels : channels.toReversed()
+        const batch = order.map((channel) => sending(ann, channel, 'x'))
+        const rows = await runSend(pools[index]!, batch, sendWaiting, Date.now())
+        expect(rows.map(([, outcome]) => outcome)).toEqual(channels.map(() => 'stored'))
+      }
+    }
+    await Promise.all([run(0), run(1), run(0), run(1)])
+    for (const channel of channels) expect(await house.lastSeq(channel)).toBe(4 * rounds)
+  })
+})
+
+describe('trap: idempotency keys', () => {
+  const key = (text: string, requestHash = 'aa'.repeat(32)) => ({ idempotency: { key: text, requestHash } })
+
+  test('a repeated request gets the first answer byte for byte, from any process, and leaves no gap', async () => {
+    const ann = await house.person('ann')
+    const channel = await house.channel('public')
+    const [one, two] = [house.process(), house.process()]
+    const first = await one.send(says(ann, channel, 'once', key('k')))
+    const again = await Promise.all([
+      one.send(says(ann, channel, 'once', key('k'))),
+      one.send(says(ann, channel, 'neighbour')),
+      two.send(says(ann, channel, 'once', key('k'))),
+    ])
+    expect([again[0], again[2]]).toEqual([first, first])
+    expect(await contents(channel)).toEqual([
+      [1, 'once'],
+      [2, 'neighbour'],
+    ])
+    expect(await house.lastSeq(channel)).toBe(2)
+  })
+
+  test('another request with the key is refused; the key of another caller is another key', async () => {
+    const ann = await house.person('ann')
+    const bob = await house.person('bob')
+    const channel = await house.channel('public')
+    const sender = house.process()
+    await sender.send(says(ann, channel, 'one', key('k')))
+    await expect(sender.send(says(ann, channel, 'two', key('k', 'bb'.repeat(32))))).rejects.toMatchObject({
+      status: 400,
+      code: 'idempotency_key_reused',
+    })
+    expect(await parsed(sender.send(says(bob, channel, 'three', key('k'))))).toMatchObject({ seq: 2 })
+  })
+
+  test('a refused request leaves its key unused', async () => {
+    const ann = await house.person('ann')
+    const channel = await house.channel('private')
+    const sender = house.process()
+    await expect(sender.send(says(ann, channel, 'x', key('k')))).rejects.toMatchObject({ status: 403 })
+    await house.db.db
+      .insertInto('channelMembers')
+      .values({ channelId: channel, userId: ann.userId, joinedAt: 1 })
+      .execute()
+    expect(await parsed(sender.send(says(ann, channel, 'x', key('k'))))).toMatchObject({ seq: 1 })
+  })
+
+  test('while the first is running the second is told so, in the same process', async () => {
+    const ann = await house.person('ann')
+    const channel = await house.channel('public')
+    const sender = house.process()
+    const first = sender.send(says(ann, channel, 'once', key('k')))
+    await expect(sender.send(says(ann, channel, 'once', key('k')))).rejects.toMatchObject({ status: 409 })
+    expect(await parsed(first)).toMatchObject({ seq: 1 })
+  })
+
+  test('while the first is running the second is told so, in another process', async () => {
+    const ann = await house.person('ann')
+    const channel = await house.channel('public')
+    const lock = await house.lock(channel)
+    const first = house.process().send(says(ann, channel, 'once', key('k')))
+    await house.untilWaiting(1)
+    await expect(house.process().send(says(ann, channel, 'once', key('k')))).rejects.toMatchObject({ status: 409 })
+    await lock.release()
+    expect(await parsed(first)).toMatchObject({ seq: 1 })
+  })
+
+  test('many processes with the same keys at once store each once, without gaps', async () => {
+    const ann = await house.person('ann')
+    const channel = await house.channel('public')
+    const processes = [house.process(), house.process(), house.process()]
+    const persistently = async (process: (typeof processes)[number], name: string): Promise<string> => {
+      for (;;) {
+        try {
+          return await process.send(says(ann, channel, name, key(name)))
+        } catch (error) {
+          if ((error as { status?: number }).status !== 409) throw error
+        }
+      }
+    }
+    const names = Array.from({ length: 30 }, (_, i) => `key ${i}`)
+    const answers = await Promise.all(
+      processes.map((process) => Promise.all(names.map((name) => persistently(process, name)))),
+    )
+    expect(answers[1]).toEqual(answers[0])
+    expect(answers[2]).toEqual(answers[0])
+    expect((await contents(channel)).map(([seq]) => seq)).toEqual(names.map((_, i) => i + 1))
+    expect(await house.lastSeq(channel)).toBe(names.length)
+  })
+
+  test('after 24 hours a key is new', async () => {
+    const ann = await house.person('ann')
+    const channel = await house.channel('public')
+    const sender = house.process()
+    const first = await parsed(sender.send(says(ann, channel, 'x', key('k'))))
+    await house.db.db
+      .updateTable('idempotencyKeys')
+      .set({ createdAt: Date.now() - 24 * 3_600_000 })
+      .where('userId', '=', ann.userId)
+      .execute()
+    const second = await sender.send(says(ann, channel, 'y', key('k', 'bb'.repeat(32))))
+    expect(JSON.parse(second)).toMatchObject({ seq: 2, content: 'y' })
+    expect(JSON.parse(second).id).not.toBe(first.id)
+    expect(await sender.send(says(ann, channel, 'y', key('k', 'bb'.repeat(32))))).toBe(second)
+  })
+})
+
+describe('trap: the answer of a commit is lost', () => {
+  test('what was stored is answered and not stored again, its neighbours neither', async () => {
+    const ann = await house.person('ann')
+    const channels = await Promise.all([house.channel('public'), house.channel('public'), house.channel('public')])
+    const proxy = await losingProxy(house.db.url)
+    const { pool, close } = house.connection(proxy.url)
+    const sender = house.process({ pool })
+    await Promise.all(channels.map((channel) => sender.send(says(ann, channel, 'before'))))
+
+    const lost = proxy.loseAnswer((toServer) => toServer.includes('answer is lost'))
+    const sent = Promise.all(
+      channels.flatMap((channel) =>
+        ['answer is lost', 'too'].map((text) => parsed(sender.send(says(ann, channel, text)))),
+      ),
+    )
+    await lost
+    const messages = await sent
+    expect(messages.map(({ seq }) => seq)).toEqual([2, 3, 2, 3, 2, 3])
+    for (const channel of channels) {
+      const rows = await house.stored(channel)
+      expect(rows.map(({ seq, content }) => [seq, content])).toEqual([
+        [1, 'before'],
+        [2, 'answer is lost'],
+        [3, 'too'],
+      ])
+      expect(messages.filter(({ channelId }) => channelId === channel).map(({ id }) => id)).toEqual(
+        rows.slice(1).map(({ id }) => id),
+      )
+      expect(await house.lastSeq(channel)).toBe(3)
+    }
+    for (const message of messages) expect((await house.recorded(message.id)).event.payload).toEqual(message)
+    await close()
+    await proxy.close()
+  })
+
+  test('a statement that still runs without its connection stores nothing twice', async () => {
+    const ann = await house.person('ann')
+    const channel = await house.channel('public')
+    const proxy = await losingProxy(house.db.url)
+    const { pool, close } = house.connection(proxy.url)
+    const sender = house.process({ pool })
+    const lock = await house.lock(channel)
+    const sent = [
+      sender.send(says(ann, channel, 'plain')),
+      sender.send(says(ann, channel, 'with key', { idempotency: { key: 'k', requestHash: 'aa' } })),
+    ]
+    await house.untilWaiting(1)
+    proxy.cut()
+    await house.untilWaiting(2)
+    await lock.release()
+
+    const messages = await Promise.all(sent.map(parsed))
+    expect(messages.map(({ seq, content }) => [seq, content])).toEqual(await contents(channel))
+    expect(messages.map(({ id }) => id)).toEqual((await house.stored(channel)).map(({ id }) => id))
+    expect(await house.lastSeq(channel)).toBe(2)
+    await close()
+    await proxy.close()
+  })
+
+  test('connections that the server ends are replaced under load: everything is stored once', async () => {
+    const ann = await house.person('ann')
+    const channels = await Promise.all(Array.from({ length: 5 }, () => house.channel('public')))
+    const { pool } = house.connection()
+    const sender = house.process({ pool })
+    let sending = true
+    const sent: Message[] = []
+    const people = Array.from({ length: 20 }, async (_, i) => {
+      for (let round = 0; sending || round < 10; round++) {
+        sent.push(await parsed(sender.send(says(ann, channels[(i + round) % 5]!, `${i}/${round}`))))
+      }
+    })
+    for (let kills = 0; kills < 10; kills++) {
+      const { rows } = await house.db.pool.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+         where datname = current_database() and pid <> pg_backend_pid() and query like '%asked as materialized%'`,
+      )
+      if (rows.length === 0) kills--
+    }
+    sending = false
+    await Promise.all(people)
+    const all = (await Promise.all(channels.map(house.stored))).flat()
+    expect(all.map(({ id }) => id).sort()).toEqual(sent.map(({ id }) => id).sort())
+    for (const channel of channels) {
+      const rows = await house.stored(channel)
+      expect(rows.map(({ seq }) => seq)).toEqual(rows.map((_, i) => i + 1))
+      expect(await house.lastSeq(channel)).toBe(rows.length)
+    }
+  })
+
+  test('a database that stays away is a 503 with the time to come again', async () => {
+    const ann = await house.person('ann')
+    const proxy = await losingProxy(house.db.url)
+    await proxy.close()
+    const { pool, close } = house.connection(proxy.url)
+    const sender = house.process({ pool, deadlineMs: 300 })
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 600 }, async () => sender.send(says(ann, await house.channel('public'), 'x'))),
+    )
+    for (const outcome of outcomes) {
+      expect(outcome).toMatchObject({ reason: { status: 503, retryAfter: expect.any(Number) } })
+    }
+    await close()
+  })
+})
+
+describe('trap: one busy channel', () => {
+  test('does not hold up the others, and its own sends go out together once it is free', async () => {
+    const ann = await house.person('ann')
+    const busy = await house.channel('public')
+    const others = await Promise.all(Array.from({ length: 10 }, () => house.channel('public')))
+    const sender = house.process()
+    const lock = await house.lock(busy)
+    const waiting = Array.from({ length: 10 }, (_, i) => sender.send(says(ann, busy, `${i}`)))
+    for (const channel of others) await sender.send(says(ann, channel, 'meanwhile'))
+    await house.untilWaiting(1)
+    const later = Array.from({ length: 10 }, (_, i) => sender.send(says(ann, busy, `${10 + i}`)))
+    for (const channel of others) await sender.send(says(ann, channel, 'meanwhile'))
+    await lock.release()
+    const messages = await Promise.all([...waiting, ...later].map(parsed))
+    expect(messages.map(({ seq, content }) => [seq, content])).toEqual(
+      Array.from({ length: 20 }, (_, i) => [i + 1, `${i}`]),
+    )
+  })
+
+  test('more busy channels than may wait at once: the pool keeps room, and all are served in the end', async () => {
+    const ann = await house.person('ann')
+    const busy = await Promise.all(Array.from({ length: 8 }, () => house.channel('public')))
+    const free = await house.channel('public')
+    const sender = house.process()
+    const locks = await Promise.all(busy.map(house.lock))
+    const sent = busy.map((channel) => parsed(sender.send(says(ann, channel, 'waited'))))
+    await house.untilWaiting(4)
+    expect(await parsed(sender.send(says(ann, free, 'meanwhile')))).toMatchObject({ seq: 1 })
+    // Those that wait with a connection stay locked: the others are served without one.
+    const waitedFor = await house.db.pool.query<{ count: number }>(
+      `select count(*)::int as count from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+    )
+    expect(waitedFor.rows[0]!.count).toBe(4)
+    for (const lock of locks.toReversed()) await lock.release()
+    for (const message of await Promise.all(sent)) expect(message).toMatchObject({ seq: 1, content: 'waited' })
+  })
+
+  test('the statement that does not wait leaves a locked channel as it is', async () => {
+    const ann = await house.person('ann')
+    const [busy, free] = [await house.channel('public'), await house.channel('public')]
+    const lock = await house.lock(busy)
+    const batch = [sending(ann, busy, 'x'), sending(ann, free, 'y')]
+    const rows = await runSend(house.connection().pool, batch, sendWithoutWaiting, Date.now())
+    expect(rows.map(([n, outcome]) => [n, outcome]).sort()).toEqual([
+      [1, 'busy'],
+      [2, 'stored'],
+    ])
+    await lock.release()
+    expect([await house.lastSeq(busy), await house.lastSeq(free)]).toEqual([0, 1])
+  })
+})

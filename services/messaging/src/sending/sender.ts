@@ -1,0 +1,190 @@
+import type { Attachment } from '@parley/contract'
+import { stillRunning, unavailable } from '@parley/contract'
+import { type Connection, isRowId, uuidv7 } from '@parley/database'
+import { currentTraceparent, type Logger, type Metrics, metric } from '@parley/telemetry'
+import { attempt, inTime } from './attempt.ts'
+import { messageTail } from './message-text.ts'
+import { type SendStatement, sendWaiting, sendWithoutWaiting, textArrayLiteral } from './send.statement.ts'
+import type { Sending } from './sending.ts'
+import { createWaitingLines, type Draw } from './waiting-lines.ts'
+
+export interface SenderOptions {
+  pool: Connection['pool']
+  logger: Logger
+  metrics: Metrics
+  /** Epoch milliseconds. */
+  clock: () => number
+  /** Called after each commit. */
+  wakeRelay: () => void
+  /** How long a send is tried while the database is away. */
+  deadlineMs?: number
+  /** Most sends that may wait at once. */
+  queueLimit?: number
+}
+
+export interface SendRequest {
+  caller: { userId: string; sessionId: string }
+  kind: 'channel' | 'conversation'
+  /** Row id of the channel or conversation. */
+  channelId: string
+  content: string
+  attachments: readonly Attachment[]
+  images: readonly string[]
+  quotedMessageId: string | null
+  /** Already looked up. */
+  mentions: readonly string[]
+  /** `Idempotency-Key`, and SHA-256 of what was asked in hexadecimal digits. */
+  idempotency: { key: string; requestHash: string } | null
+}
+
+export interface Sender {
+  /**
+   * Stores a message together with whatever else is being sent in this process. Resolves after the commit, with the
+   * JSON text of the Message.
+   * @throws ApiError 401, 403, 404, 400 (quote, reused key), 409 (key still running), 503 (too much waits, no database).
+   */
+  send(request: SendRequest): Promise<string>
+  /** Call it when nothing is being sent any more. */
+  close(): void
+}
+
+/** Statements in flight that never wait for a channel. */
+const lanes = 2
+/** Statements in flight that wait, each for one channel that somebody else has locked: so many connections at most. */
+const waitingLanes = 4
+const batchLimit = 256
+
+/** The shared send statement of one process: docs/architecture.md, "Write path", tells the traps it avoids. */
+export function createSender(options: SenderOptions): Sender {
+  const { pool, logger, clock, wakeRelay, deadlineMs = 10_000, queueLimit = 10_000 } = options
+  const lines = createWaitingLines()
+  const runningKeys = new Set<string>()
+  const batchSize = options.metrics.histogram(metric.sendBatchSize).with()
+  const expiry = setInterval(() => lines.retain((sending) => inTime(sending, clock())), 500).unref()
+  const attempting = { pool, clock, onStored }
+  let running = 0
+  let runningWaiting = 0
+  let scheduled = false
+  let relenting: NodeJS.Timeout | undefined
+
+  return {
+    async send(request) {
+      if (lines.size >= queueLimit) throw unavailable('Too many messages are being sent right now, please try again')
+      if (!request.idempotency) return enqueue(request)
+
+      const key = `${request.caller.userId} ${request.idempotency.key}`
+      if (runningKeys.has(key)) throw stillRunning()
+      runningKeys.add(key)
+      try {
+        return await enqueue(request)
+      } finally {
+        runningKeys.delete(key)
+      }
+    },
+    close() {
+      clearInterval(expiry)
+      clearTimeout(relenting)
+    },
+  }
+
+  function enqueue(request: SendRequest) {
+    return new Promise<string>((resolve, reject) => {
+      const now = clock()
+      lines.add(toSending(request, now, now + deadlineMs, resolve, reject))
+      schedule()
+    })
+  }
+
+  /** What one turn of the event loop brings shares a statement. */
+  function schedule() {
+    if (scheduled) return
+    scheduled = true
+    setImmediate(pump)
+  }
+
+  function pump() {
+    scheduled = false
+    while (running < lanes && lines.hasReady) {
+      running++
+      void serve(lines.draw(batchLimit), sendWithoutWaiting).then(() => {
+        running--
+        pump()
+      })
+    }
+    while (runningWaiting < waitingLanes && lines.hasContended) {
+      runningWaiting++
+      void serve(lines.drawContended(batchLimit), sendWaiting).then(() => {
+        runningWaiting--
+        pump()
+      })
+    }
+    // No connection is left to wait with: these channels ask from time to time, without waiting.
+    if (lines.hasContended) {
+      relenting ??= setTimeout(() => {
+        relenting = undefined
+        lines.relent()
+        pump()
+      }, 50)
+    }
+  }
+
+  async function serve(draw: Draw, statement: SendStatement) {
+    try {
+      const unsettled = draw.batch.length === 0 ? [] : await attempt(attempting, draw.batch, statement)
+      const again = unsettled.filter(({ sending }) => inTime(sending, clock()))
+      lines.release(draw.lines, again)
+    } catch (err) {
+      logger.error({ err }, 'a shared send failed unexpectedly')
+      for (const sending of draw.batch) sending.reject(err as Error)
+      lines.release(draw.lines, [])
+    }
+  }
+
+  function onStored(count: number) {
+    batchSize.record(count)
+    wakeRelay()
+  }
+}
+
+/** The send with its message id, ready for the statement. */
+export function toSending(
+  request: SendRequest,
+  createdAt: number,
+  deadline: number,
+  resolve: (message: string) => void,
+  reject: (error: Error) => void,
+): Sending {
+  const { caller, kind, channelId, content, attachments, images, quotedMessageId, mentions, idempotency } = request
+  const direct = kind === 'conversation'
+  return {
+    id: uuidv7(),
+    channelId: isRowId(channelId) ? channelId : null,
+    direct,
+    userId: caller.userId,
+    sessionId: caller.sessionId,
+    content,
+    tail: messageTail({
+      channelId: direct ? `dm:${channelId}` : channelId,
+      content,
+      attachments,
+      images,
+      quotedMessageId,
+      mentions,
+      createdAt,
+    }),
+    // What cannot be an id of a message is none: the nil UUID is nobody's.
+    quotedMessageId: quotedMessageId === null || isRowId(quotedMessageId) ? quotedMessageId : nilId,
+    attachments: attachments.length === 0 ? null : JSON.stringify(attachments),
+    images: images.length === 0 ? null : textArrayLiteral(images),
+    mentions: mentions.length === 0 ? null : textArrayLiteral(mentions),
+    createdAt,
+    trace: currentTraceparent(),
+    key: idempotency?.key ?? null,
+    requestHash: idempotency?.requestHash ?? null,
+    deadline,
+    resolve,
+    reject,
+  }
+}
+
+const nilId = '00000000-0000-0000-0000-000000000000'

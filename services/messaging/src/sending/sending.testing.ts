@@ -1,0 +1,146 @@
+import { type ChannelKind, type Connection, connectDatabase, uuidv7 } from '@parley/database'
+import { createLogger, createMetrics } from '@parley/telemetry'
+import { createDatabase, type TestDatabase } from '@parley/test'
+import { afterAll, beforeAll } from 'vitest'
+import { createSender, type Sender, type SenderOptions, type SendRequest } from './sender.ts'
+
+export interface Person {
+  userId: string
+  sessionId: string
+  userName: string
+}
+
+/** A database, and senders on it that each stand for a process: their own pool, their own queue. */
+export function sendingHouse() {
+  const connections: Connection[] = []
+  const senders: Sender[] = []
+
+  const connection = (to?: string): Connection => {
+    const opened = connectDatabase({
+      url: to ?? house.db.url,
+      poolSize: 10,
+      applicationName: 'test',
+      onIdleError: () => {},
+    })
+    connections.push(opened)
+    return opened
+  }
+  const house = {
+    /** A connection of the test's own. */
+    db: undefined as unknown as TestDatabase, // set before the first test
+    connection,
+    process(options: Partial<SenderOptions> = {}) {
+      const sender = createSender({
+        pool: options.pool ?? connection().pool,
+        logger: createLogger({ service: 'test', level: 'silent' }),
+        metrics: createMetrics({ service: 'test' }),
+        clock: Date.now,
+        wakeRelay: () => {},
+        ...options,
+      })
+      senders.push(sender)
+      return sender
+    },
+    async person(name: string, { isAdmin = false } = {}): Promise<Person> {
+      const userId = uuidv7()
+      const userName = `${name} ${userId.slice(-6)}`
+      const now = Date.now()
+      await house.db.db
+        .insertInto('users')
+        .values({
+          id: userId,
+          userName,
+          userNameKey: userName,
+          email: userName,
+          isAdmin,
+          createdAt: now,
+          passwordHash: null,
+          removedAt: null,
+        })
+        .execute()
+      return { userId, userName, sessionId: await house.session(userId) }
+    },
+    async session(userId: string, { expiresAt = Date.now() + 3_600_000 } = {}) {
+      const id = uuidv7()
+      const now = Date.now()
+      await house.db.db
+        .insertInto('sessions')
+        .values({ id, userId, createdAt: now, lastUsedAt: now, expiresAt })
+        .execute()
+      return id
+    },
+    async channel(kind: ChannelKind, ...members: Person[]) {
+      const id = uuidv7()
+      const { db } = house.db
+      await db.insertInto('channels').values({ id, kind, name: id, nameKey: id, createdAt: Date.now() }).execute()
+      for (const { userId } of members) {
+        await db.insertInto('channelMembers').values({ channelId: id, userId, joinedAt: Date.now() }).execute()
+      }
+      return id
+    },
+    stored: (channelId: string) =>
+      house.db.db.selectFrom('messages').selectAll().where('channelId', '=', channelId).orderBy('seq').execute(),
+    async lastSeq(channelId: string) {
+      const query = house.db.db.selectFrom('channels').select('lastSeq').where('id', '=', channelId)
+      return (await query.executeTakeFirstOrThrow()).lastSeq
+    },
+    /** What was recorded about a message. */
+    async recorded(messageId: string) {
+      const query = house.db.db.selectFrom('outbox').selectAll().where('event', 'like', `%"id":"${messageId}"%`)
+      const { event, routing, ...row } = await query.executeTakeFirstOrThrow()
+      return { ...row, event: JSON.parse(event!), routing: JSON.parse(routing) }
+    },
+    /** Takes a channel's lock in a transaction of its own, until `release`. */
+    async lock(channelId: string) {
+      const client = await house.db.pool.connect()
+      await client.query('begin')
+      await client.query('select from channels where id = $1 for no key update', [channelId])
+      return {
+        query: (text: string, values: unknown[]) => client.query(text, values),
+        async release() {
+          await client.query('commit')
+          client.release()
+        },
+      }
+    },
+    /** Resolves once `count` statements wait for a lock. */
+    async untilWaiting(count: number) {
+      for (;;) {
+        const { rows } = await house.db.pool.query(
+          `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+        )
+        if (rows.length >= count) return
+      }
+    },
+  }
+
+  beforeAll(async () => {
+    house.db = await createDatabase()
+  })
+  afterAll(async () => {
+    for (const sender of senders) sender.close()
+    for (const { close } of connections) await close()
+    await house.db.drop()
+  })
+
+  return house
+}
+
+/** A plain message of a person to a channel. */
+export const says = (
+  caller: Person,
+  channelId: string,
+  content: string,
+  more: Partial<SendRequest> = {},
+): SendRequest => ({
+  caller,
+  kind: 'channel',
+  channelId,
+  content,
+  attachments: [],
+  images: [],
+  quotedMessageId: null,
+  mentions: [],
+  idempotency: null,
+  ...more,
+})
