@@ -1,3 +1,3 @@
-export { EventStream, type Received, StreamRefused } from './event-stream.ts'
+export { EventStream, type Match, type Received, StreamRefused } from './event-stream.ts'
 export { createDatabase, createRedis, type TestDatabase, type TestRedis } from './infrastructure.ts'
 export { Person, type Reply } from './person.ts'

@@ -1,0 +1,129 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { ensureFirstStart } from '@parley/accounts'
+import { type Config, type DeepPartial, loadConfig } from '@parley/config'
+import type { Channel, WireEvent } from '@parley/contract'
+import { type Deps, openDeps } from '@parley/service'
+import { afterAll, beforeAll, expect } from 'vitest'
+import { composeSolo } from '../../deploy/local/compose.ts'
+import type { EventStream, Match } from './event-stream.ts'
+import { createDatabase, createRedis, type TestRedis } from './infrastructure.ts'
+import { Person } from './person.ts'
+
+/** The cast: ada is admin; ann wrote most things and made `secret`, bob is a member of it, cat an outsider. */
+export interface People {
+  ada: Person
+  ann: Person
+  bob: Person
+  cat: Person
+  nobody: Person
+}
+
+export interface House {
+  baseUrl: string
+  deps: Deps
+  redis: TestRedis
+  people: People
+  /** `general` and `open` are public, `secret` is private to ann and bob. */
+  channel: { general: Channel; open: Channel; secret: Channel }
+  events: { to(person: Person): ExpectedEvents }
+  /** Lets time pass for the services, in milliseconds; PostgreSQL's own clock stays. */
+  pass(milliseconds: number): void
+}
+
+export interface ExpectedEvents {
+  /** Waits for such an event at this person. */
+  toHave<T extends WireEvent['type']>(type: T, match?: Match<T>): Promise<void>
+  /** Proves that no such event came to this person: waits for a later one that must. */
+  neverHave<T extends WireEvent['type']>(type: T, match?: Match<T>): Promise<void>
+}
+
+/** The whole server in this process, with a cast of people, for the tests of a file. Everything in it is real. */
+export function house(defaults: DeepPartial<Config> = {}): House {
+  const house = {} as House
+  const streams = new Map<Person, Promise<EventStream>>()
+  const undo = new AsyncDisposableStack()
+  let passed = 0
+
+  beforeAll(async () => {
+    const dataDir = await mkdtemp(path.join(tmpdir(), 'parley-house-'))
+    undo.defer(() => rm(dataDir, { recursive: true, force: true }))
+    const [database, redis] = await Promise.all([createDatabase(1), createRedis()])
+    undo.defer(() => database.drop())
+    undo.defer(() => redis.discard())
+    const config = await loadConfig({
+      argv: [],
+      env: {},
+      cwd: dataDir,
+      defaults: {
+        environment: 'test',
+        dataDir,
+        log: { level: 'fatal' },
+        chat: { initialUser: { userName: 'ada', email: 'ada@example.com' } },
+        ...defaults,
+        auth: {
+          isInviteRequired: false,
+          jwtSecret: 'a-secret-of-tests-with-more-than-32-characters',
+          ...defaults.auth,
+        },
+        rateLimit: { enabled: false, ...defaults.rateLimit },
+        events: { drainSeconds: 0, ...defaults.events },
+        server: { port: 0, ...defaults.server },
+        database: { url: database.url, poolSize: 12 },
+        redis: { url: redis.url },
+      },
+    })
+    await ensureFirstStart(database.db, config)
+    const { deps, close } = openDeps('house', config, () => Date.now() + passed)
+    undo.defer(close)
+    const solo = await composeSolo(deps)
+    undo.defer(() => solo.stop())
+    const baseUrl = await solo.start()
+    Object.assign(house, { baseUrl, deps, redis, ...(await settle(baseUrl)) })
+  })
+  afterAll(async () => {
+    for (const stream of streams.values()) await (await stream).close()
+    await undo.disposeAsync()
+  })
+
+  const streamOf = (person: Person) => {
+    const open = streams.get(person) ?? person.opensStream()
+    streams.set(person, open)
+    return open
+  }
+  house.events = {
+    to: (person) => ({
+      async toHave(type, match) {
+        await (await streamOf(person)).waitFor(type, match)
+      },
+      async neverHave(type, match) {
+        const stream = await streamOf(person)
+        const marker = await house.people.ann.says('marker', house.channel.general)
+        await stream.waitFor('NEW_MESSAGE', { id: marker.id })
+        await expect(stream.waitFor(type, match, 0)).rejects.toThrow(/^no /)
+      },
+    }),
+  }
+  // Streams are opened before the first test, so that nothing is missed.
+  beforeAll(async () => {
+    const { ada, ann, bob, cat } = house.people
+    await Promise.all([ada, ann, bob, cat].map(streamOf))
+  })
+  house.pass = (milliseconds) => {
+    passed += milliseconds
+  }
+  return house
+}
+
+async function settle(baseUrl: string): Promise<Pick<House, 'people' | 'channel'>> {
+  const [ada, ann, bob, cat] = await Promise.all(
+    ['ada', 'ann', 'bob', 'cat'].map((name) => Person.signIn(baseUrl, `${name}@example.com`)),
+  )
+  const people = { ada: ada!, ann: ann!, bob: bob!, cat: cat!, nobody: Person.nobody(baseUrl) }
+  const { body } = await people.ann.get('/channels')
+  const general = body.channels.find(({ name }: Channel) => name === 'General')
+  const open = await people.ann.creates({ name: 'open' })
+  const secret = await people.ann.creates({ name: 'secret', isPrivate: true, members: [people.bob.id] })
+  return { people, channel: { general, open, secret } }
+}
