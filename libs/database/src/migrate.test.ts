@@ -1,7 +1,13 @@
+import { readdirSync } from 'node:fs'
+import path from 'node:path'
 import { connectDatabase, migrate } from '@parley/database'
 import { createDatabase } from '@parley/test'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+
+const known = readdirSync(path.join(import.meta.dirname, 'migrations'))
+  .map((file) => path.basename(file, '.ts'))
+  .sort()
 
 let database: Awaited<ReturnType<typeof createDatabase>>
 beforeAll(async () => {
@@ -18,6 +24,6 @@ test('ten processes may migrate an empty database at once', async () => {
   const ran = await Promise.all(processes.map(({ db }) => migrate(db)))
   await Promise.all(processes.map(({ close }) => close()))
 
-  expect(ran.flat()).toEqual(['0001-foundation'])
+  expect(ran.flat()).toEqual(known)
   expect(await migrate(database.db)).toEqual([])
 })
