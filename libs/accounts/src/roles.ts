@@ -8,7 +8,12 @@ export type Role = 'user' | 'admin'
  * Makes somebody an admin or takes that from them, and tells everyone (UPDATE_USER). The role they have changes nothing.
  * @throws ApiError 400 when there is no such person or they are the last admin, 403 when the caller is no admin any more.
  */
-export async function setRole(trx: Transaction, userId: string, role: Role, { caller, ip }: Act): Promise<UserRow> {
+export async function setRole(
+  trx: Transaction,
+  userId: string,
+  role: Role,
+  { caller, ip }: Omit<Act, 'now'>,
+): Promise<UserRow> {
   const people = await lockAdminsAnd(trx, caller.userId, userId)
   requireStillAdmin(people, caller.userId)
   const before = people.get(userId)

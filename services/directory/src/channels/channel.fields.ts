@@ -1,0 +1,41 @@
+import { nameKey, readName } from '@parley/accounts'
+import { type Channel, invalid, limits } from '@parley/contract'
+import { type ChannelRow, isDuplicate } from '@parley/database'
+
+/** What clients may say of a channel; on an update what is absent stays. */
+export interface ChannelFields {
+  name?: string
+  topic?: string | null
+  isPrivate?: boolean
+  members?: string[]
+}
+
+/** A channel's name and what makes it unique. @throws ApiError 400 when the name is refused. */
+export function readChannelName(text: string): Pick<ChannelRow, 'name' | 'nameKey'> {
+  const name = readName(text, 'name', limits.channelName)
+  return { name, nameKey: nameKey(name) }
+}
+
+/** A blank topic is none. */
+export const readTopic = (text: string | null): string | null => text?.trim() || null
+
+export const kindOf = (isPrivate: boolean) => (isPrivate ? 'private' : 'public')
+
+/** Rethrows what storing a channel threw, a taken name as the refusal that callers see. */
+export function explainTakenName(error: unknown): never {
+  if (isDuplicate(error, 'channels_live_name')) throw invalid('There is a channel with this name already', 'duplicate')
+  throw error
+}
+
+export const unknownMember = () => invalid('members holds an id that belongs to nobody')
+
+export const channelView = (row: ChannelRow, members: string[]): Channel => ({
+  id: row.id,
+  name: row.name,
+  topic: row.topic,
+  isPrivate: row.kind === 'private',
+  members,
+  createdBy: row.createdBy,
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
+})

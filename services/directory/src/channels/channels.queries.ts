@@ -1,0 +1,90 @@
+import type { Channel } from '@parley/contract'
+import { type ChannelRow, isRowId, type Reader, type Tables, type Transaction } from '@parley/database'
+import type { Caller } from '@parley/identity'
+import { type Insertable, sql, type Updateable } from 'kysely'
+import { channelView } from './channel.fields.ts'
+
+const membersOfRow = sql<string[]>`array(
+  select m.user_id::text from channel_members m where m.channel_id = channels.id order by m.joined_at, m.user_id
+)`
+
+/** The channels that the caller may read with their members, by name, in one statement. */
+export async function listChannels(db: Reader, caller: Caller): Promise<(Channel & { lastSeq: number })[]> {
+  const rows = await db
+    .selectFrom('channels')
+    .selectAll()
+    .select(membersOfRow.as('members'))
+    .where('deletedAt', 'is', null)
+    .where('kind', '<>', 'direct')
+    .$if(!caller.isAdmin, (query) =>
+      query.where(({ or, eb, exists, selectFrom }) =>
+        or([
+          eb('kind', '=', 'public'),
+          exists(
+            selectFrom('channelMembers')
+              .select('userId')
+              .whereRef('channelId', '=', 'channels.id')
+              .where('userId', '=', caller.userId),
+          ),
+        ]),
+      ),
+    )
+    .orderBy('nameKey')
+    .execute()
+  return rows.map(({ members, ...row }) => ({ ...channelView(row, members), lastSeq: row.lastSeq }))
+}
+
+/** The ids of the members, who joined first in front. */
+export async function listMembers(db: Reader, channelId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('channelMembers')
+    .select('userId')
+    .where('channelId', '=', channelId)
+    .orderBy('joinedAt')
+    .orderBy('userId')
+    .execute()
+  return rows.map(({ userId }) => userId)
+}
+
+/**
+ * Keeps these people from being removed until the transaction ends, and answers the ids of those who are live. Taken
+ * before any channel's lock, as everywhere.
+ */
+export async function lockLivePeople(trx: Transaction, userIds: string[]): Promise<Set<string>> {
+  const rows = await trx
+    .selectFrom('users')
+    .select('id')
+    .where('id', '=', anyOf(userIds.filter(isRowId)))
+    .where('removedAt', 'is', null)
+    .orderBy('id')
+    .forShare()
+    .execute()
+  return new Set(rows.map(({ id }) => id))
+}
+
+/** Those of these people who are admins. */
+export async function findAdmins(db: Reader, userIds: string[]): Promise<Set<string>> {
+  const rows = await db
+    .selectFrom('users')
+    .select('id')
+    .where('id', '=', anyOf(userIds))
+    .where('isAdmin', '=', true)
+    .execute()
+  return new Set(rows.map(({ id }) => id))
+}
+
+export const insertChannel = (trx: Transaction, row: Insertable<Tables['channels']>): Promise<ChannelRow> =>
+  trx.insertInto('channels').values(row).returningAll().executeTakeFirstOrThrow()
+
+export const updateChannel = (trx: Transaction, id: string, row: Updateable<Tables['channels']>): Promise<ChannelRow> =>
+  trx.updateTable('channels').set(row).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
+
+export const insertMembers = (trx: Transaction, channelId: string, userIds: string[], joinedAt: number) =>
+  sql`insert into channel_members (channel_id, user_id, joined_at)
+      select ${channelId}::uuid, user_id, ${joinedAt}::bigint from unnest(${userIds}::uuid[]) as user_id`.execute(trx)
+
+export const deleteMembers = (trx: Transaction, channelId: string, userIds: string[]) =>
+  trx.deleteFrom('channelMembers').where('channelId', '=', channelId).where('userId', '=', anyOf(userIds)).execute()
+
+/** One parameter, however many there are: a statement has room for 65,535. */
+const anyOf = (ids: string[]) => sql<string>`any(${ids}::uuid[])`

@@ -1,0 +1,158 @@
+import { Person } from '@parley/test'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { runningService } from '../../../../libs/accounts/src/service.testing.ts'
+import { directory } from '../service.ts'
+
+const server = runningService(directory)
+let ann: Person
+let bob: Person
+let cat: Person
+let ada: Person
+beforeAll(async () => {
+  ann = await server.signedIn('ann')
+  bob = await server.signedIn('bob')
+  cat = await server.signedIn('cat')
+  ada = await server.signedIn('ada', { isAdmin: true })
+})
+
+const unknownId = '0190a000-0000-7000-8000-000000000001'
+const auditOf = (action: string, target: string) =>
+  server.deps.db
+    .selectFrom('auditLog')
+    .selectAll()
+    .where('action', '=', action)
+    .where('targetId', '=', target)
+    .execute()
+const seenBy = async (person: Person): Promise<{ id: string; members: string[] }[]> =>
+  (await person.get('/channels')).body.channels
+
+describe('POST /channels', () => {
+  test('creates a private channel with its creator in it, and tells its audience', async () => {
+    await server.recorded()
+    const wish = { name: ' Launch  Plan ', topic: 'To the moon', isPrivate: true, members: [bob.id, bob.id] }
+    const { status, body } = await ann.post('/channels', wish)
+    const channel = {
+      id: expect.any(String),
+      name: 'Launch Plan',
+      topic: 'To the moon',
+      isPrivate: true,
+      members: [ann.id, bob.id],
+      createdBy: ann.id,
+      createdAt: expect.any(Number),
+      updatedAt: null,
+    }
+
+    expect({ status, body }).toEqual({ status: 200, body: { channel } })
+    expect(await server.recorded()).toEqual([
+      { type: 'NEW_CHANNEL', payload: body.channel, routing: { to: 'channel', channel: body.channel.id, version: 1 } },
+    ])
+    expect(await auditOf('channel.create', body.channel.id)).toMatchObject([{ actorId: ann.id, ip: '127.0.0.1' }])
+  })
+
+  test('is public unless asked for, and without a topic', async () => {
+    expect(await ann.post('/channels', { name: 'plain', topic: '  ' })).toMatchObject({
+      status: 200,
+      body: { channel: { isPrivate: false, topic: null, members: [ann.id] } },
+    })
+  })
+
+  test('of eight who want the same name at once, one gets it', async () => {
+    const names = ['Race', 'RACE', 'race', 'ｒａｃｅ', 'Race', 'race', ' race ', 'rAcE']
+    const replies = await Promise.all(names.map((name, index) => (index % 2 ? ann : bob).post('/channels', { name })))
+    expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(400)])
+    expect(replies.find(({ status }) => status === 400)?.body).toMatchObject({ code: 'duplicate' })
+  })
+
+  test('takes thousands of members', async () => {
+    const row = { passwordHash: null, createdAt: 0, removedAt: null }
+    const many = Array.from(
+      { length: 9_000 },
+      (_, index) => `00000000-0000-7000-8000-${String(index).padStart(12, '0')}`,
+    )
+    for (const ids of [many.slice(0, 4_500), many.slice(4_500)]) {
+      const rows = ids.map((id) => ({ ...row, id, userName: id, userNameKey: id, email: id }))
+      await server.deps.db.insertInto('users').values(rows).execute()
+    }
+    const channel = await ann.creates({ name: 'everybody', members: many })
+    expect(channel.members).toHaveLength(9_001)
+    expect(await ann.put(`/channels/${channel.id}`, { members: [] })).toMatchObject({
+      status: 200,
+      body: { channel: { members: [ann.id] } },
+    })
+  })
+
+  test.each([
+    ['no name', {}],
+    ['an empty name', { name: '' }],
+    ['a blank name', { name: '  ' }],
+    ['a long name', { name: 'a'.repeat(81) }],
+    ['an invisible character', { name: 'a\u200Bb' }],
+    ['U+0000', { name: 'a\0b' }],
+    ['a number', { name: 7 }],
+    ['a long topic', { name: 'ok', topic: 'a'.repeat(251) }],
+    ['a word for a flag', { name: 'ok', isPrivate: 'yes' }],
+    ['a member who is nobody', { name: 'ok', members: [unknownId] }],
+    ['a member of another form', { name: 'ok', members: ['bob'] }],
+    ['members that are no list', { name: 'ok', members: 'bob' }],
+    ['broken JSON', '{"name":'],
+  ])('%s is 400', async (_, body) => {
+    expect(await ann.post('/channels', body)).toMatchObject({ status: 400, body: { error: expect.any(String) } })
+  })
+
+  test('nobody is refused', async () => {
+    expect(await Person.nobody(server.baseUrl).post('/channels', { name: 'mine' })).toMatchObject({ status: 401 })
+  })
+})
+
+describe('GET /channels', () => {
+  test('lists public channels for everybody, private ones for members and admins', async () => {
+    const open = await ann.creates({ name: 'open' })
+    const closed = await ann.creates({ name: 'closed', isPrivate: true, members: [bob.id] })
+
+    for (const person of [ann, bob, ada]) {
+      expect(await seenBy(person)).toContainEqual({ ...closed, lastSeq: 0 })
+      expect(await seenBy(person)).toContainEqual({ ...open, lastSeq: 0 })
+    }
+    const ids = (await seenBy(cat)).map(({ id }) => id)
+    expect(ids).toContain(open.id)
+    expect(ids).not.toContain(closed.id)
+  })
+
+  test('nobody is refused', async () => {
+    expect(await Person.nobody(server.baseUrl).get('/channels')).toMatchObject({ status: 401 })
+  })
+})
+
+describe('DELETE /channels/:channelId', () => {
+  test('deletes it for its creator, tells who could read it, and frees the name', async () => {
+    const channel = await ann.creates({ name: 'short-lived', isPrivate: true, members: [bob.id] })
+    await server.recorded()
+    expect(await ann.delete(`/channels/${channel.id}`)).toMatchObject({ status: 200, body: { success: true } })
+
+    expect(await server.recorded()).toEqual([
+      {
+        type: 'DELETE_CHANNEL',
+        payload: { id: channel.id, name: 'short-lived' },
+        routing: { to: 'channel', channel: channel.id, version: 2 },
+      },
+    ])
+    expect((await seenBy(ada)).map(({ id }) => id)).not.toContain(channel.id)
+    expect(await auditOf('channel.delete', channel.id)).toMatchObject([{ actorId: ann.id }])
+    expect(await ann.delete(`/channels/${channel.id}`)).toMatchObject({ status: 404 })
+    expect(await ann.put(`/channels/${channel.id}`, { name: 'back' })).toMatchObject({ status: 404 })
+    await ann.creates({ name: 'Short-Lived' })
+  })
+
+  test('is for the creator and admins', async () => {
+    const channel = await ann.creates({ name: 'guarded', isPrivate: true, members: [bob.id] })
+    for (const person of [bob, cat]) {
+      expect(await person.delete(`/channels/${channel.id}`)).toMatchObject({ status: 403 })
+    }
+    expect(await Person.nobody(server.baseUrl).delete(`/channels/${channel.id}`)).toMatchObject({ status: 401 })
+    expect(await ada.delete(`/channels/${channel.id}`)).toMatchObject({ status: 200 })
+  })
+
+  test.each([unknownId, 'nonsense', `dm:${unknownId}`])('%s is 404', async (id) => {
+    expect(await ada.delete(`/channels/${id}`)).toMatchObject({ status: 404 })
+  })
+})

@@ -1,0 +1,4 @@
+import { runService } from '@parley/service'
+import { directory } from './service.ts'
+
+await runService('directory', (deps) => ({ plugin: directory(deps) }))

@@ -1,0 +1,38 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { exitServer, renameUser } from '@parley/accounts'
+import { limits, Ok, refusals, User, UserView } from '@parley/contract'
+import type { Deps } from '@parley/service'
+import { Type } from 'typebox'
+import { listUsers } from './people.queries.ts'
+
+const ListUsers = {
+  summary: 'Everybody, by name',
+  response: { 200: Type.Object({ users: Type.Array(User) }), ...refusals(401) },
+}
+
+const Rename = {
+  summary: 'Change the caller’s display name',
+  body: Type.Object({ userName: Type.String({ minLength: 1, maxLength: limits.userName }) }),
+  response: { 200: Type.Object({ user: UserView }), ...refusals(400, 401) },
+}
+
+const Exit = {
+  summary: 'Leave the server for good',
+  description: 'Ends all sessions and memberships of the caller; their messages stay. The last admin cannot leave.',
+  response: { 200: Type.Object({ ...Ok.properties, message: Type.String() }), ...refusals(400, 401) },
+}
+
+export const peopleRoutes =
+  ({ db, clock }: Deps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    app.get('/users', { schema: ListUsers }, async () => ({ users: await listUsers(db) }))
+
+    app.put('/users/me', { schema: Rename }, async ({ caller, ip, body }) => ({
+      user: await db.transaction().execute((trx) => renameUser(trx, body.userName, { caller, ip })),
+    }))
+
+    app.post('/users/exit', { schema: Exit }, async ({ caller, ip }) => {
+      await db.transaction().execute((trx) => exitServer(trx, { caller, ip, now: clock() }))
+      return { success: true as const, message: 'You have left the server' }
+    })
+  }

@@ -1,0 +1,14 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Deps } from '@parley/service'
+import { channelRoutes } from './channels/channels.routes.ts'
+import { administrationRoutes } from './people/administration.routes.ts'
+import { peopleRoutes } from './people/people.routes.ts'
+
+/** Who is there: people, channels and who belongs to them. */
+export const directory =
+  (deps: Deps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    await app.register(peopleRoutes(deps))
+    await app.register(administrationRoutes(deps))
+    await app.register(channelRoutes(deps))
+  }
