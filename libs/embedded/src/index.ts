@@ -1,4 +1,5 @@
 export { type DataDirectoryLock, lockDataDirectory } from './data-directory.lock.ts'
+export { keptPort } from './kept.port.ts'
 export { keptSecret } from './kept.secret.ts'
 export type { EmbeddedPart, PartExit } from './part.ts'
 export { type EmbeddedOptions, startPostgres } from './postgres.ts'

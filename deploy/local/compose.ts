@@ -1,0 +1,56 @@
+import { admin } from '@parley/admin'
+import { auth } from '@parley/auth'
+import { directory } from '@parley/directory'
+import { gateway } from '@parley/gateway'
+import { messaging } from '@parley/messaging'
+import { realtime } from '@parley/realtime'
+import { buildApp, type Checks, type Deps, databaseCheck, type Service } from '@parley/service'
+import { worker } from '@parley/worker'
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
+
+export interface Solo {
+  /** The one app with every service on it; also serves `inject`. */
+  fastify: FastifyInstance
+  /** Starts what runs beside the routes, then listens at `server.host` and `server.port`. Answers the address. */
+  start(): Promise<string>
+  /** Not ready, requests finished, streams ended, then the rest in the order opposite to `start`. Leaves `deps` open. */
+  stop(): Promise<void>
+}
+
+/** Every service and the worker in one process, mounted on the gateway's own app. */
+export async function composeSolo(deps: Deps): Promise<Solo> {
+  const edge = gateway(deps)
+  // Started in this order: whoever serves streams after the relay that feeds them.
+  const services: Service[] = [
+    edge,
+    mounted(worker(deps)),
+    mounted(auth(deps)),
+    mounted(directory(deps)),
+    mounted(messaging(deps)),
+    mounted(admin(deps)),
+    mounted(realtime(deps)),
+  ]
+  const checks: Checks = Object.assign(
+    { postgresql: databaseCheck(deps) },
+    ...services.map((service) => service.checks),
+  )
+  const { fastify, drain } = await buildApp({ deps, position: 'edge', checks, front: edge.front })
+  for (const { plugin } of services) if (plugin) await fastify.register(plugin)
+
+  return {
+    fastify,
+    async start() {
+      for (const service of services) await service.start?.()
+      const { host, port } = deps.config.server
+      return fastify.listen({ host, port, backlog: 4096 })
+    },
+    async stop() {
+      drain()
+      await fastify.close()
+      for (const service of services.toReversed()) await service.stop?.()
+    },
+  }
+}
+
+const mounted = (service: Service | FastifyPluginAsync): Service =>
+  typeof service === 'function' ? { plugin: service } : service

@@ -1,0 +1,41 @@
+import type { Config } from '@parley/config'
+
+/** What a person who has just started the server wants to know, the commands ready to be pasted. */
+export function greeting(config: Config, address: string): string {
+  const { authMode } = config.auth
+  const { email } = config.chat.initialUser
+  return [
+    '',
+    `Parley is ready at ${address}`,
+    '',
+    `  Sign in as   ${email}  (${howToSignIn[authMode]})`,
+    `  API          ${address}/docs`,
+    `  Data         ${config.dataDir}`,
+    '',
+    ...(authMode === 'magic-link' ? [] : ['Try it:', '', ...commands(config, address), '']),
+    'Stop with Ctrl-C.',
+    '',
+  ].join('\n')
+}
+
+const howToSignIn: Record<Config['auth']['authMode'], string> = {
+  dev: 'dev mode: this machine only, the address is enough',
+  password: 'with the initial password you set, or the one you changed it to',
+  'magic-link': 'with the link that is mailed to you',
+}
+
+function commands({ auth, chat }: Config, address: string): string[] {
+  const { email } = chat.initialUser
+  const [path, credentials, field] =
+    auth.authMode === 'dev'
+      ? ['dev-login', `{"email":"${email}"}`, 'token']
+      : ['password-login', `{"email":"${email}","password":"…"}`, 'accessToken']
+  const json = `-H 'Content-Type: application/json'`
+  const cut = (name: string) => `sed 's/.*"${name}":"\\([^"]*\\)".*/\\1/'`
+  return [
+    `  TOKEN=$(curl -s ${address}/auth/${path} ${json} -d '${credentials}' | ${cut(field!)})`,
+    `  curl -N "${address}/events?token=$TOKEN" &`,
+    `  CHANNEL=$(curl -s ${address}/channels -H "Authorization: Bearer $TOKEN" | ${cut('id')})`,
+    `  curl ${address}/channels/$CHANNEL/messages -H "Authorization: Bearer $TOKEN" ${json} -d '{"content":"Hello"}'`,
+  ]
+}

@@ -1,0 +1,24 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+const patienceMs = 90_000
+
+/** Waits until the gateway says that every service can serve. @throws Error with its last answer after 90 s, or when `signal` is aborted. */
+export async function untilReady(address: string, signal: AbortSignal): Promise<void> {
+  const until = performance.now() + patienceMs
+  for (;;) {
+    const answer = await ask(`${address}/health/ready`)
+    if (answer === 'ready') return
+    if (performance.now() > until) throw new Error(`The services did not get ready. The last answer: ${answer}`)
+    await delay(50, undefined, { signal })
+  }
+}
+
+async function ask(url: string): Promise<string> {
+  try {
+    const reply = await fetch(url, { signal: AbortSignal.timeout(3_000) })
+    const text = await reply.text()
+    return reply.status === 200 ? 'ready' : text
+  } catch (error) {
+    return (error as Error).message
+  }
+}
