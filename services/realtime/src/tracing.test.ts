@@ -1,0 +1,50 @@
+import { startNodeSdk } from '@opentelemetry/sdk-node'
+import { audienceOf } from '@parley/contract'
+import { inSpan, SpanKind, shutdownTracing } from '@parley/telemetry'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openStage, type Stage } from './testing/stage.ts'
+
+interface EndedSpan {
+  name: string
+  kind: SpanKind
+  attributes: Record<string, unknown>
+  spanContext(): { traceId: string }
+}
+
+let stage: Stage
+const ended: EndedSpan[] = []
+
+beforeAll(async () => {
+  const collector = {
+    onStart() {},
+    onEnd: (span: unknown) => void ended.push(span as EndedSpan),
+    forceFlush: async () => {},
+    shutdown: async () => {},
+  }
+  startNodeSdk({ spanProcessors: [collector], metricReaders: [], logRecordProcessors: [], logLevel: 'none' })
+  stage = await openStage()
+})
+afterAll(async () => {
+  await stage.close()
+  await shutdownTracing()
+})
+
+test('a delivery belongs to the trace of what caused it, and says how many streams it reached', async () => {
+  const [ann, bob] = [await stage.addMember('ann'), await stage.addMember('bob')]
+  const node = await stage.startNode()
+  const streams = [await node.open(ann), await node.open(ann), await node.open(bob)]
+  const channel = await stage.addChannel('private', [ann])
+
+  await inSpan('request', {}, () => stage.says(audienceOf(channel), 'traced'))
+  await Promise.all(streams.slice(0, 2).map((stream) => stream.waitFor('UPDATE_SERVER_SETTINGS', { name: 'traced' })))
+
+  const request = ended.find(({ name }) => name === 'request')
+  expect(ended.find(({ name }) => name === 'realtime.deliver')).toMatchObject({
+    kind: SpanKind.CONSUMER,
+    attributes: { 'parley.deliveries': 2, 'parley.event.position': expect.any(Number) },
+  })
+  expect(ended.find(({ name }) => name === 'realtime.deliver')?.spanContext().traceId).toBe(
+    request?.spanContext().traceId,
+  )
+  await Promise.all(streams.map((stream) => stream.close()))
+})
