@@ -1,4 +1,3 @@
-import type { Config } from '@parley/config'
 import type { Database, Transaction, UserRow } from '@parley/database'
 import { uuidv7 } from '@parley/database'
 import { sql } from 'kysely'
@@ -7,6 +6,11 @@ import { nameKey, readUserName } from './names.ts'
 import { hashPassword } from './passwords.ts'
 import { createUser } from './users.ts'
 
+/** The configuration of the initial admin. */
+export interface FirstStart {
+  chat: { initialUser: { userName: string; email: string; password?: string } }
+}
+
 /**
  * Makes a fresh database a server that people can enter: the initial admin of `chat.initialUser` and the public channel
  * General. Applied once: as soon as anybody was ever there, nothing changes. Any number of processes may call it at once.
@@ -14,7 +18,7 @@ import { createUser } from './users.ts'
  */
 export async function ensureFirstStart(
   db: Database,
-  { chat: { initialUser } }: Pick<Config, 'chat'>,
+  { chat: { initialUser } }: FirstStart,
   now = Date.now(),
 ): Promise<boolean> {
   if (await hasPeople(db)) return false

@@ -1,5 +1,5 @@
 export { readEmail } from './emails.ts'
-export { ensureFirstStart } from './first-start.ts'
+export { ensureFirstStart, type FirstStart } from './first-start.ts'
 export { nameKey, readName, readUserName } from './names.ts'
 export { hashPassword, verifyPassword } from './passwords.ts'
 export { type Rotation, rotateRefresh } from './refresh.ts'

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { endSessions, listSessions } from '@parley/accounts'
-import { Id, notFound, Ok, refusals, Session } from '@parley/contract'
+import { notFound, Ok, refusals, Session } from '@parley/contract'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 import { requireOwnSession } from './own-session.ts'
@@ -22,7 +22,7 @@ const EndSessions = {
 
 const EndSession = {
   summary: 'End one session of the caller',
-  params: Type.Object({ sessionId: Id }),
+  params: Type.Object({ sessionId: Type.String() }),
   response: { 200: Ok, ...refusals(401, 404) },
 }
 

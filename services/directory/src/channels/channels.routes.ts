@@ -7,7 +7,7 @@ import { createChannel } from './channel.creation.ts'
 import { deleteChannel } from './channel.deletion.ts'
 import { listChannels } from './channels.queries.ts'
 
-const ChannelParams = Type.Object({ channelId: Id })
+const ChannelParams = Type.Object({ channelId: Type.String() })
 
 const Name = Type.String({
   minLength: 1,

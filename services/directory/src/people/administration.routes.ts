@@ -5,7 +5,7 @@ import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 
 const Role = Type.Enum(['user', 'admin'])
-const UserParams = Type.Object({ id: Id })
+const UserParams = Type.Object({ id: Type.String() })
 
 const AddUser = {
   summary: 'Add somebody by e-mail address',
