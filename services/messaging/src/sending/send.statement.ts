@@ -74,7 +74,7 @@ with asked as materialized (
   select user_id, key, decode(hash, 'hex'), message, $16 from told where key is not null
 ), recorded as (
   insert into outbox (id, slot, routing, event, trace, created_at)
-  select nextval('outbox_ids'), ring.slot, e.routing, e.event, e.trace, $16
+  select nextval('outbox_ids'), ring.slot, e.routing, e.event, e.trace, now_ms()
   from outbox_ring ring, (
     select trace,
       case kind when 'direct'

@@ -1,0 +1,26 @@
+import { describe, expect, test } from 'vitest'
+import { mentionPlaces } from './mentions.ts'
+
+describe('mentionPlaces', () => {
+  test.each([
+    ['hello @bob', [['bob']]],
+    ['@Bob, hello', [['bob']]],
+    ['(@bob) [@ann] {@cat}', [['bob'], ['ann'], ['cat']]],
+    ['@bob @ann', [['bob'], ['ann']]],
+    ['one\n@bob\ttwo', [['bob']]],
+    ['thanks @bob...', [['bob...', 'bob..', 'bob.', 'bob']]],
+    ['@ann marie is', [['ann marie is', 'ann marie', 'ann']]],
+    ['@j.r_r-t. says', [['j.r_r-t. says', 'j.r_r-t.', 'j.r_r-t']]],
+    ['@Ωmega @日本 @ＢＯＢ', [['ωmega'], ['日本'], ['bob']]],
+    ['mail ann@example.com', []],
+    ['"@bob" @ @@ -@bob', []],
+    ['@...', [['...', '..', '.']]],
+  ])('%j', (content, places) => {
+    expect(mentionPlaces(content)).toEqual(places)
+  })
+
+  test('considers no longer names than there may be, and no more places than are worth a query', () => {
+    expect(mentionPlaces(`@${'a '.repeat(5000)}`)[0]).toHaveLength(33)
+    expect(mentionPlaces('@a '.repeat(5000)).length).toBeLessThanOrEqual(100)
+  })
+})

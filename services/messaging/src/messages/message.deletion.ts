@@ -1,0 +1,67 @@
+import { accessMessage, wireChannelId } from '@parley/access'
+import { forbidden } from '@parley/contract'
+import { audit, type ChannelRow, type Database, type MessageRow, type Transaction } from '@parley/database'
+import type { Caller } from '@parley/identity'
+import { recordMessageDeleted } from './message.events.ts'
+
+/**
+ * Deletes a message and its replies. What is left is a tombstone without content: sequence numbers and the cursors of
+ * listings survive.
+ */
+export async function deleteMessage(
+  db: Database,
+  { caller, ip, now }: { caller: Caller; ip: string; now: number },
+  messageId: string,
+): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    const { message, channel } = await accessMessage(trx, caller, messageId, { lock: true })
+    requireRight(caller, message, channel)
+
+    await leaveTombstones(trx, message.id, now)
+    await recordMessageDeleted(trx, channel, message.id)
+
+    if (message.authorId !== caller.userId) {
+      await audit(trx, {
+        action: 'message.delete',
+        actorId: caller.userId,
+        targetType: 'message',
+        targetId: message.id,
+        metadata: { channelId: wireChannelId(channel), authorId: message.authorId },
+        ip,
+      })
+    }
+  })
+}
+
+function requireRight(caller: Caller, { authorId }: MessageRow, { kind }: ChannelRow) {
+  if (authorId === caller.userId) return
+  if (kind === 'direct') throw forbidden('Only its author may delete a direct message')
+  if (!caller.isAdmin) throw forbidden('Only its author or an admin may delete a message')
+}
+
+async function leaveTombstones(trx: Transaction, id: string, now: number) {
+  const deleted = await trx
+    .updateTable('messages')
+    .set(({ eb }) => ({
+      content: '',
+      attachments: null,
+      images: null,
+      quotedMessageId: null,
+      mentions: null,
+      pinnedAt: null,
+      deletedAt: now,
+      rev: eb('rev', '+', 1),
+    }))
+    .where('deletedAt', 'is', null)
+    .where(({ eb, or }) => or([eb('id', '=', id), eb('threadId', '=', id)]))
+    .returning('id')
+    .execute()
+  await trx
+    .deleteFrom('reactions')
+    .where(
+      'messageId',
+      'in',
+      deleted.map((row) => row.id),
+    )
+    .execute()
+}

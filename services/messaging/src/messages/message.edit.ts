@@ -1,0 +1,60 @@
+import { accessMessage } from '@parley/access'
+import { forbidden, invalid, type Message } from '@parley/contract'
+import type { Database, Transaction } from '@parley/database'
+import type { Caller } from '@parley/identity'
+import { findMentions } from '../mentions/mentions.ts'
+import { recordMessageUpdated } from './message.events.ts'
+import { type MessageBody, readContent, requireKnownFiles } from './message.fields.ts'
+import { findMessage, isQuotable } from './messages.queries.ts'
+
+/**
+ * Changes what the author said; what the body does not name (but the content) stays. The event carries the whole
+ * message so that clients replace theirs.
+ */
+export async function editMessage(
+  db: Database,
+  caller: Caller,
+  messageId: string,
+  body: MessageBody,
+  now: number,
+): Promise<Message> {
+  const content = readContent(body)
+  requireKnownFiles(body)
+  const mentions = await findMentions(db, content)
+
+  return db.transaction().execute(async (trx) => {
+    const { message, channel } = await accessMessage(trx, caller, messageId, { lock: true })
+    if (message.authorId !== caller.userId) throw forbidden('Only its author may edit a message')
+    const { quotedMessageId = message.quotedMessageId } = body
+    if (quotedMessageId !== null && quotedMessageId !== message.quotedMessageId) {
+      const quotable = quotedMessageId !== message.id && (await isQuotable(trx, channel, quotedMessageId))
+      if (!quotable) throw invalid('The quoted message is not in this channel')
+    }
+
+    await updateContent(trx, message.id, { ...body, content, quotedMessageId, mentions }, now)
+    const edited = await findMessage(trx, message.id)
+    await recordMessageUpdated(trx, channel, edited)
+
+    return edited
+  })
+}
+
+interface Edit extends MessageBody {
+  quotedMessageId: string | null
+  mentions: string[]
+}
+
+const updateContent = (trx: Transaction, id: string, edit: Edit, now: number) =>
+  trx
+    .updateTable('messages')
+    .set(({ eb }) => ({
+      content: edit.content,
+      quotedMessageId: edit.quotedMessageId,
+      mentions: edit.mentions.length === 0 ? null : edit.mentions,
+      ...(edit.attachments && { attachments: edit.attachments.length === 0 ? null : JSON.stringify(edit.attachments) }),
+      ...(edit.images && { images: edit.images.length === 0 ? null : edit.images }),
+      updatedAt: now,
+      rev: eb('rev', '+', 1),
+    }))
+    .where('id', '=', id)
+    .execute()

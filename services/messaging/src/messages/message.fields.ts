@@ -1,0 +1,32 @@
+import { Attachment, Id, invalid, limits, Nullable } from '@parley/contract'
+import { type Static, Type } from 'typebox'
+
+/** What the author of a message gives, when sending as well as when editing. */
+export const MessageBody = Type.Object({
+  content: Type.String({
+    maxLength: limits.content,
+    description: 'May be empty only when attachments or images are present',
+  }),
+  attachments: Type.Optional(Type.Array(Attachment, { maxItems: 50 })),
+  images: Type.Optional(Type.Array(Type.String(), { maxItems: 50, description: 'Names from the image upload' })),
+  quotedMessageId: Type.Optional(Nullable(Type.String({ description: 'A message of the same channel' }))),
+})
+export type MessageBody = Static<typeof MessageBody>
+
+export const MessageParams = Type.Object({ messageId: Id })
+
+/**
+ * The content as it is stored: well-formed Unicode, as every JSON text of it will be.
+ * @throws ApiError 400 when it is blank although neither attachments nor images were given; an empty list counts as
+ * given, for clients that post first and upload then.
+ */
+export function readContent({ content, attachments, images }: MessageBody): string {
+  if (content.trim() === '' && !attachments && !images) throw invalid('content is empty')
+  return content.toWellFormed()
+}
+
+/** @throws ApiError 400 for every file: nothing has been uploaded by anybody yet. */
+export function requireKnownFiles({ attachments = [], images = [] }: MessageBody): void {
+  const unknown = attachments[0]?.filename ?? images[0]
+  if (unknown !== undefined) throw invalid(`There is no upload of yours called ${unknown}`)
+}

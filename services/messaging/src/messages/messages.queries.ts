@@ -1,0 +1,106 @@
+import { type Attachment, invalid, type Message, type Reactions, type ThreadMeta } from '@parley/contract'
+import { type ChannelRow, isRowId, type Reader } from '@parley/database'
+import { sql } from 'kysely'
+
+/**
+ * Messages as clients see them; each row is a whole Message. Deleted ones are left out. The tables are called
+ * `messages`, `users` (the author) and `channels`.
+ */
+export const selectMessages = (db: Reader) =>
+  db
+    .selectFrom('messages')
+    .innerJoin('channels', 'channels.id', 'messages.channelId')
+    .leftJoin('users', 'users.id', 'messages.authorId')
+    .where('messages.deletedAt', 'is', null)
+    .select([
+      'messages.id',
+      sql<string>`case channels.kind when 'direct' then 'dm:' || channels.id else channels.id::text end`.as(
+        'channelId',
+      ),
+      'messages.threadId',
+      'messages.seq',
+      'messages.rev',
+      sql<Message['author']>`json_build_object('id', users.id, 'userName', users.user_name)`.as('author'),
+      'messages.content',
+      sql<Attachment[]>`coalesce(messages.attachments, '[]')`.as('attachments'),
+      sql<string[]>`coalesce(messages.images, '{}')`.as('images'),
+      'messages.quotedMessageId',
+      sql<string[]>`coalesce(messages.mentions, '{}')`.as('mentions'),
+      'messages.pinnedAt',
+      'messages.createdAt',
+      'messages.updatedAt',
+      reactionsOfMessage.as('reactions'),
+      sql<ThreadMeta | null>`null`.as('threadMeta'),
+    ])
+
+/** Reactions in the order in which each was first given, people in the order in which they gave it. */
+const reactionsOfMessage = sql<Reactions>`coalesce((
+  select json_object_agg(held.reaction, held.people order by held.first)
+  from (
+    select reaction, json_agg(user_id order by position) as people, min(position) as first
+    from reactions where message_id = messages.id group by reaction
+  ) held), '{}')`
+
+/** One message, whole; it must exist. */
+export const findMessage = (db: Reader, id: string): Promise<Message> =>
+  selectMessages(db).where('messages.id', '=', id).executeTakeFirstOrThrow()
+
+export interface Page {
+  limit: number
+  /** Only what is older than this seq. */
+  beforeSeq?: number | undefined
+}
+
+/** The newest `limit` messages of a channel, oldest of them first, replies left out. Served by messages_of_channel. */
+export async function listMessages(db: Reader, channelId: string, { limit, beforeSeq }: Page): Promise<Message[]> {
+  const newestFirst = await selectMessages(db)
+    .where('messages.channelId', '=', channelId)
+    .where('messages.threadId', 'is', null)
+    .$if(beforeSeq !== undefined, (query) => query.where('messages.seq', '<', beforeSeq!))
+    .orderBy('messages.seq', 'desc')
+    .limit(limit)
+    .execute()
+  return newestFirst.reverse()
+}
+
+/**
+ * The place in the channel of the message that a listing goes on from; a deleted one still has its place.
+ * @throws ApiError 400 when it is no message of this channel.
+ */
+export async function findCursor(db: Reader, channelId: string, messageId: string): Promise<number> {
+  const message = isRowId(messageId)
+    ? await db
+        .selectFrom('messages')
+        .select('seq')
+        .where('id', '=', messageId)
+        .where('channelId', '=', channelId)
+        .where('threadId', 'is', null)
+        .executeTakeFirst()
+    : undefined
+  if (!message) throw invalid('before is no message of this channel', 'invalid_cursor')
+  return message.seq
+}
+
+/** Whether a message may be quoted in this channel. */
+export async function isQuotable(db: Reader, channel: Pick<ChannelRow, 'id'>, messageId: string): Promise<boolean> {
+  if (!isRowId(messageId)) return false
+  const message = await db
+    .selectFrom('messages')
+    .select('id')
+    .where('id', '=', messageId)
+    .where('channelId', '=', channel.id)
+    .where('deletedAt', 'is', null)
+    .executeTakeFirst()
+  return message !== undefined
+}
+
+/** The participants of a conversation, in the order of their ids. */
+export async function findParticipants(db: Reader, channelId: string): Promise<string[]> {
+  const members = await db
+    .selectFrom('channelMembers')
+    .select('userId')
+    .where('channelId', '=', channelId)
+    .orderBy('userId')
+    .execute()
+  return members.map(({ userId }) => userId)
+}

@@ -1,0 +1,63 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { accessMessage, wireChannelId } from '@parley/access'
+import { invalid, limits, Message, refusals } from '@parley/contract'
+import { type Database, record } from '@parley/database'
+import type { Caller } from '@parley/identity'
+import type { Deps } from '@parley/service'
+import { Type } from 'typebox'
+import { messageAudience } from '../messages/message.events.ts'
+import { MessageParams } from '../messages/message.fields.ts'
+import { findMessage } from '../messages/messages.queries.ts'
+import { deleteReaction, insertReaction, raiseRev } from './reactions.queries.ts'
+
+const shape = {
+  params: MessageParams,
+  body: Type.Object({
+    reaction: Type.String({ description: `1–${limits.reaction} characters, space at the ends not counted` }),
+  }),
+  response: { 200: Type.Object({ message: Message }), ...refusals(400, 401, 403, 404) },
+}
+const AddReaction = { summary: 'React to a message', description: 'Once or more often: the same.', ...shape }
+const RemoveReaction = { summary: 'Take a reaction back', ...shape }
+
+export const reactionRoutes =
+  ({ db }: Deps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    app.post('/messages/:messageId/reactions', { schema: AddReaction }, async ({ caller, params, body }) => ({
+      message: await react(db, caller, params.messageId, readReaction(body.reaction), 'NEW_REACTION'),
+    }))
+
+    app.delete('/messages/:messageId/reactions', { schema: RemoveReaction }, async ({ caller, params, body }) => ({
+      message: await react(db, caller, params.messageId, readReaction(body.reaction), 'DELETE_REACTION'),
+    }))
+  }
+
+/** Gives or takes back a reaction. What is as wanted already changes nothing and tells nobody. */
+function react(
+  db: Database,
+  caller: Caller,
+  messageId: string,
+  reaction: string,
+  type: 'NEW_REACTION' | 'DELETE_REACTION',
+): Promise<Message> {
+  return db.transaction().execute(async (trx) => {
+    const { message, channel } = await accessMessage(trx, caller, messageId, { lock: true })
+
+    const held = { messageId: message.id, reaction, userId: caller.userId }
+    const changed = type === 'NEW_REACTION' ? await insertReaction(trx, held) : await deleteReaction(trx, held)
+    if (changed) {
+      await raiseRev(trx, message.id)
+      const payload = { ...held, channelId: wireChannelId(channel) }
+      await record(trx, { type, payload, routing: await messageAudience(trx, channel) })
+    }
+
+    return findMessage(trx, message.id)
+  })
+}
+
+function readReaction(text: string): string {
+  const reaction = text.trim().toWellFormed()
+  if (reaction === '') throw invalid('reaction is empty')
+  if (reaction.length > limits.reaction) throw invalid(`reaction is longer than ${limits.reaction} characters`)
+  return reaction
+}

@@ -1,0 +1,65 @@
+import { hash } from 'node:crypto'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Id, limits, Message, refusals } from '@parley/contract'
+import type { Database } from '@parley/database'
+import type { AccessClaims } from '@parley/identity'
+import type { Deps } from '@parley/service'
+import { Type } from 'typebox'
+import { findMentions } from '../mentions/mentions.ts'
+import { MessageBody, readContent, requireKnownFiles } from '../messages/message.fields.ts'
+import type { Sender } from './sender.ts'
+
+const SendMessage = {
+  summary: 'Send a message',
+  description: 'Safe to repeat with the same `Idempotency-Key`: within 24 hours it gets the first answer again.',
+  params: Type.Object({ channelId: Id }),
+  headers: Type.Object({
+    'idempotency-key': Type.Optional(
+      Type.String({ minLength: 1, maxLength: limits.idempotencyKey, pattern: '^[ -~\\u00a1-\\u00ff]+$' }),
+    ),
+  }),
+  body: MessageBody,
+  response: { 200: Type.Object({ message: Message }), ...refusals(400, 401, 403, 404, 409, 503) },
+}
+
+export const sendRoutes =
+  ({ db }: Deps, sender: Sender): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    // The session is checked by the send statement itself, along with everything else.
+    const route = { schema: SendMessage, config: { access: 'token' } } as const
+    app.post('/channels/:channelId/messages', route, async ({ claims, params, headers, body }, reply) => {
+      const place = { kind: 'channel', channelId: params.channelId } as const
+      const message = await sendMessage(db, sender, claims, place, body, headers['idempotency-key'])
+      // It is JSON already, the same that the event and the stored answer have.
+      reply.type('application/json; charset=utf-8').send(`{"message":${message}}` as never)
+      return reply
+    })
+  }
+
+/** Sends a message to a channel, or by its row id to a conversation; answers the JSON text of the Message. */
+async function sendMessage(
+  db: Database,
+  sender: Sender,
+  caller: AccessClaims,
+  place: { kind: 'channel' | 'conversation'; channelId: string },
+  body: MessageBody,
+  key: string | undefined,
+): Promise<string> {
+  const content = readContent(body)
+  requireKnownFiles(body)
+  return sender.send({
+    ...place,
+    caller,
+    content,
+    attachments: [],
+    images: [],
+    quotedMessageId: body.quotedMessageId ?? null,
+    mentions: content.includes('@') ? await findMentions(db, content) : [],
+    idempotency: key === undefined ? null : { key, requestHash: requestHash(place.channelId, body) },
+  })
+}
+
+/** The same for two requests that ask for the same message. */
+function requestHash(channelId: string, { content, attachments, images, quotedMessageId }: MessageBody): string {
+  return hash('sha256', JSON.stringify([channelId, content, attachments ?? [], images ?? [], quotedMessageId ?? null]))
+}

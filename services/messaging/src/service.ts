@@ -1,0 +1,18 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Deps } from '@parley/service'
+import { messageRoutes } from './messages/messages.routes.ts'
+import { reactionRoutes } from './reactions/reactions.routes.ts'
+import { sendRoutes } from './sending/send.routes.ts'
+import { createSender } from './sending/sender.ts'
+
+/** What people say to each other. */
+export const messaging =
+  (deps: Deps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const sender = createSender(deps)
+    app.addHook('onClose', async () => sender.close())
+
+    await app.register(sendRoutes(deps, sender))
+    await app.register(messageRoutes(deps))
+    await app.register(reactionRoutes(deps))
+  }
