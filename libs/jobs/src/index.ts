@@ -1,0 +1,1 @@
+export { createWorker, type JobWorker, type WorkerOptions } from './worker.ts'

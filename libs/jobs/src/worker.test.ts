@@ -1,0 +1,164 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Connection, connectDatabase, migrate, recordJob } from '@parley/database'
+import { type EmbeddedPart, startPostgres, startRedis } from '@parley/embedded'
+import { createLogger, createMetrics } from '@parley/telemetry'
+import { Redis } from 'ioredis'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { createWorker, type WorkerOptions } from './index.ts'
+
+const logger = createLogger({ service: 'test', level: 'silent' })
+const eventually = (assertion: () => void | Promise<void>) => vi.waitFor(assertion, { timeout: 20_000, interval: 20 })
+
+let directory: string
+let postgres: EmbeddedPart
+let redis: EmbeddedPart
+let database: Connection
+let raw: Redis
+const open: (() => Promise<void>)[] = []
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'parley-jobs-'))
+  postgres = await startPostgres({ directory: join(directory, 'postgres'), durable: false })
+  redis = await startRedis({ directory: join(directory, 'redis'), durable: false })
+  database = connectDatabase({ url: postgres.url, poolSize: 10, applicationName: 'test', onIdleError: () => {} })
+  await migrate(database.db)
+  raw = new Redis(redis.url)
+  raw.on('error', () => {})
+}, 120_000)
+
+beforeEach(async () => {
+  await database.pool.query('truncate jobs')
+  await raw.flushall()
+})
+
+afterEach(async () => {
+  for (const close of open.splice(0)) await close()
+})
+
+afterAll(async () => {
+  raw.disconnect()
+  await database.close()
+  await Promise.all([redis.stop(), postgres.stop()])
+  await rm(directory, { recursive: true, force: true })
+}, 30_000)
+
+const mailTo = (to: string) =>
+  database.db
+    .transaction()
+    .execute((trx) => recordJob(trx, 'send-mail', { to, subject: 'subject', text: 'secret text' }))
+
+const rows = async () =>
+  (await database.pool.query('select id, enqueued_at, failed_at, failure from jobs order by id')).rows
+
+function work(handler: (to: string) => Promise<void>, options: Partial<WorkerOptions<'send-mail'>> = {}) {
+  const metrics = createMetrics({ service: 'test' })
+  const worker = createWorker({
+    name: 'send-mail',
+    handler: ({ to }) => handler(to),
+    attempts: 3,
+    backoffMs: 1,
+    concurrency: 2,
+    db: database.db,
+    redisUrl: redis.url,
+    logger,
+    metrics,
+    clock: Date.now,
+    ...options,
+  })
+  open.push(() => worker.stop())
+  return { metrics }
+}
+
+describe('a recorded job', () => {
+  test('is done once, by one of two workers, and its row goes', async () => {
+    const done: string[] = []
+    const handler = async (to: string) => void done.push(to)
+    work(handler)
+    work(handler)
+    for (let n = 0; n < 10; n++) await mailTo(`${n}`)
+    await eventually(async () => expect(await rows()).toEqual([]))
+    expect(done.toSorted()).toEqual(['0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
+  })
+
+  test('that was rolled back is not done', async () => {
+    const done: string[] = []
+    work(async (to) => void done.push(to))
+    await database.db
+      .transaction()
+      .execute(async (trx) => {
+        await recordJob(trx, 'send-mail', { to: 'nobody', subject: '', text: '' })
+        throw new Error('rolled back')
+      })
+      .catch(() => {})
+    await mailTo('somebody')
+    await eventually(() => expect(done).toEqual(['somebody']))
+  })
+
+  test('is tried again after a failure', async () => {
+    let attempts = 0
+    work(async () => {
+      if (++attempts < 3) throw new Error('not yet')
+    })
+    await mailTo('somebody')
+    await eventually(async () => expect([attempts, await rows()]).toEqual([3, []]))
+  })
+
+  test('stays with its failure after the last attempt, and shows in the metrics', async () => {
+    let attempts = 0
+    const { metrics } = work(async () => {
+      attempts++
+      throw new Error('never')
+    })
+    const id = await mailTo('somebody')
+    await eventually(async () =>
+      expect(await rows()).toEqual([
+        { id, enqueued_at: expect.any(Number), failed_at: expect.any(Number), failure: 'never' },
+      ]),
+    )
+    expect(attempts).toBe(3)
+    const text = await metrics.text()
+    expect(text).toMatch(/parley_queue_depth\{(?=[^}]*queue="send-mail")(?=[^}]*state="dead")[^}]*\} 1/)
+    expect(text).toMatch(/parley_jobs_total\{(?=[^}]*outcome="failed")[^}]*\} 3/)
+  })
+
+  test('survives that Redis loses everything', async () => {
+    const gate = Promise.withResolvers<void>()
+    const done: string[] = []
+    work(
+      async (to) => {
+        if (to === 'first') await gate.promise
+        done.push(to)
+      },
+      { concurrency: 1, againAfterMs: 500 },
+    )
+    await mailTo('first')
+    const second = await mailTo('second')
+    await eventually(async () => expect(await raw.exists(`parley:{jobs}:send-mail:${second}`)).toBe(1))
+    redis.kill('SIGKILL')
+    await redis.restart()
+    await eventually(async () => expect(await raw.ping()).toBe('PONG'))
+    gate.resolve()
+    await eventually(async () => expect([done.includes('second'), await rows()]).toEqual([true, []]))
+  })
+
+  test('waits in the table while Redis is away', async () => {
+    const done: string[] = []
+    work(async (to) => void done.push(to))
+    redis.kill('SIGKILL')
+    await mailTo('somebody')
+    await redis.restart()
+    await eventually(async () => expect([done, await rows()]).toEqual([['somebody'], []]))
+  })
+
+  test('leaves nothing of its content in Redis', async () => {
+    const gate = Promise.withResolvers<void>()
+    work(() => gate.promise)
+    const id = await mailTo('somebody')
+    await eventually(async () => expect(await raw.exists(`parley:{jobs}:send-mail:${id}`)).toBe(1))
+    expect(JSON.stringify(await raw.hgetall(`parley:{jobs}:send-mail:${id}`))).not.toMatch(/secret text|somebody/)
+    gate.resolve()
+    await eventually(async () => expect(await rows()).toEqual([]))
+  })
+})

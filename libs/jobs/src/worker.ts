@@ -1,0 +1,133 @@
+import type { JobData, JobName } from '@parley/contract'
+import type { Database } from '@parley/database'
+import { connectRedis, wakeChannel } from '@parley/events'
+import { inSpan, type Logger, label, type Metrics, metric, SpanKind, spanAttribute, spanName } from '@parley/telemetry'
+import { type Job, Queue, Worker } from 'bullmq'
+import { Redis } from 'ioredis'
+import { startFeeder } from './feeder.ts'
+import { buryJob, claimJobs, countJobs, deleteJob, findJob, unclaimJobs } from './jobs.queries.ts'
+
+export interface WorkerOptions<N extends JobName> {
+  name: N
+  /** Does the job; may be called again for one that was done already, when a process dies right after doing it. */
+  handler(data: JobData<N>): Promise<void>
+  /** How often a job is tried, at least 1. After that it stays in the table `jobs` with `failed_at` and its failure. */
+  attempts: number
+  /** Pause before the second attempt; doubles with each further one, less up to half of it at random. */
+  backoffMs: number
+  /** Jobs that this process does at once. */
+  concurrency: number
+  /** After this time a job is handed to Redis again, where that changes nothing unless Redis has lost it. 60 s unless given. */
+  againAfterMs?: number
+  db: Database
+  redisUrl: string
+  logger: Logger
+  metrics: Metrics
+  clock: () => number
+}
+
+export interface JobWorker {
+  /** Takes no new jobs, and resolves when those under way are done. */
+  stop(): Promise<void>
+}
+
+/**
+ * Does the jobs of one name that `recordJob` recorded. The table `jobs` is the truth, BullMQ decides who does what and when:
+ * Redis gets nothing but the row's id, and a row goes when its job has succeeded.
+ */
+export function createWorker<N extends JobName>(options: WorkerOptions<N>): JobWorker {
+  const { name, attempts, backoffMs, concurrency, againAfterMs = 60_000, db, redisUrl, logger, metrics } = options
+  // BullMQ wants commands to wait for Redis as long as it takes; its blocking connection is made after this one.
+  const redis = new Redis(redisUrl, {
+    connectionName: `parley-jobs-${name}`,
+    maxRetriesPerRequest: null,
+    retryStrategy: (attempt) => Math.min(100 * attempt, 2_000),
+  })
+  redis.on('error', () => {})
+  const queue = new Queue(name, { connection: redis, prefix })
+  const worker = new Worker(name, (job) => perform(options, job), { connection: redis, prefix, concurrency })
+  // That Redis is away is told once, by the connection for hints.
+  queue.on('error', (err) => logger.debug({ err, queue: name }, 'the queue has no connection'))
+  worker.on('error', (err) => logger.debug({ err, queue: name }, 'the worker has no connection'))
+
+  async function feed(): Promise<number> {
+    if (redis.status !== 'ready') return 0
+    const ids = await claimJobs(db, name, againAfterMs)
+    if (ids.length === 0) return 0
+    const opts = {
+      attempts,
+      backoff: { type: 'exponential', delay: backoffMs, jitter: 0.5 },
+      removeOnComplete: true,
+      removeOnFail: true,
+    }
+    try {
+      await queue.addBulk(ids.map((jobId) => ({ name, data: null, opts: { ...opts, jobId } })))
+    } catch (error) {
+      await unclaimJobs(db, ids)
+      throw error
+    }
+    return ids.length
+  }
+
+  const feeder = startFeeder({
+    feed,
+    onError: (err) => logger.warn({ err, queue: name }, 'jobs could not be enqueued'),
+  })
+  const hints = connectRedis({ url: redisUrl, name: `parley-jobs-${name}-hints`, logger })
+  hints.once('ready', () => void hints.subscribe(wakeChannel).catch(() => {}))
+  hints.on('message', feeder.wake)
+
+  const endObservation = metrics.gauge(metric.queueDepth, async () => {
+    const [{ recorded, dead }, counts] = await Promise.all([
+      countJobs(db, name),
+      queue.getJobCounts('wait', 'active', 'delayed'),
+    ])
+    return Object.entries({ recorded, dead, ...counts }).map(([state, value]) => ({
+      value,
+      labels: { [label.queue]: name, [label.state]: state },
+    }))
+  })
+
+  return {
+    async stop() {
+      endObservation()
+      hints.disconnect()
+      // Without Redis there is nothing to wait for: what was claimed is claimed again, by whoever comes next.
+      if (redis.status !== 'ready') redis.disconnect()
+      await feeder.stop()
+      await worker.close(redis.status !== 'ready')
+      await queue.close()
+      redis.disconnect()
+    },
+  }
+}
+
+const prefix = 'parley:{jobs}'
+
+async function perform<N extends JobName>(options: WorkerOptions<N>, { id, attemptsMade }: Job): Promise<void> {
+  const { name, handler, attempts, db, logger, metrics, clock } = options
+  const job = await findJob<N>(db, id!)
+  if (!job) return
+
+  const begun = performance.now()
+  const count = (outcome: 'completed' | 'failed') => {
+    const labels = { [label.queue]: name, [label.outcome]: outcome }
+    metrics.counter(metric.jobs).with(labels).add()
+    metrics
+      .histogram(metric.jobDuration)
+      .with(labels)
+      .record((performance.now() - begun) / 1_000)
+  }
+  const span = { kind: SpanKind.CONSUMER, parent: job.trace, attributes: { [spanAttribute.queue]: name } }
+  try {
+    await inSpan(spanName.runJob, span, () => handler(job.data))
+  } catch (err) {
+    count('failed')
+    const isLast = attemptsMade + 1 >= attempts
+    logger.warn({ err, queue: name, job: id, attempt: attemptsMade + 1, isLast }, 'a job failed')
+    if (isLast) await buryJob(db, id!, clock(), err instanceof Error ? err.message : String(err))
+    throw err
+  }
+  count('completed')
+  await deleteJob(db, id!)
+}
