@@ -27,8 +27,11 @@ describe('the first start', () => {
     expect(await database.db.selectFrom('serverSettings').select('name').execute()).toEqual([{ name: 'Parley' }])
   })
 
-  test('happens once when ten processes start at once', async () => {
-    const outcomes = await Promise.all(Array.from({ length: 10 }, () => ensureFirstStart(database.db, config)))
+  test('happens once when ten processes start at once, even with different configurations', async () => {
+    const configs = Array.from({ length: 10 }, (_, index) => ({
+      chat: { initialUser: { userName: `Root ${index}`, email: `root${index}@example.com` } },
+    }))
+    const outcomes = await Promise.all(configs.map((each) => ensureFirstStart(database.db, each)))
 
     expect(outcomes.filter(Boolean)).toHaveLength(1)
     expect(await people()).toHaveLength(1)

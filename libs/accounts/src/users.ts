@@ -71,7 +71,6 @@ export async function renameUser(trx: Transaction, wish: string, { caller, ip }:
   const userName = readUserName(wish)
   const before = await lockUser(trx, caller.userId)
   if (before.userName === userName) return before
-  await requireFreeName(trx, userName, before.id)
 
   const user = await updateName(trx, before.id, userName)
   await record(trx, {
@@ -139,18 +138,6 @@ async function findFreeName(db: Reader, base: string): Promise<string> {
   }
 }
 
-/** Refused before the update waits for anybody: two people who swap names would wait for each other. */
-async function requireFreeName(db: Reader, userName: string, userId: string) {
-  const holder = await db
-    .selectFrom('users')
-    .select('id')
-    .where('userNameKey', '=', nameKey(userName))
-    .where('removedAt', 'is', null)
-    .where('id', '<>', userId)
-    .executeTakeFirst()
-  if (holder) throw takenName()
-}
-
 async function updateName(trx: Transaction, userId: string, userName: string): Promise<UserRow> {
   try {
     return await trx
@@ -160,9 +147,7 @@ async function updateName(trx: Transaction, userId: string, userName: string): P
       .returningAll()
       .executeTakeFirstOrThrow()
   } catch (error) {
-    if (isDuplicate(error, 'users_live_name')) throw takenName()
+    if (isDuplicate(error, 'users_live_name')) throw invalid('Somebody else has this name', 'duplicate')
     throw error
   }
 }
-
-const takenName = () => invalid('Somebody else has this name', 'duplicate')

@@ -1,4 +1,5 @@
 import { Person } from '@parley/test'
+import { sql } from 'kysely'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { runningService } from '../../../../libs/accounts/src/service.testing.ts'
 import { auth } from '../service.ts'
@@ -93,6 +94,25 @@ describe('POST /auth/refresh', () => {
     expect(await reuses()).toHaveLength(1)
   })
 
+  test('one that waited for other rotations never takes them back', async () => {
+    const { db, tokens, clock } = server.deps
+    const { sessionId } = tokens.readRefresh(first)
+    const pending = await db.transaction().execute(async (trx) => {
+      await trx.selectFrom('sessions').select('id').where('id', '=', sessionId).forUpdate().execute()
+      const pending = refresh(first)
+      await somebodyWaits()
+      const rotations = { refreshGeneration: 2, rotatedAt: clock(), previousRotatedAt: clock() }
+      await trx.updateTable('sessions').set(rotations).where('id', '=', sessionId).execute()
+      return { reply: pending }
+    })
+    expect(await pending.reply).toMatchObject({
+      status: 200,
+      body: { refreshToken: tokens.issueRefresh(sessionId, 1) },
+    })
+    const session = db.selectFrom('sessions').select('refreshGeneration').where('id', '=', sessionId)
+    expect(await session.executeTakeFirst()).toEqual({ refreshGeneration: 2 })
+  })
+
   test('who was removed is refused', async () => {
     await server.deps.db.updateTable('users').set({ removedAt: 1 }).where('id', '=', person.id).execute()
     expect(await refresh(first)).toMatchObject({ status: 401 })
@@ -107,3 +127,10 @@ describe('POST /auth/refresh', () => {
     expect(await refresh(token)).toMatchObject({ status, body: { error: expect.any(String) } })
   })
 })
+
+/** Until a statement of this database waits for a row lock. */
+async function somebodyWaits(): Promise<void> {
+  const waiting = sql`
+    select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  while ((await waiting.execute(server.deps.db)).rows.length === 0);
+}

@@ -8,7 +8,6 @@ import {
   kindOf,
   readChannelName,
   readTopic,
-  takenName,
   unknownMember,
 } from './channel.fields.ts'
 import { lockOwnChannel } from './channel.ownership.ts'
@@ -16,7 +15,6 @@ import {
   deleteMembers,
   findAdmins,
   insertMembers,
-  isNameTaken,
   listMembers,
   lockLivePeople,
   updateChannel,
@@ -39,7 +37,7 @@ export function changeChannel(
   channelId: string,
   fields: ChannelFields,
 ): Promise<Channel> {
-  const name = fields.name === undefined ? undefined : readChannelName(fields.name)
+  const name = fields.name === undefined ? {} : readChannelName(fields.name)
   const topic = fields.topic === undefined ? {} : { topic: readTopic(fields.topic) }
 
   return db.transaction().execute(async (trx) => {
@@ -47,8 +45,6 @@ export function changeChannel(
     const row = await lockOwnChannel(trx, caller, channelId)
     const before = { row, members: await listMembers(trx, row.id) }
     if (fields.members?.some((id) => !live.has(id))) throw unknownMember()
-    // Refused before the update waits for anybody: two channels that swap names would wait for each other.
-    if (name && (await isNameTaken(trx, name.nameKey, row.id))) throw takenName()
 
     const kind = fields.isPrivate === undefined ? row.kind : kindOf(fields.isPrivate)
     const wished = membersAfter(before, fields.members)

@@ -23,11 +23,9 @@ export const kindOf = (isPrivate: boolean) => (isPrivate ? 'private' : 'public')
 
 /** Rethrows what storing a channel threw, a taken name as the refusal that callers see. */
 export function explainTakenName(error: unknown): never {
-  if (isDuplicate(error, 'channels_live_name')) throw takenName()
+  if (isDuplicate(error, 'channels_live_name')) throw invalid('There is a channel with this name already', 'duplicate')
   throw error
 }
-
-export const takenName = () => invalid('There is a channel with this name already', 'duplicate')
 
 export const unknownMember = () => invalid('members holds an id that belongs to nobody')
 

@@ -34,17 +34,6 @@ export async function listChannels(db: Reader, caller: Caller): Promise<(Channel
   return rows.map(({ members, ...row }) => ({ ...channelView(row, members), lastSeq: row.lastSeq }))
 }
 
-/** Whether another live channel has this name. Served by the index channels_live_name. */
-export const isNameTaken = async (db: Reader, nameKey: string, channelId: string): Promise<boolean> =>
-  (await db
-    .selectFrom('channels')
-    .select('id')
-    .where('nameKey', '=', nameKey)
-    .where('deletedAt', 'is', null)
-    .where('kind', '<>', 'direct')
-    .where('id', '<>', channelId)
-    .executeTakeFirst()) !== undefined
-
 /** The ids of the members, who joined first in front. */
 export async function listMembers(db: Reader, channelId: string): Promise<string[]> {
   const rows = await db

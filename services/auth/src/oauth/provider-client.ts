@@ -1,0 +1,121 @@
+import { OauthFailure } from './oauth-failure.ts'
+import type { Provider } from './providers.ts'
+
+/** What a provider gave for a code. */
+export interface Grant {
+  /** Reads JSON with the access token. @throws OauthFailure */
+  ask(url: string): Promise<unknown>
+  /** The claims of the id token, if one came. It came over TLS from the provider itself, so nobody else can have signed it. */
+  idClaims: Claims
+}
+
+export type Claims = Record<string, unknown>
+
+export interface CodeExchange {
+  code: string
+  codeVerifier: string
+  /** Milliseconds for everything that is asked of the provider together. */
+  patienceMs: number
+}
+
+const longestAnswerBytes = 262_144
+
+/**
+ * Exchanges a code for access to the profile (RFC 6749, 4.1.3, with PKCE, RFC 7636). Own code, since the client libraries
+ * check answers against an issuer, and a provider is configured by its addresses alone.
+ * @throws OauthFailure when the provider refuses, answers nonsense or too much, or does not answer in time.
+ */
+export async function exchangeCode(
+  provider: Provider,
+  { code, codeVerifier, patienceMs }: CodeExchange,
+): Promise<Grant> {
+  const signal = AbortSignal.timeout(patienceMs)
+  const form = {
+    grant_type: 'authorization_code',
+    code,
+    redirect_uri: provider.redirectUri,
+    code_verifier: codeVerifier,
+  }
+
+  const { access_token, id_token } = await requestTokens(provider, form, signal)
+  if (typeof access_token !== 'string' || !/^[\x21-\x7e]+$/.test(access_token)) {
+    throw unavailable('the token answer has no access token')
+  }
+  return {
+    ask: async (url) => {
+      const { status, body } = await askJson(url, { headers: { authorization: `Bearer ${access_token}` } }, signal)
+      if (status !== 200) throw unavailable(`the profile was answered with ${status}`)
+      return body
+    },
+    idClaims: readClaims(id_token),
+  }
+}
+
+async function requestTokens(provider: Provider, form: Record<string, string>, signal: AbortSignal): Promise<Claims> {
+  const post = (headers: Record<string, string>, more: Record<string, string> = {}) =>
+    askJson(provider.tokenUrl, { method: 'POST', headers, body: new URLSearchParams({ ...form, ...more }) }, signal)
+
+  let answer = await post({}, { client_id: provider.clientId, client_secret: provider.clientSecret })
+  // The credentials may be wanted in the header instead, and no key says so. The code is not used up by this refusal.
+  if (isObject(answer.body) && answer.body.error === 'invalid_client') {
+    answer = await post({ authorization: basicCredentials(provider) })
+  }
+
+  const { status, body } = answer
+  if (status >= 500 || !isObject(body)) throw unavailable(`the code was answered with ${status}`)
+  // GitHub refuses with status 200.
+  if (status !== 200 || body.error !== undefined) {
+    throw new OauthFailure('provider_refused', { cause: new Error(`the code was refused with ${status}`) })
+  }
+  return body
+}
+
+async function askJson(url: string, init: RequestInit, signal: AbortSignal): Promise<{ status: number; body: unknown }> {
+  const headers = { accept: 'application/json', 'user-agent': 'parley', ...init.headers }
+  try {
+    const response = await fetch(url, { ...init, headers, signal, redirect: 'error' })
+    const text = await readBounded(response)
+    return { status: response.status, body: parseJson(text) }
+  } catch (error) {
+    throw error instanceof OauthFailure ? error : new OauthFailure('provider_unavailable', { cause: error })
+  }
+}
+
+async function readBounded({ body }: Response): Promise<string> {
+  const parts: Uint8Array[] = []
+  let size = 0
+  // Leaving the loop cancels the rest of the answer.
+  for await (const part of body ?? []) {
+    size += part.length
+    if (size > longestAnswerBytes) throw unavailable('the answer is too long')
+    parts.push(part)
+  }
+  return Buffer.concat(parts).toString('utf8')
+}
+
+/** Undefined for what is no JSON; the parser's own error quotes the text, which may hold a token. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function readClaims(idToken: unknown): Claims {
+  if (typeof idToken !== 'string') return {}
+  const claims = parseJson(Buffer.from(idToken.split('.')[1] ?? '', 'base64url').toString('utf8'))
+  return isObject(claims) ? claims : {}
+}
+
+/** RFC 6749, 2.3.1: both parts are form-encoded before they are joined. */
+function basicCredentials({ clientId, clientSecret }: Provider): string {
+  const [id, secret] = [clientId, clientSecret].map((part) => new URLSearchParams({ part }).toString().slice(5))
+  return `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`
+}
+
+/** Whether it is a JSON object. */
+export const isObject = (value: unknown): value is Claims =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const unavailable = (reason: string) => new OauthFailure('provider_unavailable', { cause: new Error(reason) })
