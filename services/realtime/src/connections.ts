@@ -8,6 +8,7 @@ import type { Sequence } from './sequence.ts'
 /** Somebody with at least one open stream on this node. */
 export interface Person {
   readonly userId: string
+  /** Set by `setAdmin` alone. */
   isAdmin: boolean
   readonly connections: Set<Connection>
 }
@@ -52,6 +53,7 @@ const stuckSocketMs = 5_000
 export function createConnections({ maxStreams, maxStreamsPerUser, maxBufferBytes, metrics }: ConnectionLimits) {
   const all = new Set<Connection>()
   const people = new Map<string, Person>()
+  const admins = new Set<Person>()
   const sessions = new Map<string, OpenSession>()
   const ended = metrics.counter(metric.streamsEnded)
   const stopObserving = metrics.gauge(metric.streamsOpen, () => all.size)
@@ -75,7 +77,7 @@ export function createConnections({ maxStreams, maxStreamsPerUser, maxBufferByte
       expiresAt: 0,
       connections: new Set(),
     }))
-    person.isAdmin = caller.isAdmin
+    setAdmin(person, caller.isAdmin)
     const connection: Connection = {
       id: uuidv7(),
       socket,
@@ -89,6 +91,12 @@ export function createConnections({ maxStreams, maxStreamsPerUser, maxBufferByte
     for (const set of [all, person.connections, session.connections]) set.add(connection)
     watch(connection)
     return connection
+  }
+
+  function setAdmin(person: Person, isAdmin: boolean) {
+    person.isAdmin = isAdmin
+    if (isAdmin) admins.add(person)
+    else admins.delete(person)
   }
 
   /** Writes whole frames; a connection with too much unsent data is cut instead (it resumes by its cursor). */
@@ -109,6 +117,7 @@ export function createConnections({ maxStreams, maxStreamsPerUser, maxBufferByte
     const { socket, person, session } = connection
     all.delete(connection)
     leave(people, person.userId, person, connection)
+    if (person.connections.size === 0) admins.delete(person)
     leave(sessions, session.sessionId, session, connection)
     if (reason === 'slow' || reason === 'client') socket.destroy()
     else endGently(socket)
@@ -127,7 +136,7 @@ export function createConnections({ maxStreams, maxStreamsPerUser, maxBufferByte
     socket.resume()
   }
 
-  return { all, people, sessions, checkRoom, add, write, end, stopObserving }
+  return { all, people, admins, sessions, checkRoom, add, setAdmin, write, end, stopObserving }
 }
 
 const owner = Symbol('owner')

@@ -93,7 +93,7 @@ export function createEntitlement({ db, connections }: { db: Database; connectio
     for (const id of present) {
       const person = connections.people.get(id)
       if (!person) continue
-      person.isAdmin = admin.get(id) ?? false
+      connections.setAdmin(person, admin.get(id) ?? false)
       if (!admin.has(id)) for (const connection of person.connections) connections.end(connection, 'session')
     }
   }

@@ -155,16 +155,24 @@ export function createFanOut({ connections, entitlement, feed, logger, metrics }
   return { receive, position, reached, reset }
 }
 
-function* liveAudience(audience: Judged, { all, people }: Connections): Generator<Connection> {
-  if (audience.to === 'outsiders') {
-    for (const connection of all) if (connection.isLive && isEntitled(audience, connection.person)) yield connection
-    return
-  }
-  const named = audience.to === 'people' ? audience.userIds : audience.to === 'readers' ? audience.members : []
-  for (const userId of named) yield* liveOf(people.get(userId)?.connections)
-  if (audience.to !== 'readers' || !audience.withAdmins) return
-  for (const person of people.values()) {
-    if (person.isAdmin && !audience.members.has(person.userId)) yield* liveOf(person.connections)
+/** By person, so that what concerns a few costs a few look-ups; only `outsiders` goes through all streams. */
+function* liveAudience(audience: Judged, { all, people, admins }: Connections): Generator<Connection> {
+  switch (audience.to) {
+    case 'people':
+      for (const userId of audience.userIds) yield* liveOf(people.get(userId)?.connections)
+      return
+    case 'readers':
+      // A large channel may have far more members than are here.
+      if (audience.members.size > people.size) {
+        for (const person of people.values()) if (isEntitled(audience, person)) yield* liveOf(person.connections)
+        return
+      }
+      for (const userId of audience.members) yield* liveOf(people.get(userId)?.connections)
+      if (!audience.withAdmins) return
+      for (const admin of admins) if (!audience.members.has(admin.userId)) yield* liveOf(admin.connections)
+      return
+    case 'outsiders':
+      for (const connection of all) if (connection.isLive && isEntitled(audience, connection.person)) yield connection
   }
 }
 

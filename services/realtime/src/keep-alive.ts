@@ -6,7 +6,11 @@ export function keepAlive({ all, write }: Connections, seconds: number): () => v
   let turn = 0
   const timer = setInterval(() => {
     turn = (turn + 1) % seconds
-    for (const connection of all) if (connection.turn % seconds === turn) write(connection, keepAliveFrame)
+    for (const connection of all) {
+      // Where something is still unsent, there is no silence to break.
+      if (connection.turn % seconds === turn && connection.socket.writableLength === 0)
+        write(connection, keepAliveFrame)
+    }
   }, 1_000)
   return () => clearInterval(timer)
 }

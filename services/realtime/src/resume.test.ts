@@ -16,6 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => stage.close())
 
+const slowStreams = 'parley_streams_ended_total{reason="slow"'
 const namesOf = (stream: EventStream) => stream.all('UPDATE_SERVER_SETTINGS').map(({ name }) => name)
 const upTo = (last: number, prefix: string) => Array.from({ length: last }, (_, n) => `${prefix} ${n}`)
 
@@ -137,11 +138,10 @@ describe('a client that does not read', () => {
     while (!text.includes('id: ')) await new Promise((resolve) => socket.once('data', resolve))
     socket.pause()
 
-    const before = await small.reads('parley_streams_ended_total{reason="slow"')
+    const before = await small.reads(slowStreams)
     const filler = 'x'.repeat(60_000)
     let sent = 0
-    while ((await small.reads('parley_streams_ended_total{reason="slow"')) === before)
-      await stage.says(everyone, `slow ${sent++} ${filler}`)
+    while ((await small.reads(slowStreams)) === before) await stage.says(everyone, `slow ${sent++} ${filler}`)
 
     const closed = new Promise((resolve) => socket.once('close', resolve))
     socket.on('error', () => {}).resume()
@@ -156,6 +156,31 @@ describe('a client that does not read', () => {
     expect(again.connected.payload.resumed).toBe(true)
     expect([...got, ...rest]).toEqual(Array.from({ length: sent }, (_, n) => n))
     await again.close()
+  })
+})
+
+describe('a client that reads slowly while it catches up', () => {
+  test('gets all of it, and is not taken for one that does not read', async () => {
+    const first = await nodes[0].open(ann)
+    await first.close()
+    const filler = 'x'.repeat(10_000)
+    for (let n = 0; n < 220; n++) await stage.says(everyone, `long ${n} ${filler}`)
+    const marked = await nodes[1].open(ann, first.cursor)
+    await marked.waitFor('UPDATE_SERVER_SETTINGS', ({ name }) => name.startsWith('long 219 '))
+    await marked.close()
+
+    const slowBefore = await nodes[1].reads(slowStreams)
+    const socket = net.connect(Number(new URL(nodes[1].url).port), '127.0.0.1')
+    socket.write(`GET /events?token=${ann.token}&lastEventId=${first.cursor} HTTP/1.1\r\nhost: x\r\n\r\n`)
+    let text = ''
+    for await (const chunk of socket.setEncoding('utf8')) {
+      text += chunk
+      if (/"name":"long 219 x+"\}\}\nid: .*\n\n$/.test(text.slice(-10_200))) break
+      // A look at the database between two reads is slow enough for the node to be far ahead.
+      await stage.db.selectFrom('relayLease').select('pos').execute()
+    }
+    expect([...text.matchAll(/"name":"long (\d+) /g)].map(([, n]) => Number(n))).toEqual([...Array(220).keys()])
+    expect(await nodes[1].reads(slowStreams)).toBe(slowBefore)
   })
 })
 

@@ -88,7 +88,8 @@ export function createResume({ db, feed, fanOut, entitlement, connections, logge
       if (event.event === null || !isEntitled(entitlement.judge(event.routing), connection.person)) continue
       frames.push(frameOf(event, epoch))
     }
-    if (frames.length > 0) connections.write(connection, frames.length === 1 ? frames[0]! : Buffer.concat(frames))
+    // Past the limit for unsent data: a replay waits for its client, so there is never more than this one page.
+    if (frames.length > 0) connection.socket.write(frames.length === 1 ? frames[0]! : Buffer.concat(frames))
     return last
   }
 

@@ -1,5 +1,6 @@
 import type { Database } from '@parley/database'
 import type { Logger } from '@parley/telemetry'
+import { sql } from 'kysely'
 import type { Connections, OpenSession } from './connections.ts'
 
 export interface SessionWatchParts {
@@ -57,7 +58,7 @@ export function createSessionWatch({ db, connections, clock, logger }: SessionWa
     const found = await db
       .selectFrom('sessions')
       .select(['id', 'expiresAt'])
-      .where('id', 'in', ids)
+      .where(sql<boolean>`id = any(${ids}::uuid[])`)
       .where('endedAt', 'is', null)
       .where('expiresAt', '>', now)
       .execute()

@@ -3,7 +3,7 @@ import { Socket } from 'node:net'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { invalid, refusals, unavailable } from '@parley/contract'
 import type { Feed } from '@parley/events'
-import { type Caller, findCaller } from '@parley/identity'
+import { findCaller } from '@parley/identity'
 import { bearerToken, type Deps } from '@parley/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
@@ -13,6 +13,7 @@ import { detachSocket } from './detached-socket.ts'
 import type { Entitlement } from './entitlement.ts'
 import type { FanOut } from './fan-out.ts'
 import type { Resume } from './resume.ts'
+import { readUnchanged } from './unchanged.ts'
 
 const OpenStream = {
   summary: 'Follow everything that happens, as server-sent events',
@@ -48,17 +49,21 @@ export interface StreamParts {
 export const streamRoutes =
   (deps: Deps, parts: StreamParts): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const { connections, fanOut, resume, feed, isClosing } = parts
+    const { connections, entitlement, fanOut, resume, feed, isClosing } = parts
+    const rightsVersion = () => `${entitlement.changes} ${feed().epoch}`
 
     app.get('/events', { schema: OpenStream, config: { access: 'none' } }, async (request, reply) => {
-      if (isClosing()) throw unavailable('This server is stopping, please connect again')
       const claims = await deps.tokens.verifyAccess(request.query.token ?? bearerToken(request))
       const cursor = readCursor(lastEventId(request))
-      const read = () => findCaller(deps.db, claims, deps.clock())
-      const { caller, found } = await settled(parts, read, () => resume.findStart(cursor))
-      connections.checkRoom(caller.userId)
+      // A change of rights that this node applies while they are read would be missed otherwise: the stream is not here yet.
+      const { caller, found } = await readUnchanged(rightsVersion, async () => ({
+        caller: await findCaller(deps.db, claims, deps.clock()),
+        found: await resume.findStart(cursor),
+      }))
 
       // From here to the end nothing is awaited: position, rights and live delivery belong to one moment.
+      if (isClosing()) throw unavailable('This server is stopping, please connect again')
+      connections.checkRoom(caller.userId)
       const { socket } = reply.raw
       if (!(socket instanceof Socket)) throw invalid('The event stream needs a connection of its own')
       reply.hijack()
@@ -72,21 +77,6 @@ export const streamRoutes =
       return reply
     })
   }
-
-/** Reads caller and start again when rights changed meanwhile: a change this node has already applied must not be missed. */
-async function settled<Found>(
-  { entitlement, feed }: StreamParts,
-  read: () => Promise<Caller>,
-  find: () => Promise<Found>,
-) {
-  for (;;) {
-    const before = entitlement.changes
-    const { epoch } = feed()
-    const caller = await read()
-    const found = await find()
-    if (before === entitlement.changes && epoch === feed().epoch) return { caller, found }
-  }
-}
 
 function lastEventId({ headers, query }: FastifyRequest<{ Querystring: Query }>): string | undefined {
   const header = headers['last-event-id']

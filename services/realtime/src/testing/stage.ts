@@ -5,7 +5,7 @@ import { record, recordControl, uuidv7 } from '@parley/database'
 import { createRelay } from '@parley/events'
 import { buildApp, openDeps } from '@parley/service'
 import { createLogger } from '@parley/telemetry'
-import { createDatabase, createRedis, EventStream } from '@parley/test'
+import { createDatabase, createRedis, EventStream, type TestDatabase } from '@parley/test'
 import { realtime } from '../service.ts'
 
 export interface Member {
@@ -23,11 +23,13 @@ export interface StageNode {
   stop(): Promise<void>
 }
 
+export type StageDatabase = Pick<TestDatabase, 'db' | 'pool' | 'url' | 'drop'>
+
 export type Stage = Awaited<ReturnType<typeof openStage>>
 
 /** PostgreSQL, Redis, a relay and any number of realtime nodes on real ports; people and channels are put in by hand. */
-export async function openStage() {
-  const database = await createDatabase(20)
+export async function openStage(open: () => Promise<StageDatabase> = () => createDatabase(20)) {
+  const database = await open()
   const redis = await createRedis()
   const { db, pool } = database
   const nodes: StageNode[] = []

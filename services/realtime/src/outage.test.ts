@@ -1,0 +1,95 @@
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { audienceOf, everyone, type Routing } from '@parley/contract'
+import { connectDatabase, migrate } from '@parley/database'
+import { type EmbeddedPart, startPostgres } from '@parley/embedded'
+import { connectRedis, eventsChannel } from '@parley/events'
+import { createLogger } from '@parley/telemetry'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { openStage, type Stage, type StageDatabase, type StageNode } from './testing/stage.ts'
+
+let postgres: EmbeddedPart
+let stage: Stage
+let node: StageNode
+
+beforeAll(async () => {
+  stage = await openStage(ownDatabase)
+  node = await stage.startNode()
+})
+afterAll(() => stage.close())
+
+/** A PostgreSQL of its own, which may go away without disturbing other tests. */
+async function ownDatabase(): Promise<StageDatabase> {
+  const directory = await mkdtemp(join(tmpdir(), 'parley-realtime-'))
+  postgres = await startPostgres({ directory, durable: false })
+  const { url } = postgres
+  const connection = connectDatabase({ url, poolSize: 20, applicationName: 'stage', onIdleError: () => {} })
+  await migrate(connection.db)
+  const drop = async () => {
+    await connection.close()
+    await postgres.stop()
+    await rm(directory, { recursive: true, force: true })
+  }
+  return { db: connection.db, pool: connection.pool, url, drop }
+}
+
+/** As the relay publishes it. */
+const lineOf = (routing: Routing, name: string) =>
+  `${JSON.stringify(routing)}\t\t${JSON.stringify({ type: 'UPDATE_SERVER_SETTINGS', payload: { name } })}`
+
+describe('while PostgreSQL is away', () => {
+  test('streams stay, new ones are told to come again, and everything goes on when it is back', async () => {
+    const ann = await stage.addMember('ann')
+    const channel = await stage.addChannel('private', [ann])
+    const stream = await node.open(ann)
+    await postgres.stop()
+    const refused = await fetch(`${node.url}/events`, { headers: { authorization: `Bearer ${ann.token}` } })
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1'])
+
+    await postgres.restart()
+    await stage.says(audienceOf(channel), 'for members')
+    await stage.says(everyone, 'for all')
+    await stream.waitFor('UPDATE_SERVER_SETTINGS', { name: 'for all' })
+    expect(stream.all('UPDATE_SERVER_SETTINGS').map(({ name }) => name)).toEqual(['for members', 'for all'])
+    await stream.close()
+  })
+
+  test('what needs to be judged waits for it, in order', async () => {
+    const ann = await stage.addMember('ann')
+    const channel = await stage.addChannel('private', [ann])
+    const stream = await node.open(ann)
+    const { epoch, pos } = await stage.db.selectFrom('relayLease').selectAll().executeTakeFirstOrThrow()
+    const redis = connectRedis({
+      url: stage.redis.url,
+      name: 'test',
+      logger: createLogger({ service: 'test', level: 'silent' }),
+    })
+    await once(redis, 'ready')
+
+    await postgres.stop()
+    const lines = [lineOf(audienceOf(channel), 'of a channel not known yet'), lineOf(everyone, 'for all')]
+    await redis.publish(eventsChannel, `${epoch} ${pos + 1} ${lines.length}\n${lines.join('\n')}`)
+    await vi.waitUntil(() => node.logged().includes('delivery waits for the database'))
+    expect(stream.received).toHaveLength(1)
+
+    await postgres.restart()
+    redis.disconnect()
+    await stream.waitFor('UPDATE_SERVER_SETTINGS', { name: 'for all' })
+    expect(stream.received.map(({ payload }) => (payload as { name?: string }).name).slice(1)).toEqual([
+      'of a channel not known yet',
+      'for all',
+    ])
+    await stream.close()
+  })
+
+  test('a node can stop', async () => {
+    const stopping = await stage.startNode()
+    const stream = await stopping.open(await stage.addMember('bob'))
+    await postgres.stop()
+    await stopping.stop()
+    await stream.ended
+    await postgres.restart()
+  })
+})
