@@ -21,7 +21,7 @@ await launch(async (launcher) => {
     poolSize: Math.max(2, Math.min(10, Math.floor(connectionsOfAll / (6 * replicas)))),
   })
 
-  const plan = await drawPlan(config, replicas, configFile)
+  const plan = await drawPlan({ config, replicas, configFile })
   launcher.say(`Starting ${plan.length} processes …`)
   // Undone in the opposite order: the gateways first, the relay and the jobs last.
   for (const stage of ['worker', 'service', 'gateway'] as const) {
@@ -31,8 +31,10 @@ await launch(async (launcher) => {
     await launcher.done(async () => void (await Promise.all(children.map((child) => child.stop()))))
   }
 
-  const { host, port } = config.server
-  const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
-  await untilReady(address, launcher.stopAsked)
-  launcher.say(greeting(config, address))
+  // The gateway last: it would complain of services that are merely not there yet.
+  for (const stage of [['worker', 'service'], ['gateway']]) {
+    const addresses = plan.filter((process) => stage.includes(process.stage)).map(({ address }) => address)
+    await Promise.all(addresses.map((address) => untilReady(address, launcher.stopAsked)))
+  }
+  launcher.say(greeting(config, plan.at(-1)!.address))
 })

@@ -6,7 +6,7 @@ import { messaging } from '@parley/messaging'
 import { realtime } from '@parley/realtime'
 import { buildApp, type Checks, type Deps, databaseCheck, type Service } from '@parley/service'
 import { worker } from '@parley/worker'
-import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 
 export interface Solo {
   /** The one app with every service on it; also serves `inject`. */
@@ -23,12 +23,12 @@ export async function composeSolo(deps: Deps): Promise<Solo> {
   // Started in this order: whoever serves streams after the relay that feeds them.
   const services: Service[] = [
     edge,
-    mounted(worker(deps)),
-    mounted(auth(deps)),
-    mounted(directory(deps)),
-    mounted(messaging(deps)),
-    mounted(admin(deps)),
-    mounted(realtime(deps)),
+    worker(deps),
+    { plugin: auth(deps) },
+    { plugin: directory(deps) },
+    { plugin: messaging(deps) },
+    { plugin: admin(deps) },
+    realtime(deps),
   ]
   const checks: Checks = Object.assign(
     { postgresql: databaseCheck(deps) },
@@ -51,6 +51,3 @@ export async function composeSolo(deps: Deps): Promise<Solo> {
     },
   }
 }
-
-const mounted = (service: Service | FastifyPluginAsync): Service =>
-  typeof service === 'function' ? { plugin: service } : service

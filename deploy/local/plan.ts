@@ -12,76 +12,66 @@ export interface ProcessPlan {
   name: string
   /** What is started together and stopped together. */
   stage: 'worker' | 'service' | 'gateway'
+  /** Where it answers. */
+  address: string
   args: string[]
   /** Carries the configuration; secrets never stand on a command line. */
   env: Record<string, string>
 }
 
+export interface PlanOptions {
+  config: Config
+  /** Of each service. */
+  replicas: number
+  /** The person's configuration file: functions in it (mail templates) cannot travel by environment. */
+  configFile: string | undefined
+}
+
 /** Who runs where. Ports are kept in the data directory, so a process comes back where the others look for it. */
-export async function drawPlan(config: Config, replicas: number, configFile?: string): Promise<ProcessPlan[]> {
-  const directory = join(config.dataDir, 'cluster')
-  const ports = portKeeper(directory, config.server.port)
+export async function drawPlan({ config, replicas, configFile }: PlanOptions): Promise<ProcessPlan[]> {
+  const { host, port } = config.server
+  const portOf = portKeeper(join(config.dataDir, 'cluster'), port)
   const plan: ProcessPlan[] = []
-  const upstreams: Record<(typeof upstreamServices)[number], string[]> = {
-    auth: [],
-    directory: [],
-    messaging: [],
-    admin: [],
-    realtime: [],
-  }
 
-  const add = async (
-    service: string,
-    stage: ProcessPlan['stage'],
-    settings: (replica: number) => Promise<Settings>,
-  ) => {
-    for (let replica = 1; replica <= replicas; replica++) {
-      const name = `${service}-${replica}`
-      plan.push({
-        name,
-        stage,
-        args: [
-          '--import',
-          import.meta.resolve('@parley/telemetry/preload'),
-          '--import',
-          import.meta.resolve('./end-with-launcher.ts'),
-          join(repository, 'services', service, 'src/main.ts'),
-          ...(configFile === undefined ? [] : ['--config', configFile]),
-        ],
-        env: {
-          ...childEnvironment(config),
-          ...childEnvironment(await settings(replica), {}),
-          NODE_COMPILE_CACHE: join(directory, 'compiled'),
-        },
-      })
-    }
-  }
-
-  await add('worker', 'worker', async (replica) => inside(await ports(`worker-${replica}`), config, plan.length))
-  for (const service of upstreamServices) {
-    await add(service, 'service', async (replica) => {
-      const port = await ports(`${service}-${replica}`)
-      upstreams[service].push(`http://127.0.0.1:${port}`)
-      return inside(port, config, plan.length)
+  const add = (service: string, replica: number, stage: ProcessPlan['stage'], address: string, settings: Settings) => {
+    // Metrics of the processes are found on consecutive ports from the configured one on.
+    const metrics = { port: config.metrics.port === 0 ? 0 : config.metrics.port + plan.length }
+    plan.push({
+      name: `${service}-${replica}`,
+      stage,
+      address,
+      args: [...preloads, entryOf(service), ...(configFile === undefined ? [] : ['--config', configFile])],
+      env: { ...childEnvironment(config), ...childEnvironment({ ...settings, metrics }, {}) },
     })
+    return address
   }
-  await add('gateway', 'gateway', async () => ({
-    server: { reusePort: replicas > 1 },
-    gateway: { upstreams },
-    metrics: metricsOf(config, plan.length),
-  }))
+  const addInside = async (service: string, stage: ProcessPlan['stage']) => {
+    const addresses: string[] = []
+    for (let replica = 1; replica <= replicas; replica++) {
+      const server = { host: '127.0.0.1', port: await portOf(`${service}-${replica}`) }
+      addresses.push(add(service, replica, stage, `http://${server.host}:${server.port}`, { server }))
+    }
+    return addresses
+  }
+
+  await addInside('worker', 'worker')
+  const upstreams: Record<string, string[]> = {}
+  for (const service of upstreamServices) upstreams[service] = await addInside(service, 'service')
+  for (let replica = 1; replica <= replicas; replica++) {
+    const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+    add('gateway', replica, 'gateway', address, { server: { reusePort: replicas > 1 }, gateway: { upstreams } })
+  }
   return plan
 }
 
 type Settings = DeepPartial<Config>
 
-const inside = (port: number, config: Config, index: number): Settings => ({
-  server: { host: '127.0.0.1', port },
-  metrics: metricsOf(config, index),
-})
+const preloads = ['@parley/telemetry/preload', './end-with-launcher.ts'].flatMap((module) => [
+  '--import',
+  import.meta.resolve(module),
+])
 
-/** Metrics of the processes are found on consecutive ports from the configured one on. */
-const metricsOf = ({ metrics: { port } }: Config, index: number) => ({ port: port === 0 ? 0 : port + index })
+const entryOf = (service: string) => join(repository, 'services', service, 'src/main.ts')
 
 function portKeeper(directory: string, taken: number) {
   const given = new Set([taken])

@@ -2,13 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 const patienceMs = 90_000
 
-/** Waits until the gateway says that every service can serve. @throws Error with its last answer after 90 s, or when `signal` is aborted. */
+/** Waits until a service says that it can serve; a gateway says so when all behind it can. @throws Error with its last answer after 90 s, or when `signal` is aborted. */
 export async function untilReady(address: string, signal: AbortSignal): Promise<void> {
   const until = performance.now() + patienceMs
   for (;;) {
     const answer = await ask(`${address}/health/ready`)
     if (answer === 'ready') return
-    if (performance.now() > until) throw new Error(`The services did not get ready. The last answer: ${answer}`)
+    if (performance.now() > until) throw new Error(`${address} did not get ready. Its last answer: ${answer}`)
     await delay(50, undefined, { signal })
   }
 }

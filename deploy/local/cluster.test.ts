@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+import {
+  cleanUp,
+  family,
+  type ProcessLine,
+  signIn,
+  startReady,
+  stillRunning,
+  temporaryDirectory,
+} from './launcher.testing.ts'
+
+const services = ['admin', 'auth', 'directory', 'gateway', 'messaging', 'realtime', 'worker']
+
+test('npm run cluster: two of each, what dies comes back, nothing outlives the launcher', {
+  timeout: 240_000,
+}, async () => {
+  const directory = temporaryDirectory()
+  const seen: ProcessLine[] = []
+  cleanUp(directory, () => seen)
+  const running = await startReady('cluster', directory, ['--replicas', '2'])
+  seen.push(...family(running.pid))
+  expect(seen.flatMap(serviceOf).sort()).toEqual(services.flatMap((name) => [name, name]))
+  expect(seen.filter(({ command }) => /postgres:\/\/|secret|password/i.test(command))).toEqual([])
+
+  const admin = await signIn(running.address)
+  const { channel } = (await admin.post('/channels', { name: 'plans' })) as { channel: { id: string } }
+  const path = `/channels/${channel.id}/messages`
+  await admin.post(path, { content: 'before' })
+
+  const victim = seen.find((each) => serviceOf(each)[0] === 'messaging')!
+  process.kill(victim.pid, 'SIGKILL')
+  await running.says(new RegExp(`messaging-\\d \\(pid ${victim.pid}\\) has ended \\(SIGKILL\\), starting it again`))
+  const [, pid] = await running.says(/messaging-\d is running again \(pid (\d+)\)/)
+  expect(family(running.pid).find((each) => each.pid === Number(pid))?.command).toBe(victim.command)
+  // Both replicas take turns, so one of these reaches the new one as soon as it listens; until then the other one serves.
+  for (const content of ['after 1', 'after 2', 'after 3', 'after 4']) await admin.post(path, { content })
+  const { messages } = (await admin.get(path)) as { messages: { content: string; seq: number }[] }
+  expect(messages.map(({ content, seq }) => [seq, content])).toEqual(
+    ['before', 'after 1', 'after 2', 'after 3', 'after 4'].map((content, index) => [index + 1, content]),
+  )
+
+  seen.push(...family(running.pid))
+  running.signal('SIGKILL')
+  await running.exit
+  await expect.poll(() => stillRunning(seen).flatMap(serviceOf), { timeout: 10_000 }).toEqual([])
+
+  const next = await startReady('cluster', directory)
+  const processes = family(next.pid)
+  seen.push(...processes)
+  expect(processes.flatMap(serviceOf).sort()).toEqual(services)
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGTERM'] as const) next.signal(signal)
+  expect(await next.exit).toEqual({ code: 0, signal: null })
+  expect(stillRunning(seen)).toEqual([])
+})
+
+const serviceOf = ({ command }: ProcessLine): string[] => /\bservices\/([a-z]+)\//.exec(command)?.slice(1) ?? []

@@ -1,0 +1,100 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { admin } from '@parley/admin'
+import { auth } from '@parley/auth'
+import { loadConfig } from '@parley/config'
+import { directory } from '@parley/directory'
+import { distributedGateway, type RoutedService, routedServices } from '@parley/gateway'
+import { messaging } from '@parley/messaging'
+import { realtime } from '@parley/realtime'
+import { buildApp, type Deps, openDeps, type Service } from '@parley/service'
+import type { FastifyPluginAsync } from 'fastify'
+import { expect, onTestFinished, test } from 'vitest'
+
+const create: Record<RoutedService, (deps: Deps) => Service | FastifyPluginAsync> = {
+  auth,
+  directory,
+  messaging,
+  admin,
+  realtime,
+}
+
+test('the gateway sends every route of every service to that service, and stops there whom the service would', async () => {
+  const upstreams = await Promise.all(routedServices.map(startEcho))
+  const { deps, close } = openDeps('routing', await configuration(upstreams))
+  onTestFinished(close)
+  const edge = distributedGateway(deps)
+  const { fastify: gateway } = await buildApp({ deps, position: 'edge', checks: {}, front: edge.front })
+  await gateway.register(edge.plugin!)
+  onTestFinished(async () => {
+    await gateway.close()
+    await edge.stop?.()
+  })
+  const address = await gateway.listen({ port: 0 })
+
+  const routes = (await Promise.all(routedServices.map((name) => routesOf(name, deps)))).flat()
+  expect(routes.length).toBeGreaterThan(20)
+  const answers = await Promise.all(
+    routes.map(async ({ method, path }) => {
+      const reply = await fetch(address + path, { method })
+      return { method, path, answer: reply.status === 200 ? await reply.text() : reply.status }
+    }),
+  )
+  const expected = routes.map(({ method, path, service, access }) => ({
+    method,
+    path,
+    answer: access === 'none' && service !== 'realtime' ? service : 401,
+  }))
+  expect(answers).toEqual(expected)
+
+  const token = await deps.tokens.issueAccess({ userId: 'ann', sessionId: 'session', seconds: 60 })
+  for (const { method, path, service } of routes) {
+    const reply = await fetch(address + path, { method, headers: { authorization: `Bearer ${token}` } })
+    expect([method, path, await reply.text()]).toEqual([method, path, service])
+  }
+})
+
+/** The routes of a service as its own description has them. */
+async function routesOf(service: RoutedService, deps: Deps) {
+  const { fastify } = await buildApp({ deps, position: 'inside', checks: {} })
+  const created = create[service](deps)
+  await fastify.register(typeof created === 'function' ? created : created.plugin!)
+  const document = (await fastify.inject('/openapi.json')).json() as {
+    paths: Record<string, Record<string, { 'x-access': string }>>
+  }
+  onTestFinished(() => fastify.close())
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { 'x-access': access }]) => ({
+      service,
+      access,
+      method: method.toUpperCase(),
+      path: path.replaceAll(/\{\w+\}/g, 'some-id'),
+    })),
+  )
+}
+
+async function startEcho(name: string): Promise<string> {
+  const server = createServer((_request, response) => void response.end(name)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** Nothing of it is asked for: PostgreSQL and Redis are nowhere. */
+const configuration = (upstreams: string[]) =>
+  loadConfig({
+    argv: [],
+    env: {},
+    defaults: {
+      log: { level: 'silent' },
+      auth: { jwtSecret: 'a secret of at least 32 characters' },
+      database: { url: 'postgres://nobody:nothing@127.0.0.1:1/none' },
+      redis: { url: 'redis://127.0.0.1:1' },
+      rateLimit: { enabled: false },
+      gateway: { upstreams: Object.fromEntries(routedServices.map((name, index) => [name, [upstreams[index]!]])) },
+    },
+  })
