@@ -190,7 +190,8 @@ describe('the lease', () => {
 /** Relay steps that wait for a lock. */
 async function blockedSteps(): Promise<number> {
   const { rows } = await held.database.pool.query<{ pid: number }>(
-    `select pid from pg_stat_activity where wait_event_type = 'Lock' and query like '%update relay_lease set pos%'`,
+    `select pid from pg_stat_activity
+     where datname = current_database() and wait_event_type = 'Lock' and query like '%update relay_lease set pos%'`,
   )
   return rows.length
 }

@@ -1,10 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { everyone } from '@parley/contract'
-import { type Connection, connectDatabase, migrate, record, type Transaction } from '@parley/database'
-import { type EmbeddedPart, startPostgres, startRedis } from '@parley/embedded'
+import { record, type Transaction } from '@parley/database'
 import { createLogger, createMetrics } from '@parley/telemetry'
+import { createDatabase, createRedis, type TestDatabase, type TestRedis } from '@parley/test'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from 'vitest'
 import { type Batch, decodeBatch } from './batch.format.ts'
@@ -15,29 +12,19 @@ import { createProgress } from './progress.ts'
 import { acquireLease } from './relay.lease.ts'
 import { openStepConnection, takeStep } from './relay.step.ts'
 
-/** A PostgreSQL and a Redis of its own for one test file: these tests restart and empty them. */
+/** A database and a Redis of its own for one test file: these tests restart and empty them. */
 export function stage() {
   const logger = createLogger({ service: 'test', level: 'silent' })
   const metrics = createMetrics({ service: 'test' })
   const open: (() => Promise<unknown> | unknown)[] = []
-  let directory: string
-  const held = {} as { postgres: EmbeddedPart; redis: EmbeddedPart; database: Connection; raw: Redis }
+  const held = {} as { redis: TestRedis; database: TestDatabase; raw: Redis }
 
   beforeAll(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'parley-events-'))
-    const part = (name: string) => ({ directory: join(directory, name), durable: false })
-    held.postgres = await startPostgres(part('postgres'))
-    held.redis = await startRedis(part('redis'))
-    held.database = connectDatabase({
-      url: held.postgres.url,
-      poolSize: 20,
-      applicationName: 'test',
-      onIdleError: () => {},
-    })
-    await migrate(held.database.db)
+    held.database = await createDatabase(20)
+    held.redis = await createRedis()
     held.raw = new Redis(held.redis.url)
     held.raw.on('error', () => {})
-  }, 120_000)
+  })
 
   beforeEach(async () => {
     await held.database.pool.query(`
@@ -53,10 +40,8 @@ export function stage() {
 
   afterAll(async () => {
     held.raw.disconnect()
-    await held.database.close()
-    await Promise.all([held.redis.stop(), held.postgres.stop()])
-    await rm(directory, { recursive: true, force: true })
-  }, 30_000)
+    await Promise.all([held.database.drop(), held.redis.discard()])
+  })
 
   return {
     held,

@@ -1,9 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { type Connection, connectDatabase, migrate, recordJob } from '@parley/database'
-import { type EmbeddedPart, startPostgres, startRedis } from '@parley/embedded'
+import { recordJob } from '@parley/database'
 import { createLogger, createMetrics } from '@parley/telemetry'
+import { createDatabase, createRedis, type TestDatabase, type TestRedis } from '@parley/test'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createWorker, type WorkerOptions } from './index.ts'
@@ -11,22 +8,17 @@ import { createWorker, type WorkerOptions } from './index.ts'
 const logger = createLogger({ service: 'test', level: 'silent' })
 const eventually = (assertion: () => void | Promise<void>) => vi.waitFor(assertion, { timeout: 20_000, interval: 20 })
 
-let directory: string
-let postgres: EmbeddedPart
-let redis: EmbeddedPart
-let database: Connection
+let redis: TestRedis
+let database: TestDatabase
 let raw: Redis
 const open: (() => Promise<void>)[] = []
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'parley-jobs-'))
-  postgres = await startPostgres({ directory: join(directory, 'postgres'), durable: false })
-  redis = await startRedis({ directory: join(directory, 'redis'), durable: false })
-  database = connectDatabase({ url: postgres.url, poolSize: 10, applicationName: 'test', onIdleError: () => {} })
-  await migrate(database.db)
+  database = await createDatabase()
+  redis = await createRedis()
   raw = new Redis(redis.url)
   raw.on('error', () => {})
-}, 120_000)
+})
 
 beforeEach(async () => {
   await database.pool.query('truncate jobs')
@@ -39,10 +31,8 @@ afterEach(async () => {
 
 afterAll(async () => {
   raw.disconnect()
-  await database.close()
-  await Promise.all([redis.stop(), postgres.stop()])
-  await rm(directory, { recursive: true, force: true })
-}, 30_000)
+  await Promise.all([database.drop(), redis.discard()])
+})
 
 const mailTo = (to: string) =>
   database.db

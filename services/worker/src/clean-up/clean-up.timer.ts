@@ -1,0 +1,42 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Database } from '@parley/database'
+import type { Logger } from '@parley/telemetry'
+import { deleteOldIdempotencyKeys, deleteOldSessions } from './clean-up.queries.ts'
+
+export interface CleanUpOptions {
+  db: Database
+  logger: Logger
+  clock: () => number
+}
+
+const hourMs = 3_600_000
+const idempotencyMs = 24 * hourMs
+/** Ended sessions stay a while, so that late use of an old refresh token is recognised as such. */
+const sessionsMs = 30 * 24 * hourMs
+
+/** Removes what nobody needs any more. Several workers may do it at once: what one has deleted the other does not find. */
+export async function cleanUp({ db, logger, clock }: CleanUpOptions): Promise<void> {
+  const idempotencyKeys = await deleteOldIdempotencyKeys(db, clock() - idempotencyMs)
+  const sessions = await deleteOldSessions(db, clock() - sessionsMs)
+  logger.info({ idempotencyKeys, sessions }, 'cleaned up')
+}
+
+/** Cleans up now and every hour, give or take some minutes so that replicas do not do it together. */
+export function startCleanUp(options: CleanUpOptions): { stop(): Promise<void> } {
+  const stopping = new AbortController()
+
+  async function run() {
+    while (!stopping.signal.aborted) {
+      await cleanUp(options).catch((err) => options.logger.warn({ err }, 'could not clean up, will try again'))
+      await delay(hourMs * (0.9 + 0.2 * Math.random()), undefined, { signal: stopping.signal }).catch(() => {})
+    }
+  }
+  const running = run()
+
+  return {
+    async stop() {
+      stopping.abort()
+      await running
+    },
+  }
+}

@@ -1,0 +1,111 @@
+import { once } from 'node:events'
+import { readdir, readFile, stat } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { recordJob } from '@parley/database'
+import type { Deps } from '@parley/service'
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
+import { afterEach, describe, expect, test } from 'vitest'
+import { worker } from '../service.ts'
+import { eventually, workshop } from '../worker.testing.ts'
+import { createPostman } from './mail.ts'
+
+const held = workshop()
+const link = 'https://chat.example.com/?token=a.b.c&email=ann%40example.com'
+const mail = { to: 'ann@example.com', subject: 'Willkommen, Änn', text: `Sign in: ${link}\n` }
+const open: (() => Promise<unknown>)[] = []
+
+afterEach(async () => {
+  for (const close of open.splice(0)) await close()
+})
+
+async function smtp(options: SMTPServerOptions = {}) {
+  const received: { body: string; secure: boolean; user: unknown }[] = []
+  const server = new SMTPServer({
+    authOptional: true,
+    onData(stream, session, done) {
+      text(stream).then((body) => {
+        received.push({ body, secure: session.secure, user: session.user })
+        done()
+      }, done)
+    },
+    ...options,
+  })
+  // Clients that end a connection in the middle of TLS are none of this test's business.
+  server.on('error', () => {})
+  server.listen(0, '127.0.0.1')
+  await once(server.server, 'listening')
+  open.push(() => new Promise<void>((resolve) => server.close(() => resolve())))
+  return { received, port: (server.server.address() as AddressInfo).port }
+}
+
+async function startWorker(deps: Deps) {
+  const running = worker(deps)
+  await running.start!()
+  open.unshift(async () => running.stop!())
+}
+
+const recordMail = () => held.deps.db.transaction().execute((trx) => recordJob(trx, 'send-mail', mail))
+const jobs = async () => (await held.deps.pool.query('select id, failed_at from jobs')).rows
+
+describe('a mail that was recorded', () => {
+  test('is sent to an SMTP server that refuses first and accepts later', async () => {
+    let refusals = 1
+    const server = await smtp({
+      disabledCommands: ['STARTTLS', 'AUTH'],
+      onRcptTo(_address, _session, done) {
+        if (refusals-- > 0) done(Object.assign(new Error('come back later'), { responseCode: 451 }))
+        else done()
+      },
+    })
+    await startWorker(await held.depsWith({ email: { host: '127.0.0.1', port: server.port } }))
+    await recordMail()
+
+    await eventually(async () => expect([server.received.length, await jobs()]).toEqual([1, []]))
+    expect(server.received[0]!.body).toContain('To: ann@example.com')
+  })
+
+  test('lies in a file that only its owner may read when there is no SMTP server', async () => {
+    await startWorker(held.deps)
+    await recordMail()
+    await eventually(async () => expect(await jobs()).toEqual([]))
+
+    const folder = join(held.dataDir, 'mail')
+    const [name] = await readdir(folder)
+    expect(name).toMatch(/\.eml$/)
+    expect((await stat(join(folder, name!))).mode & 0o777).toBe(0o600)
+    const written = await readFile(join(folder, name!), 'utf8')
+    expect(written).toContain('To: ann@example.com')
+    expect(written).toContain(`Sign in: ${link}\n`)
+  })
+})
+
+describe('the SMTP server', () => {
+  test('gets mail encrypted when it offers STARTTLS, on this machine with any certificate', async () => {
+    const server = await smtp()
+    const { config } = await held.depsWith({ email: { host: '127.0.0.1', port: server.port } })
+    const postman = createPostman(config)
+    await postman.send(mail)
+    postman.close()
+    expect(server.received).toMatchObject([{ secure: true }])
+  })
+
+  test('is told user and password, and gets both versions', async () => {
+    const server = await smtp({
+      disabledCommands: ['STARTTLS'],
+      authOptional: false,
+      onAuth({ username, password }, _session, done) {
+        done(null, username === 'bot@example.com' && password === 'secret' ? { user: username } : undefined)
+      },
+    })
+    const { config } = await held.depsWith({
+      email: { host: '127.0.0.1', port: server.port, user: 'bot@example.com', password: 'secret' },
+    })
+    const postman = createPostman(config)
+    await postman.send({ ...mail, html: '<p>Sign in</p>' })
+    postman.close()
+    expect(server.received).toMatchObject([{ user: 'bot@example.com' }])
+    expect(server.received[0]!.body).toMatch(/From: Parley <bot@example.com>[\s\S]*text\/plain[\s\S]*text\/html/)
+  })
+})

@@ -1,0 +1,4 @@
+import { runService } from '@parley/service'
+import { worker } from './service.ts'
+
+await runService('worker', worker)

@@ -1,0 +1,52 @@
+import { hostname } from 'node:os'
+import { uuidv7 } from '@parley/database'
+import { createRelay } from '@parley/events'
+import { createWorker, type JobWorker } from '@parley/jobs'
+import type { Deps, Service } from '@parley/service'
+import { startCleanUp } from './clean-up/clean-up.timer.ts'
+import { createPostman } from './mail/mail.ts'
+
+const mailsAtOnce = 5
+const mailBackoffMs = 2_000
+
+/** What happens behind the requests: the relay of events, e-mail, and tidying up. It has no routes. */
+export function worker(deps: Deps): Service {
+  const { config, db, pool, logger, metrics, clock } = deps
+  const redisUrl = config.redis.url
+  const relay = createRelay({
+    pool,
+    redisUrl,
+    logger,
+    metrics,
+    events: config.events,
+    holder: `${hostname()} ${process.pid} ${uuidv7()}`,
+  })
+  const postman = createPostman(config)
+  const mailQueue = () =>
+    createWorker({
+      name: 'send-mail',
+      handler: postman.send,
+      attempts: config.email.maxRetries + 1,
+      backoffMs: mailBackoffMs,
+      concurrency: mailsAtOnce,
+      db,
+      redisUrl,
+      logger,
+      metrics,
+      clock,
+    })
+  let mail: JobWorker | undefined
+  let cleanUp: { stop(): Promise<void> } | undefined
+
+  return {
+    async start() {
+      relay.start()
+      mail = mailQueue()
+      cleanUp = startCleanUp({ db, logger, clock })
+    },
+    async stop() {
+      await Promise.all([relay.stop(), mail?.stop(), cleanUp?.stop()])
+      postman.close()
+    },
+  }
+}

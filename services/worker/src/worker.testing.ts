@@ -1,0 +1,48 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Config, type DeepPartial, loadConfig } from '@parley/config'
+import { type Deps, openDeps } from '@parley/service'
+import { createDatabase, createRedis } from '@parley/test'
+import { afterAll, beforeAll, vi } from 'vitest'
+
+/** What a worker is made of, on a database, a Redis and a data directory of its own. */
+export function workshop() {
+  const undo = new AsyncDisposableStack()
+  const held = {} as { dataDir: string; deps: Deps; depsWith(more: DeepPartial<Config>): Promise<Deps> }
+
+  beforeAll(async () => {
+    held.dataDir = await mkdtemp(join(tmpdir(), 'parley-worker-'))
+    undo.defer(() => rm(held.dataDir, { recursive: true, force: true }))
+    const database = await createDatabase()
+    undo.defer(() => database.drop())
+    const redis = await createRedis()
+    undo.defer(() => redis.discard())
+    held.depsWith = async (more) => {
+      const config = await loadConfig({
+        argv: [],
+        env: {},
+        cwd: held.dataDir,
+        defaults: {
+          environment: 'test',
+          dataDir: held.dataDir,
+          log: { level: 'silent' },
+          auth: { jwtSecret: 'a-secret-of-tests-with-more-than-32-characters' },
+          database: { url: database.url },
+          redis: { url: redis.url },
+          ...more,
+        },
+      })
+      const { deps, close } = openDeps('worker', config)
+      undo.defer(close)
+      return deps
+    }
+    held.deps = await held.depsWith({})
+  })
+  afterAll(() => undo.disposeAsync())
+
+  return held
+}
+
+export const eventually = (assertion: () => void | Promise<void>) =>
+  vi.waitFor(assertion, { timeout: 20_000, interval: 20 })
