@@ -1,25 +1,21 @@
-import { Person } from '@parley/test'
+import type { Person } from '@parley/test'
+import { house } from '@parley/test/house'
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { runningService } from '../../../../libs/accounts/src/service.testing.ts'
-import { admin } from '../service.ts'
 
-const server = runningService(admin)
-let ada: Person
-let ann: Person
+const home = house()
 beforeAll(async () => {
-  ada = await server.signedIn('ada', { isAdmin: true })
-  ann = await server.signedIn('ann')
-  await sql`delete from audit_log`.execute(server.deps.db)
+  const { ada, ann } = home.people
+  await sql`delete from audit_log`.execute(home.deps.db)
   await sql`
     insert into audit_log (id, action, actor_id, target_type, target_id, metadata, ip, created_at)
     select gen_random_uuid(), case when n % 2 = 0 then 'channel.create' else 'channel.delete' end,
       case when n <= 10 then ${ada.id} else ${ann.id} end, 'channel', 'c' || n,
       case when n = 1 then '{"snake_case": {"deep": [1]}}'::jsonb end, '192.0.2.7', 1000 + n
-    from generate_series(1, 1200) n`.execute(server.deps.db)
+    from generate_series(1, 1200) n`.execute(home.deps.db)
 })
 
-const read = async (query = '', person = ada) => {
+const read = async (query = '', person: Person = home.people.ada) => {
   const { status, body } = await person.get(`/admin/audit-log${query}`)
   return { ...body, status }
 }
@@ -38,7 +34,7 @@ describe('GET /admin/audit-log', () => {
     expect(entries[0]).toEqual({
       id: expect.any(String),
       action: 'channel.create',
-      actorId: ann.id,
+      actorId: home.people.ann.id,
       targetType: 'channel',
       targetId: 'c1200',
       ip: '192.0.2.7',
@@ -56,8 +52,12 @@ describe('GET /admin/audit-log', () => {
   })
 
   test('filters, all together', async () => {
-    expect(await targets(`?actorId=${ada.id}&action=channel.create&from=1004&to=1008`)).toEqual(['c8', 'c6', 'c4'])
-    expect(await read(`?actorId=${ada.id}`)).toMatchObject({ total: 10, hasMore: false })
+    expect(await targets(`?actorId=${home.people.ada.id}&action=channel.create&from=1004&to=1008`)).toEqual([
+      'c8',
+      'c6',
+      'c4',
+    ])
+    expect(await read(`?actorId=${home.people.ada.id}`)).toMatchObject({ total: 10, hasMore: false })
     expect(await read('?action=nothing.like.it')).toMatchObject({ entries: [], total: 0 })
   })
 
@@ -75,7 +75,7 @@ describe('GET /admin/audit-log', () => {
   )
 
   test('is for admins', async () => {
-    expect(await read('', ann)).toMatchObject({ status: 403 })
-    expect(await read('', Person.nobody(server.baseUrl))).toMatchObject({ status: 401 })
+    expect(await read('', home.people.ann)).toMatchObject({ status: 403 })
+    expect(await read('', home.people.nobody)).toMatchObject({ status: 401 })
   })
 })

@@ -1,65 +1,60 @@
 import { Person } from '@parley/test'
+import { house } from '@parley/test/house'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { runningService } from '../../../../libs/accounts/src/service.testing.ts'
-import { directory } from '../service.ts'
 
-const server = runningService(directory)
+const home = house()
+const joins = (name: string) => Person.signIn(home.baseUrl, `${name}@example.com`)
 const auditOf = (action: string, actor: Person) =>
-  server.deps.db
-    .selectFrom('auditLog')
-    .selectAll()
-    .where('action', '=', action)
-    .where('actorId', '=', actor.id)
-    .execute()
+  home.deps.db.selectFrom('auditLog').selectAll().where('action', '=', action).where('actorId', '=', actor.id).execute()
 const namesSeenBy = async (person: Person): Promise<string[]> =>
   (await person.get('/users')).body.users.map(({ userName }: { userName: string }) => userName)
 
 describe('GET /users', () => {
   test('lists everybody by name, without secrets', async () => {
-    const zoe = await server.signedIn('zoe')
-    const ada = await server.signedIn('Ada', { isAdmin: true })
-    const { status, body } = await zoe.get('/users')
+    const { ada, ann, bob, cat } = home.people
+    const { status, body } = await cat.get('/users')
     expect(status).toBe(200)
-    expect(body.users).toEqual([
-      { id: ada.id, userName: 'Ada', email: 'ada@example.com', isAdmin: true, createdAt: expect.any(Number) },
-      { id: zoe.id, userName: 'zoe', email: 'zoe@example.com', isAdmin: false, createdAt: expect.any(Number) },
-    ])
+    expect(body.users).toEqual(
+      [ada, ann, bob, cat].map(({ id, userName }) => ({
+        id,
+        userName,
+        email: `${userName}@example.com`,
+        isAdmin: id === ada.id,
+        createdAt: expect.any(Number),
+      })),
+    )
   })
 
   test('nobody is refused', async () => {
-    expect(await Person.nobody(server.baseUrl).get('/users')).toMatchObject({ status: 401 })
+    expect(await home.people.nobody.get('/users')).toMatchObject({ status: 401 })
   })
 })
 
 describe('PUT /users/me', () => {
   test('renames the caller, tells everyone and the audit log', async () => {
-    const bob = await server.signedIn('bob')
-    await server.recorded()
-    const { status, body } = await bob.put('/users/me', { userName: '  Robert  the Ｂold ' })
+    const rob = await joins('rob')
+    const { status, body } = await rob.put('/users/me', { userName: '  Robert  the Ｂold ' })
     const userName = 'Robert the Bold'
 
     expect({ status, body }).toEqual({
       status: 200,
-      body: { user: { id: bob.id, userName, email: 'bob@example.com', isAdmin: false } },
+      body: { user: { id: rob.id, userName, email: 'rob@example.com', isAdmin: false } },
     })
-    expect(await namesSeenBy(bob)).toContain(userName)
-    expect(await server.recorded()).toEqual([
-      { type: 'UPDATE_USER', payload: { id: bob.id, userName, isAdmin: false }, routing: { to: 'everyone' } },
-    ])
-    expect(await auditOf('user.name.update', bob)).toMatchObject([
-      { targetId: bob.id, metadata: { from: 'bob', to: userName }, ip: '127.0.0.1' },
+    expect(await namesSeenBy(rob)).toContain(userName)
+    await home.events.to(home.people.cat).toHave('UPDATE_USER', { id: rob.id, userName, isAdmin: false })
+    expect(await auditOf('user.name.update', rob)).toMatchObject([
+      { targetId: rob.id, metadata: { from: 'rob', to: userName }, ip: '127.0.0.1' },
     ])
   })
 
-  test('may change the case of the own name; the same name again is no event', async () => {
-    const carol = await server.signedIn('carol')
-    await server.recorded()
+  test('may change the case of the own name; the same name again is no change', async () => {
+    const carol = await joins('carol')
     for (const _ of [1, 2]) expect(await carol.put('/users/me', { userName: 'Carol' })).toMatchObject({ status: 200 })
-    expect(await server.recorded()).toHaveLength(1)
+    expect(await auditOf('user.name.update', carol)).toHaveLength(1)
   })
 
-  test('of two who want the same name at once, one gets it', async () => {
-    const people = await Promise.all(['dan', 'dora', 'dick', 'dave'].map((name) => server.signedIn(name)))
+  test('of four who want the same name at once, one gets it', async () => {
+    const people = await Promise.all(['dan', 'dora', 'dick', 'dave'].map(joins))
     const replies = await Promise.all(
       people.map((person, index) => person.put('/users/me', { userName: index % 2 ? 'DUKE' : 'duke' })),
     )
@@ -69,11 +64,10 @@ describe('PUT /users/me', () => {
 
   let eve: Person
   beforeAll(async () => {
-    eve = await server.signedIn('eve')
-    await server.signedIn('frank')
+    eve = await joins('eve')
   })
   test.each([
-    ['the name of somebody else, in another case', 'FRANK'],
+    ['the name of somebody else, in another case', 'BOB'],
     ['the word that calls everybody', 'channel'],
     ['nothing', ''],
     ['spaces', '   '],
@@ -87,31 +81,26 @@ describe('PUT /users/me', () => {
       status: 400,
       body: { error: expect.any(String) },
     })
+    expect(await namesSeenBy(eve)).toContain('eve')
   })
 })
 
 describe('POST /users/exit', () => {
-  test('ends sessions and memberships, frees name and address, and tells everyone', async () => {
-    const gina = await server.signedIn('gina')
+  test('ends sessions, streams and memberships, frees name and address, and tells everyone', async () => {
+    const gina = await joins('gina')
     const channel = await gina.creates({ name: 'of gina', isPrivate: true })
-    await server.recorded()
+    const stream = await gina.opensStream()
     expect(await gina.post('/users/exit')).toMatchObject({
       status: 200,
       body: { success: true, message: expect.any(String) },
     })
 
+    await stream.ended
     expect(await gina.get('/users')).toMatchObject({ status: 401 })
-    expect(await server.recorded()).toEqual([
-      {
-        type: 'USER_EXIT',
-        payload: { id: gina.id, userName: 'gina' },
-        routing: { to: 'everyone', endSessions: [expect.any(String)], reloadUsers: [gina.id] },
-      },
-    ])
+    await home.events.to(home.people.cat).toHave('USER_EXIT', { id: gina.id, userName: 'gina' })
     expect(await auditOf('user.exit', gina)).toHaveLength(1)
-    const members = server.deps.db.selectFrom('channelMembers').selectAll().where('channelId', '=', channel.id)
-    expect(await members.execute()).toEqual([])
-    const again = await server.signedIn('gina')
-    expect(await namesSeenBy(again)).toContain('gina')
+    const { body } = await home.people.ada.get('/channels')
+    expect(body.channels).toContainEqual(expect.objectContaining({ id: channel.id, members: [] }))
+    expect(await joins('gina')).toMatchObject({ userName: 'gina', id: expect.not.stringMatching(gina.id) })
   })
 })

@@ -1,0 +1,48 @@
+import { Person } from '@parley/test'
+import { house } from '@parley/test/house'
+import { expect, test } from 'vitest'
+
+const home = house()
+const refusal = { status: 400, body: { code: 'last_admin' } }
+
+/** Joins and is made an admin by somebody who is one. */
+async function madeAdmin(name: string, by: Person): Promise<Person> {
+  const person = await Person.signIn(home.baseUrl, `${name}@example.com`)
+  expect(await by.put(`/users/${person.id}/role`, { role: 'admin' })).toMatchObject({ status: 200 })
+  return person
+}
+
+/** Whoever of them is still an admin: exactly one. */
+async function theOneLeft(people: Person[]): Promise<Person> {
+  const rows = await home.deps.db
+    .selectFrom('users')
+    .select('id')
+    .where('isAdmin', '=', true)
+    .where('removedAt', 'is', null)
+    .execute()
+  expect(rows).toHaveLength(1)
+  return people.find(({ id }) => id === rows[0]!.id)!
+}
+
+test('the last admin can neither be demoted, removed nor exit', async () => {
+  const { ada } = home.people
+  expect(await ada.put(`/users/${ada.id}/role`, { role: 'user' })).toMatchObject(refusal)
+  expect(await ada.delete(`/users/${ada.id}`)).toMatchObject(refusal)
+  expect(await ada.post('/users/exit')).toMatchObject(refusal)
+})
+
+test('of admins who demote, remove each other and leave at once, one remains', async () => {
+  let boss = home.people.ada
+  for (const round of [1, 2, 3]) {
+    const people = [boss, await madeAdmin(`bea${round}`, boss), await madeAdmin(`cem${round}`, boss)]
+    const replies = await Promise.all(
+      people.flatMap((admin) => [
+        ...people.filter((other) => other !== admin).map(({ id }) => admin.put(`/users/${id}/role`, { role: 'user' })),
+        ...(round === 1 ? [] : people.map(({ id }) => admin.delete(`/users/${id}`))),
+        ...(round === 1 ? [] : [admin.post('/users/exit')]),
+      ]),
+    )
+    expect(replies.filter(({ status }) => ![200, 400, 401, 403, 404].includes(status))).toEqual([])
+    boss = await theOneLeft(people)
+  }
+})
