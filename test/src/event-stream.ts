@@ -14,6 +14,8 @@ export interface OpenStreamOptions {
   /** Resume behind this cursor. */
   lastEventId?: string
   signal?: AbortSignal
+  /** Told of every event as it comes. */
+  onReceived?: (event: Received) => void
 }
 
 /** An open event stream as a client sees it: everything received, and ways to wait for what is to come. */
@@ -27,12 +29,18 @@ export class EventStream {
   #request: http.ClientRequest
   #isEnded = false
 
-  private constructor(request: http.ClientRequest, response: http.IncomingMessage) {
+  private constructor(
+    request: http.ClientRequest,
+    response: http.IncomingMessage,
+    onReceived: OpenStreamOptions['onReceived'] = () => {},
+  ) {
     this.#request = request
     const parser = createParser({
       onEvent: ({ data, id }) => {
         if (id !== undefined) this.cursor = id
-        this.received.push({ ...(JSON.parse(data) as WireEvent), cursor: id })
+        const event = { ...(JSON.parse(data) as WireEvent), cursor: id }
+        this.received.push(event)
+        onReceived(event)
       },
     })
     response.setEncoding('utf8')
@@ -52,7 +60,7 @@ export class EventStream {
   }
 
   /** Resolves once CONNECTED has come. @throws StreamRefused when the answer is not 200. */
-  static async open({ baseUrl, token, lastEventId, signal }: OpenStreamOptions): Promise<EventStream> {
+  static async open({ baseUrl, token, lastEventId, signal, onReceived }: OpenStreamOptions): Promise<EventStream> {
     const headers = {
       accept: 'text/event-stream',
       authorization: `Bearer ${token}`,
@@ -64,7 +72,7 @@ export class EventStream {
       request.on('error', reject)
     })
     if (response.statusCode !== 200) throw await StreamRefused.from(response)
-    const stream = new EventStream(request, response)
+    const stream = new EventStream(request, response, onReceived)
     request.on('error', () => {})
     await stream.waitFor('CONNECTED')
     return stream

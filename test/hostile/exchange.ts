@@ -1,0 +1,72 @@
+import http from 'node:http'
+import { expect } from 'vitest'
+
+export interface Exchange {
+  status: number
+  text: string
+}
+
+export interface RawRequest {
+  method: string
+  /** Sent as it is: no client tidies it up. */
+  path: string
+  headers?: http.OutgoingHttpHeaders
+  body?: string | Buffer
+}
+
+const patienceMs = 15_000
+
+/** One request on a connection of its own. Rejects when there is no whole answer within 15 s. */
+export function exchange(baseUrl: string, { method, path, headers = {}, body }: RawRequest): Promise<Exchange> {
+  const { hostname, port } = new URL(baseUrl)
+  return new Promise((resolve, reject) => {
+    // Said explicitly: for a DELETE Node would send the body without telling where it ends.
+    const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }
+    const request = http.request({
+      hostname,
+      port,
+      method,
+      path,
+      headers: { ...headers, ...length },
+      agent: false,
+      timeout: patienceMs,
+    })
+    let answered = false
+    request.on('response', (response) => {
+      answered = true
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.on('end', () => resolve({ status: response.statusCode!, text: Buffer.concat(chunks).toString() }))
+      response.on('error', reject)
+    })
+    request.on('timeout', () => request.destroy(new Error(`${method} ${path.slice(0, 200)} was not answered`)))
+    // An answer that comes before the whole body was taken is an answer: the end of the connection then is no fault.
+    request.on('error', (error) => (answered ? undefined : reject(error)))
+    request.end(body)
+  })
+}
+
+/** A refusal: 4xx, with a sentence. */
+export function expectRefusal(answer: Exchange, what: string): void {
+  expect(answer.status, `${what} → ${answer.status} ${answer.text.slice(0, 300)}`).toBeGreaterThanOrEqual(400)
+  expectSanity(answer, what)
+}
+
+/** Whatever the answer is: no fault of the server, and who is refused is told why. */
+export function expectSanity({ status, text }: Exchange, what: string): void {
+  const said = `${what} → ${status} ${text.slice(0, 300)}`
+  expect(status, said).toBeLessThan(500)
+  if (status < 400) return
+  const { error } = parse(text)
+  expect(typeof error, said).toBe('string')
+  expect(error, said).not.toBe('')
+  expect(text, said).not.toMatch(/node_modules|\bat .+:\d+:\d+|select .+ from/i)
+}
+
+function parse(text: string): { error?: unknown } {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto'
+import type { Person } from '@parley/test'
+
+/** As much of JSON Schema as the descriptions of our routes use. */
+export interface Schema {
+  type?: string | string[]
+  properties?: Record<string, Schema>
+  required?: string[]
+  items?: Schema
+  enum?: unknown[]
+  const?: unknown
+  anyOf?: Schema[]
+  minimum?: number
+  maxLength?: number
+}
+
+export interface Route {
+  name: string
+  method: string
+  /** `/messages/{messageId}` */
+  path: string
+  pathParameters: string[]
+  query: Record<string, Schema>
+  body: Schema | undefined
+  access: string
+}
+
+interface Operation {
+  parameters?: { name: string; in: string; schema: Schema }[]
+  requestBody?: { content: Record<string, { schema: Schema }> }
+  'x-access'?: string
+}
+
+/** Every described route, but the event stream, whose good answers do not end. */
+export async function describedRoutes(anybody: Person): Promise<Route[]> {
+  const { paths } = (await anybody.get('/openapi.json')).body as { paths: Record<string, Record<string, Operation>> }
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods)
+      .filter(() => path !== '/events')
+      .map(([method, { parameters = [], requestBody, 'x-access': access = 'user' }]) => ({
+        name: `${method.toUpperCase()} ${path}`,
+        method: method.toUpperCase(),
+        path,
+        pathParameters: parameters.filter((each) => each.in === 'path').map(({ name }) => name),
+        query: Object.fromEntries(
+          parameters.filter((each) => each.in === 'query').map(({ name, schema }) => [name, schema]),
+        ),
+        body: requestBody?.content['application/json']?.schema,
+        access,
+      })),
+  )
+}
+
+/** Ids that exist, by the name a route gives them. */
+export type Known = Record<string, string>
+
+export const filled = (path: string, ids: Known) =>
+  path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'no-such-thing')
+
+/** A body that the schema allows, so that what is then spoilt in it is what is refused. */
+export function validBody(schema: Schema, ids: Known): Record<string, unknown> {
+  const properties = Object.entries(schema.properties ?? {})
+  return Object.fromEntries(properties.map(([name, property]) => [name, validValue(name, property, ids)]))
+}
+
+function validValue(name: string, schema: Schema, ids: Known): unknown {
+  if (schema.const !== undefined) return schema.const
+  if (schema.enum) return schema.enum[0]
+  if (schema.anyOf) return validValue(name, schema.anyOf[0]!, ids)
+  if (name in ids) return ids[name]
+  switch ([schema.type].flat()[0]) {
+    case 'string':
+      return name === 'email'
+        ? `${randomUUID()}@example.com`
+        : `valid ${name} ${randomUUID()}`.slice(0, schema.maxLength)
+    case 'integer':
+    case 'number':
+      return schema.minimum ?? 1
+    case 'boolean':
+      return true
+    case 'array':
+      return []
+    default:
+      return {}
+  }
+}
+
+/** Values of every JSON type that the schema does not allow. */
+export function wrongValues(schema: Schema): unknown[] {
+  const types = new Set([schema.type ?? (schema.anyOf ?? []).map(({ type }) => type)].flat(2))
+  if (schema.const !== undefined || schema.enum) types.add(typeof (schema.const ?? schema.enum![0]))
+  if (types.size === 0) return []
+  const samples: [string, unknown][] = [
+    ['null', null],
+    ['boolean', true],
+    ['number', 1.5],
+    ['string', 'text'],
+    ['array', [{}]],
+    ['object', { toString: 1 }],
+  ]
+  const allows = (type: string) => types.has(type)
+  const wrong = samples.filter(([type]) => !allows(type)).map(([, value]) => value)
+  if (allows('array') && schema.items) wrong.push(...wrongValues(schema.items).map((value) => [value]))
+  return wrong
+}

@@ -1,0 +1,111 @@
+import type { Channel } from '@parley/contract'
+import type { EventStream, Person } from '@parley/test'
+import { expect, test } from 'vitest'
+import type { Stage } from './stage.ts'
+
+export function audienceJourneys(stage: Stage) {
+  /** A private channel of ann and bob, with streams of them, of cat, who is not in it, and of an admin. */
+  async function privateChannel() {
+    const [ann, bob, cat, admin] = await Promise.all([
+      stage.newcomer('ann'),
+      stage.newcomer('bob'),
+      stage.newcomer('cat'),
+      stage.admin(),
+    ])
+    const [toAnn, toBob, toCat, toAdmin] = await Promise.all(
+      [ann, bob, cat, admin].map((person) => person.opensStream()),
+    )
+    const channel = await ann.creates({ name: stage.unique('secret'), isPrivate: true, members: [bob.id] })
+    const streams = { toAnn: toAnn!, toBob: toBob!, toCat: toCat!, toAdmin: toAdmin! }
+    const close = () => Promise.all(Object.values(streams).map((stream) => stream.close()))
+    return { ann, bob, cat, admin, channel, ...streams, close }
+  }
+
+  /** Events come in one order: when everybody has seen this one, whatever was before it has come, or never will. */
+  async function marker(person: Person, ...streams: EventStream[]) {
+    const { id } = await person.creates({ name: stage.unique('marker') })
+    await Promise.all(streams.map((stream) => stream.waitFor('NEW_CHANNEL', { id })))
+  }
+
+  const heard = (stream: EventStream, channel: Channel) =>
+    stream.received.filter(
+      ({ payload }) => ('channelId' in payload ? payload.channelId : 'id' in payload && payload.id) === channel.id,
+    )
+
+  test('members and admins see a private channel, nobody else', async () => {
+    const { ann, bob, cat, admin, channel, toAnn, toBob, toCat, toAdmin, close } = await privateChannel()
+    const message = await bob.says('between us', channel)
+    await Promise.all(
+      [toAnn, toBob, toAdmin].map(async (stream) => {
+        await stream.waitFor('NEW_CHANNEL', { id: channel.id })
+        await stream.waitFor('NEW_MESSAGE', { id: message.id })
+      }),
+    )
+    await marker(ann, toCat)
+    expect(heard(toCat, channel)).toEqual([])
+
+    const path = `/channels/${channel.id}/messages`
+    for (const person of [ann, bob, admin]) {
+      expect((await person.get(path)).body.messages).toHaveLength(1)
+      expect((await person.get('/channels')).body.channels).toContainEqual(expect.objectContaining({ id: channel.id }))
+    }
+    expect((await cat.get(path)).status).toBe(403)
+    expect((await cat.post(path, { content: 'me too' })).status).toBe(403)
+    expect((await cat.put(`/messages/${message.id}`, { content: 'x' })).status).toBe(403)
+    expect((await cat.delete(`/messages/${message.id}`)).status).toBe(403)
+    expect((await cat.post(`/messages/${message.id}/reactions`, { reaction: 'x' })).status).toBe(403)
+    expect((await cat.put(`/channels/${channel.id}`, { name: 'x' })).status).toBe(403)
+    expect((await cat.get('/channels')).body.channels).not.toContainEqual(expect.objectContaining({ id: channel.id }))
+    expect(await admin.says('I may', channel)).toMatchObject({ seq: 2 })
+    await close()
+  })
+
+  test('a removed member gets nothing from the next event on, a new one everything', async () => {
+    const { ann, bob, cat, channel, toAnn, toBob, toCat, close } = await privateChannel()
+    const before = await ann.says('all of us', channel)
+    await toBob.waitFor('NEW_MESSAGE', { id: before.id })
+
+    const update = await ann.put(`/channels/${channel.id}`, { members: [cat.id] })
+    expect(update.status).toBe(200)
+    const after = await ann.says('without bob', channel)
+    await toBob.waitFor('DELETE_CHANNEL', { id: channel.id })
+    await toCat.waitFor('NEW_CHANNEL', { id: channel.id })
+    await toCat.waitFor('NEW_MESSAGE', { id: after.id })
+    await marker(ann, toBob)
+    expect(heard(toBob, channel).map(({ type }) => type)).toEqual(['NEW_CHANNEL', 'NEW_MESSAGE', 'DELETE_CHANNEL'])
+    expect(heard(toCat, channel).map(({ type }) => type)).toEqual(['NEW_CHANNEL', 'UPDATE_CHANNEL', 'NEW_MESSAGE'])
+    expect(heard(toAnn, channel).map(({ type }) => type)).toEqual([
+      'NEW_CHANNEL',
+      'NEW_MESSAGE',
+      'UPDATE_CHANNEL',
+      'NEW_MESSAGE',
+    ])
+    expect((await bob.get(`/channels/${channel.id}/messages`)).status).toBe(403)
+    expect((await bob.post(`/channels/${channel.id}/messages`, { content: 'still?' })).status).toBe(403)
+
+    // What bob missed by a closed stream is judged by what he may see now.
+    const resumed = await bob.opensStream(toBob.cursor)
+    const later = await ann.says('and still without bob', channel)
+    await marker(ann, resumed, toCat)
+    expect(heard(resumed, channel)).toEqual([])
+    expect(toCat.all('NEW_MESSAGE').map(({ id }) => id)).toContain(later.id)
+    await Promise.all([close(), resumed.close()])
+  })
+
+  test('a channel that becomes private vanishes for the others, and comes back when it is public again', async () => {
+    const { ann, bob, cat, channel, toAnn, toCat, close } = await privateChannel()
+    expect((await ann.put(`/channels/${channel.id}`, { isPrivate: false })).status).toBe(200)
+    await toCat.waitFor('NEW_CHANNEL', { id: channel.id })
+    const open = await cat.says('oh, hello', channel)
+    await toCat.waitFor('NEW_MESSAGE', { id: open.id })
+
+    expect((await ann.put(`/channels/${channel.id}`, { isPrivate: true })).status).toBe(200)
+    await toCat.waitFor('DELETE_CHANNEL', { id: channel.id })
+    const closed = await bob.says('that was close', channel)
+    await toAnn.waitFor('NEW_MESSAGE', { id: closed.id })
+    await marker(ann, toCat)
+    expect(toCat.all('NEW_MESSAGE').map(({ id }) => id)).not.toContain(closed.id)
+    expect((await cat.get(`/channels/${channel.id}/messages`)).status).toBe(403)
+    await close()
+  })
+}

@@ -1,0 +1,32 @@
+import { afterAll, beforeAll, describe } from 'vitest'
+import { type Installation, launch, type Topology } from '../src/launch.ts'
+import { audienceJourneys } from './audience.journeys.ts'
+import { conversationJourneys } from './conversation.journeys.ts'
+import { listingJourneys } from './listing.journeys.ts'
+import { peopleJourneys } from './people.journeys.ts'
+import { repetitionJourneys } from './repetition.journeys.ts'
+import { restartJourneys } from './restart.journeys.ts'
+import { sessionJourneys } from './session.journeys.ts'
+import { createStage } from './stage.ts'
+import { streamJourneys } from './stream.journeys.ts'
+
+/** The same journeys for every topology; it is started once for all of them. The restarts come last. */
+export function journeys(topology: Topology) {
+  describe(topology, () => {
+    let installation: Installation
+    beforeAll(async () => {
+      installation = await launch(topology)
+    })
+    afterAll(() => installation?.discard())
+
+    const stage = createStage(() => installation)
+    describe('sessions', () => sessionJourneys(stage))
+    describe('conversation', () => conversationJourneys(stage))
+    describe('audience', () => audienceJourneys(stage))
+    describe('listing', () => listingJourneys(stage))
+    describe('repetition', () => repetitionJourneys(stage))
+    describe('streams', () => streamJourneys(stage))
+    describe('people and settings', () => peopleJourneys(stage))
+    describe('restarts', () => restartJourneys(stage))
+  })
+}

@@ -1,0 +1,69 @@
+import { randomUUID } from 'node:crypto'
+import type { Message } from '@parley/contract'
+import { expect, test } from 'vitest'
+import type { Stage } from './stage.ts'
+
+export function repetitionJourneys(stage: Stage) {
+  test('a request repeated with its Idempotency-Key gets the first answer and stores nothing', async () => {
+    const [ann, bob] = await Promise.all([stage.newcomer('ann'), stage.newcomer('bob')])
+    const channel = await ann.creates({ name: stage.unique('once') })
+    const key = { 'idempotency-key': randomUUID() }
+    const path = `/channels/${channel.id}/messages`
+
+    const first = await ann.post(path, { content: 'once' }, key)
+    const repeats = await Promise.all(Array.from({ length: 5 }, () => ann.post(path, { content: 'once' }, key)))
+    for (const repeat of repeats) expect(repeat).toMatchObject({ status: 200, body: first.body })
+    expect((await ann.post(path, { content: 'twice' }, key)).status).toBe(400)
+    // A key is its owner's: the same one of somebody else is another.
+    expect((await bob.post(path, { content: 'once' }, key)).body.message).toMatchObject({ seq: 2 })
+    expect((await ann.get(path)).body.messages.map(({ seq }: Message) => seq)).toEqual([1, 2])
+  })
+
+  test('the same key sent many times at once stores one message', async () => {
+    const ann = await stage.newcomer('ann')
+    const channel = await ann.creates({ name: stage.unique('race') })
+    const key = { 'idempotency-key': randomUUID() }
+    const path = `/channels/${channel.id}/messages`
+
+    const replies = await Promise.all(Array.from({ length: 30 }, () => ann.post(path, { content: 'me' }, key)))
+    const answered = replies.filter(({ status }) => status === 200)
+    expect(replies.filter(({ status }) => status !== 200 && status !== 409)).toEqual([])
+    expect(new Set(answered.map(({ body }) => body.message.id)).size).toBe(1)
+    const { messages } = (await ann.get(path)).body
+    expect(messages).toEqual([answered[0]!.body.message])
+    expect((await ann.says('next', channel)).seq).toBe(2)
+  })
+
+  test('a hundred people who send at once to one channel get gapless numbers, and everyone hears them in order', async () => {
+    const [ann, ...senders] = await Promise.all([
+      stage.newcomer('ann'),
+      ...Array.from({ length: 100 }, () => stage.newcomer('sender')),
+    ])
+    const channel = await ann!.creates({ name: stage.unique('crowd') })
+    const stream = await ann!.opensStream()
+
+    const rounds = [1, 2, 3]
+    const sent = await Promise.all(
+      senders.map(async (sender) => {
+        const own: Message[] = []
+        for (const round of rounds) own.push(await sender.says(`${sender.userName} ${round}`, channel))
+        return own
+      }),
+    )
+    const total = senders.length * rounds.length
+    const expected = Array.from({ length: total }, (_, index) => index + 1)
+    const numbers = sent.flat().map(({ seq }) => seq)
+    expect(numbers.toSorted((a, b) => a - b)).toEqual(expected)
+    for (const own of sent)
+      expect(own.map(({ seq }) => seq)).toEqual(own.map(({ seq }) => seq).toSorted((a, b) => a - b))
+
+    const heard = () => stream.all('NEW_MESSAGE').filter(({ channelId }) => channelId === channel.id)
+    await stream.until(
+      () => heard().length >= total,
+      () => `${heard().length} of ${total} came`,
+      20_000,
+    )
+    expect(heard().map(({ seq }) => seq)).toEqual(expected)
+    await stream.close()
+  })
+}

@@ -1,0 +1,140 @@
+import { Person, StreamRefused } from '@parley/test'
+import { expect, test } from 'vitest'
+import type { Stage } from './stage.ts'
+
+export function sessionJourneys(stage: Stage) {
+  test('the initial admin signs in and is known', async () => {
+    const admin = await stage.admin()
+    expect(await admin.get('/auth/me')).toMatchObject({
+      status: 200,
+      body: { user: { id: admin.id, email: 'admin@example.com', isAdmin: true } },
+    })
+    const config = await Person.nobody(stage.baseUrl).get('/config.json')
+    expect(config).toMatchObject({ status: 200, body: { auth: { mode: 'dev', isInviteRequired: false } } })
+  })
+
+  test('who signs in for the first time is told to everyone', async () => {
+    const admin = await stage.admin()
+    const stream = await admin.opensStream()
+    const ann = await stage.newcomer('ann')
+    const { payload } = await stream.waitFor('NEW_USER', { id: ann.id })
+    expect(payload).toMatchObject({ userName: ann.userName, isAdmin: false })
+    await stream.close()
+  })
+
+  test('a refresh rotates, a lost answer may be asked for again, and theft ends the session', async () => {
+    const ann = await stage.newcomer('ann')
+    const refresh = (refreshToken: string | undefined) =>
+      Person.nobody(stage.baseUrl).post('/auth/refresh', { refreshToken })
+
+    const first = ann.refreshToken
+    const second = await refresh(first)
+    expect(second).toMatchObject({
+      status: 200,
+      body: { accessToken: expect.any(String), exp: 900, tokenType: 'Bearer' },
+    })
+    expect(second.body.refreshToken).not.toBe(first)
+    expect((await refresh(first)).body.refreshToken).toBe(second.body.refreshToken)
+
+    const third = await refresh(second.body.refreshToken)
+    expect(third.status).toBe(200)
+    ann.token = third.body.accessToken
+    expect((await ann.get('/auth/me')).status).toBe(200)
+
+    const fourth = await refresh(third.body.refreshToken)
+    expect((await refresh(first)).status).toBe(401)
+    expect((await ann.get('/auth/me')).status).toBe(401)
+    expect((await refresh(fourth.body.refreshToken)).status).toBe(401)
+  })
+
+  test('two tabs that refresh at once get the same successor', async () => {
+    const { refreshToken } = await stage.newcomer('ann')
+    const replies = await Promise.all(
+      Array.from({ length: 8 }, () => Person.nobody(stage.baseUrl).post('/auth/refresh', { refreshToken })),
+    )
+    expect(replies.map(({ status }) => status)).toEqual(Array(8).fill(200))
+    expect(new Set(replies.map(({ body }) => body.refreshToken)).size).toBe(1)
+  })
+
+  test('logout ends the token and the open streams of that session, and no other', async () => {
+    const ann = await stage.newcomer('ann')
+    const elsewhere = await Person.signIn(stage.baseUrl, `${ann.userName}@example.com`)
+    const [stream, other] = await Promise.all([ann.opensStream(), elsewhere.opensStream()])
+
+    expect((await ann.post('/auth/logout', { refreshToken: ann.refreshToken })).status).toBe(200)
+    await stream.ended
+    expect((await ann.get('/auth/me')).status).toBe(401)
+    expect((await ann.post('/channels', { name: stage.unique('ghost') })).status).toBe(401)
+    await expect(ann.opensStream(stream.cursor)).rejects.toMatchObject({ status: 401 })
+
+    const channel = await elsewhere.creates({ name: stage.unique('still here') })
+    await other.waitFor('NEW_CHANNEL', { id: channel.id })
+    await other.close()
+  })
+
+  test('sessions are listed, and one is ended from another', async () => {
+    const ann = await stage.newcomer('ann')
+    const lost = await Person.signIn(stage.baseUrl, `${ann.userName}@example.com`)
+    const stream = await lost.opensStream()
+    const { sessions } = (await ann.get('/auth/sessions')).body
+    expect(sessions.map(({ isCurrent }: { isCurrent: boolean }) => isCurrent).sort()).toEqual([false, true])
+
+    const { id } = sessions.find(({ isCurrent }: { isCurrent: boolean }) => !isCurrent)
+    expect((await ann.delete(`/auth/sessions/${id}`)).status).toBe(200)
+    await stream.ended
+    expect((await lost.get('/auth/me')).status).toBe(401)
+    expect((await ann.get('/auth/sessions')).body.sessions).toHaveLength(1)
+  })
+
+  test('every described route but the open ones refuses who shows no token, or a wrong one', async () => {
+    const nobody = Person.nobody(stage.baseUrl)
+    const { paths } = (await nobody.get('/openapi.json')).body as { paths: Record<string, Record<string, unknown>> }
+    const operations = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => ({ method: method.toUpperCase(), path })),
+    )
+    expect(operations.length).toBeGreaterThan(20)
+    const answers = await Promise.all(
+      operations.flatMap(({ method, path }) =>
+        [undefined, 'Bearer nonsense', 'Basic YTpi'].map(async (authorization) => {
+          const response = await fetch(stage.baseUrl + path.replaceAll(/\{\w+\}/g, 'x'), {
+            method,
+            headers: authorization ? { authorization } : {},
+            redirect: 'manual',
+          })
+          const isRefusal =
+            response.status === 401 && typeof ((await response.json()) as { error?: unknown }).error === 'string'
+          return { route: `${method} ${path}`, isRefusal }
+        }),
+      ),
+    )
+    const open = new Set(answers.filter(({ isRefusal }) => !isRefusal).map(({ route }) => route))
+    expect([...open].sort()).toEqual(openRoutes.filter((route) => open.has(route)))
+    expect(open.size).toBeGreaterThan(0)
+  })
+
+  test('a stream needs a token too, in the header or in the query', async () => {
+    const ann = await stage.newcomer('ann')
+    await expect(Person.nobody(stage.baseUrl).opensStream()).rejects.toBeInstanceOf(StreamRefused)
+    const byQuery = await fetch(`${stage.baseUrl}/events?token=${ann.token}`)
+    expect(byQuery.status).toBe(200)
+    await byQuery.body?.cancel()
+    expect((await fetch(`${stage.baseUrl}/events?token=nonsense`)).status).toBe(401)
+  })
+}
+
+/** What anybody may call: the interface's access "none", and what its sign-in modes need. */
+const openRoutes = [
+  'GET /auth/config',
+  'GET /auth/oauth/providers',
+  'GET /auth/oauth/{providerId}',
+  'GET /auth/oauth/{providerId}/callback',
+  'GET /config.json',
+  'POST /auth/dev-login',
+  'POST /auth/login',
+  'POST /auth/password-login',
+  'POST /auth/refresh',
+  'POST /auth/register',
+  'POST /auth/request-password-reset',
+  'POST /auth/setup-password',
+  'POST /auth/verify',
+]

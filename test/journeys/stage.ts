@@ -1,0 +1,31 @@
+import { Person } from '@parley/test'
+import type { Installation } from '../src/launch.ts'
+
+/** What every journey starts from: a running installation and people who may come in. */
+export interface Stage {
+  readonly installation: Installation
+  readonly baseUrl: string
+  /** The initial admin, each time with a session of their own. */
+  admin(): Promise<Person>
+  /** Somebody who has never been here before. */
+  newcomer(name: string): Promise<Person>
+  /** A name nobody has taken: journeys share one installation. */
+  unique(name: string): string
+}
+
+/** `installation` is looked at when it is needed: journeys are described before anything has started. */
+export function createStage(installation: () => Installation): Stage {
+  let count = 0
+  const unique = (name: string) => `${name}-${++count}`
+  return {
+    get installation() {
+      return installation()
+    },
+    get baseUrl() {
+      return installation().baseUrl
+    },
+    admin: () => Person.signIn(installation().baseUrl, 'admin@example.com'),
+    newcomer: (name) => Person.signIn(installation().baseUrl, `${unique(name)}@example.com`),
+    unique,
+  }
+}

@@ -1,0 +1,202 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdtemp, readFile, realpath, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { descendantsOf, listProcesses, type RunningProcess, signal } from './processes.ts'
+
+export type Topology = 'solo' | 'cluster'
+
+export interface LaunchOptions {
+  /** Replicas of every service, for the cluster. */
+  replicas?: number
+  env?: Record<string, string>
+}
+
+const root = path.resolve(import.meta.dirname, '../..')
+const startPatienceMs = 90_000
+const stopPatienceMs = 20_000
+
+/** What the tests ask of an installation: anybody may come in, often and at once. */
+const testEnvironment = {
+  PARLEY_AUTH_IS_INVITE_REQUIRED: 'false',
+  PARLEY_AUTH_MAX_ACTIVE_SESSIONS: '1000',
+  PARLEY_EVENTS_DRAIN_SECONDS: '1',
+  PARLEY_LOG_LEVEL: 'warn',
+  PARLEY_RATE_LIMIT_ENABLED: 'false',
+}
+
+/** Starts a topology on a data directory and a port of its own. */
+export async function launch(topology: Topology, options: LaunchOptions = {}): Promise<Installation> {
+  const directory = await realpath(await mkdtemp(path.join(tmpdir(), `parley-${topology}-`)))
+  // PostgreSQL runs as another user when root starts it, and has to get in.
+  await chmod(directory, 0o711)
+  const installation = new Installation(topology, directory, await freePort(), options)
+  await installation.start()
+  return installation
+}
+
+/** Parley as `npm start` or `npm run cluster` runs it, with its data: it can be stopped, killed and started again. */
+export class Installation {
+  readonly topology: Topology
+  readonly directory: string
+  readonly baseUrl: string
+  /** Everything the launcher and its services printed, all starts together. */
+  output = ''
+  #port: number
+  #options: LaunchOptions
+  #launcher: ChildProcess | undefined
+  #watchers = new Set<() => void>()
+
+  constructor(topology: Topology, directory: string, port: number, options: LaunchOptions) {
+    this.topology = topology
+    this.directory = directory
+    this.baseUrl = `http://127.0.0.1:${port}`
+    this.#port = port
+    this.#options = options
+  }
+
+  /** Resolves when the launcher says that it is ready. @throws with its output when it ends or `startPatienceMs` pass before. */
+  async start(): Promise<void> {
+    const from = this.output.length
+    const launcher = spawn(process.execPath, await this.#arguments(), {
+      cwd: root,
+      env: this.#environment(),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    this.#launcher = launcher
+    for (const stream of [launcher.stdout!, launcher.stderr!]) {
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        this.output += text
+        for (const watcher of this.#watchers) watcher()
+      })
+    }
+    launcher.once('exit', () => {
+      for (const watcher of this.#watchers) watcher()
+    })
+    await this.printed(/\bis ready at http/, { from, patienceMs: startPatienceMs })
+  }
+
+  /** Resolves once the output behind `from` (default: all of it) matches. */
+  printed(pattern: RegExp, { from = 0, patienceMs = 20_000 } = {}): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const finish = (act: () => void) => {
+        clearTimeout(timer)
+        this.#watchers.delete(look)
+        act()
+      }
+      const fail = (why: string) =>
+        finish(() => reject(new Error(`${why} before ${pattern} was printed:\n${this.output.slice(from)}`)))
+      const look = () => {
+        if (pattern.test(this.output.slice(from))) finish(resolve)
+        else if (this.#hasEnded) fail('The launcher ended')
+      }
+      const timer = setTimeout(() => fail(`${patienceMs} ms passed`), patienceMs)
+      this.#watchers.add(look)
+      look()
+    })
+  }
+
+  /** Processes of a service, by name; of an embedded part with `postgres` or `redis-server`. */
+  async processesOf(name: string): Promise<RunningProcess[]> {
+    const family = await descendantsOf(this.#launcher!.pid!)
+    const isPart = /^(postgres|redis-server|valkey-server)$/.test(name)
+    return family.filter(({ parent, command }) =>
+      isPart
+        ? parent === this.#launcher!.pid && path.basename(command.split(' ')[0]!) === name
+        : command.includes(`services/${name}/`),
+    )
+  }
+
+  /** Sends a signal to one process of a service or embedded part, which must be running; answers its pid. */
+  async kill(name: string, signalName: NodeJS.Signals, pick = 0): Promise<number> {
+    const found = await this.processesOf(name)
+    const target = found[pick % Math.max(1, found.length)]
+    if (!target) throw new Error(`no process of ${name} is running`)
+    signal(target.pid, signalName)
+    return target.pid
+  }
+
+  /** SIGTERM, and the end of it awaited. @throws when it takes too long, fails, or leaves a process behind. */
+  async stop(): Promise<void> {
+    const launcher = this.#launcher
+    if (!launcher || this.#hasEnded) return
+    const family = await descendantsOf(launcher.pid!)
+    const from = this.output.length
+    launcher.kill('SIGTERM')
+    const left = setTimeout(() => void this.killEverything(), stopPatienceMs)
+    const [code, signalName] = (await this.#end(launcher)) as [number | null, string | null]
+    clearTimeout(left)
+    if (code !== 0) {
+      throw new Error(`the launcher ended with ${signalName ?? code} after:\n${this.output.slice(from)}`)
+    }
+    const alive = await this.#leftOf(family)
+    for (const { pid } of alive) signal(pid, 'SIGKILL')
+    if (alive.length > 0) throw new Error(`left behind: ${alive.map(({ pid, command }) => `${pid} ${command}`)}`)
+  }
+
+  /** `kill -9` of the launcher and, unless told otherwise, of everything it started. */
+  async killEverything({ launcherOnly = false } = {}): Promise<void> {
+    const launcher = this.#launcher!
+    const family = launcherOnly ? [] : await descendantsOf(launcher.pid!)
+    launcher.kill('SIGKILL')
+    for (const { pid } of family) signal(pid, 'SIGKILL')
+    await this.#end(launcher)
+  }
+
+  /** For the end of a test file: stops it, and removes the data. */
+  async discard(): Promise<void> {
+    try {
+      await this.stop()
+    } finally {
+      await rm(this.directory, { recursive: true, force: true })
+    }
+  }
+
+  get #hasEnded() {
+    return this.#launcher!.exitCode !== null || this.#launcher!.signalCode !== null
+  }
+
+  async #end(launcher: ChildProcess) {
+    return this.#hasEnded ? [launcher.exitCode, launcher.signalCode] : once(launcher, 'exit')
+  }
+
+  /** Those of the family that still run, and whatever else works on the data directory. */
+  async #leftOf(family: RunningProcess[]): Promise<RunningProcess[]> {
+    const wasOurs = ({ pid, command }: RunningProcess) =>
+      family.some((each) => each.pid === pid && each.command === command)
+    return (await listProcesses()).filter((each) => wasOurs(each) || each.command.includes(this.directory))
+  }
+
+  /** What the script of package.json says behind `node`, so that the tests start what people start. */
+  async #arguments(): Promise<string[]> {
+    const { scripts } = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8')) as {
+      scripts: Record<string, string>
+    }
+    const [, given] = /^exec node (.+)$/.exec(scripts[this.topology === 'solo' ? 'start' : 'cluster']!)!
+    const { replicas = 2 } = this.#options
+    return [...given!.split(' '), ...(this.topology === 'cluster' ? ['--replicas', String(replicas)] : [])]
+  }
+
+  /** Nothing of vitest's own environment: it says NODE_ENV=test. */
+  #environment() {
+    const { PATH, HOME, LANG } = process.env
+    return {
+      ...Object.fromEntries(Object.entries({ PATH, HOME, LANG }).filter(([, value]) => value !== undefined)),
+      ...testEnvironment,
+      ...this.#options.env,
+      PARLEY_DATA_DIR: this.directory,
+      PORT: String(this.#port),
+    }
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}
