@@ -65,7 +65,7 @@ export async function layFoundation(launcher: Launcher, { argv, poolSize }: Foun
 /** How a launcher on a developer's machine differs from an installation. */
 const localDefaults = ({ databaseUrl, redisUrl, jwtSecret }: Provided, poolSize = 10): DeepPartial<Config> => ({
   log: { level: 'warn' },
-  server: { shutdownSeconds: 4 },
+  server: { shutdownSeconds: 2 },
   events: { drainSeconds: 1 },
   database: { url: databaseUrl, poolSize },
   redis: { url: redisUrl },

@@ -1,8 +1,10 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
 
 const repository = resolve(import.meta.dirname, '../..')
@@ -119,13 +121,22 @@ export async function signIn(address: string) {
   }
 }
 
+/** A 503 is tried again, with the same Idempotency-Key, as any client may. */
 async function call(address: string, method: string, path: string, body?: object, token?: string): Promise<unknown> {
-  const reply = await fetch(address + path, {
+  const request = {
     method,
-    headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
+    headers: {
+      'content-type': 'application/json',
+      'idempotency-key': randomUUID(),
+      ...(token && { authorization: `Bearer ${token}` }),
+    },
     ...(body && { body: JSON.stringify(body) }),
-  })
-  const text = await reply.text()
-  if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${text}`)
-  return JSON.parse(text)
+  }
+  for (let attempt = 1; ; attempt++) {
+    const reply = await fetch(address + path, request)
+    const text = await reply.text()
+    if (reply.ok) return JSON.parse(text)
+    if (reply.status !== 503 || attempt === 5) throw new Error(`${method} ${path}: ${reply.status} ${text}`)
+    await delay(Number(reply.headers.get('retry-after')) * 1000)
+  }
 }

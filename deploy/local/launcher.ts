@@ -18,19 +18,23 @@ export class StartRefused extends Error {
 }
 
 /** What a start that is under way gets to finish its step. */
-const stepPatienceMs = 4_000
-const stopLimitMs = 9_500
+const stepPatienceMs = 1_500
+/** What undoing may take, whatever hangs. */
+const stopLimitMs = 8_000
 
 /**
  * Runs `start` and keeps the process until SIGINT or SIGTERM, then undoes everything and exits, within 10 s; repeated signals
- * change nothing. A start that fails is undone as well and exits with 1.
+ * change nothing. A start that fails, or a crash later, is undone as well and exits with 1.
  */
 export async function launch(start: (launcher: Launcher) => Promise<void>): Promise<void> {
   const stack = new AsyncDisposableStack()
   const say = (line: string) => void process.stdout.write(`${line}\n`)
   const stopAsked = stopOnSignal(say)
 
+  const crash = once(process, 'uncaughtException').then(([error]) => ({ error }))
+
   const failure = await Promise.race([
+    crash,
     start({
       say,
       stopAsked,
@@ -44,11 +48,13 @@ export async function launch(start: (launcher: Launcher) => Promise<void>): Prom
     ),
     aborted(stopAsked).then(() => delay(stepPatienceMs)),
   ])
-  if (failure && !stopAsked.aborted) process.stderr.write(`${explain(failure.error)}\n`)
-  if (!failure) await aborted(stopAsked)
+  const fault = failure ?? (await Promise.race([crash, aborted(stopAsked).then(() => undefined)]))
+  const isFaulty = fault && !stopAsked.aborted
+  if (isFaulty) process.stderr.write(`${explain(fault.error)}\n`)
+  setTimeout(() => process.exit(1), stopLimitMs).unref()
   await stack.disposeAsync()
   if (stopAsked.aborted) say('Stopped.')
-  process.exit(failure && !stopAsked.aborted ? 1 : 0)
+  process.exit(isFaulty ? 1 : 0)
 }
 
 function stopOnSignal(say: (line: string) => void): AbortSignal {
@@ -57,7 +63,6 @@ function stopOnSignal(say: (line: string) => void): AbortSignal {
     process.on(signal, () => {
       if (stop.signal.aborted) return
       say('Stopping …')
-      setTimeout(() => process.exit(1), stopLimitMs)
       stop.abort()
     })
   }

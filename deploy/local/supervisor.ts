@@ -6,10 +6,10 @@ import type { ProcessPlan } from './plan.ts'
 /** A life shorter than this counts as a failed start. */
 const soundLifeMs = 10_000
 const longestPauseMs = 5_000
-const stopPatienceMs = 3_500
+const stopPatienceMs = 2_500
 
 export interface Supervised {
-  /** SIGTERM, and SIGKILL for what does not end within 3.5 s. */
+  /** SIGTERM, and SIGKILL for what does not end within 2.5 s. */
   stop(): Promise<void>
 }
 
