@@ -1,28 +1,21 @@
 import type { Channel } from '@parley/contract'
 import type { Person } from '@parley/test'
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { runningService } from '../../../../libs/accounts/src/service.testing.ts'
-import { directory } from '../service.ts'
+import { house } from '@parley/test/house'
+import { beforeEach, describe, expect, test } from 'vitest'
 
-const server = runningService(directory)
+const home = house()
+
+let round = 0
+let ada: Person
 let ann: Person
 let bob: Person
 let cat: Person
-let ada: Person
-beforeAll(async () => {
-  ann = await server.signedIn('ann')
-  bob = await server.signedIn('bob')
-  cat = await server.signedIn('cat')
-  ada = await server.signedIn('ada', { isAdmin: true })
-})
-
-let round = 0
 let open: Channel
 let closed: Channel
 beforeEach(async () => {
+  ;({ ada, ann, bob, cat } = home.people)
   open = await ann.creates({ name: `open ${++round}`, topic: 'anything' })
   closed = await ann.creates({ name: `closed ${round}`, isPrivate: true, members: [bob.id] })
-  await server.recorded()
 })
 
 const change = async (channel: Channel, fields: object, person = ann) => {
@@ -31,17 +24,34 @@ const change = async (channel: Channel, fields: object, person = ann) => {
 }
 const seesIt = async (person: Person, { id }: Channel) =>
   (await person.get('/channels')).body.channels.some((channel: Channel) => channel.id === id)
-const audience = (channel: Channel, version: number) => ({ to: 'channel', channel: channel.id, version })
+
+/** What each of them is told of the channel's new state, and what they are not. */
+const told = async (type: 'NEW_CHANNEL' | 'UPDATE_CHANNEL' | 'DELETE_CHANNEL', { id, name }: Channel, to: Person[]) => {
+  for (const person of to) await home.events.to(person).toHave(type, { id, name })
+  for (const person of [ada, ann, bob, cat].filter((other) => !to.includes(other))) {
+    await home.events.to(person).neverHave(type, { id, name })
+  }
+}
 
 describe('PUT /channels/:channelId', () => {
-  test('changes what is given and keeps the rest', async () => {
-    const { status, channel } = await change(open, { name: 'New name', members: undefined })
+  test('changes what is given, keeps the rest and tells its audience', async () => {
+    const { status, channel } = await change(closed, { name: 'New name' })
     expect(status).toBe(200)
-    expect(channel).toEqual({ ...open, name: 'New name', updatedAt: expect.any(Number) })
-    expect(await server.recorded()).toEqual([{ type: 'UPDATE_CHANNEL', payload: channel, routing: audience(open, 1) }])
-    expect(await change(open, { topic: null })).toMatchObject({ channel: { name: 'New name', topic: null } })
-    const entries = await server.deps.db.selectFrom('auditLog').selectAll().where('targetId', '=', open.id).execute()
-    expect(entries.map(({ action }) => action)).toEqual(['channel.create', 'channel.update', 'channel.update'])
+    expect(channel).toEqual({ ...closed, name: 'New name', updatedAt: expect.any(Number) })
+    await told('UPDATE_CHANNEL', channel, [ada, ann, bob])
+    expect(await change(closed, { topic: 'Plans' })).toMatchObject({ channel: { name: 'New name', topic: 'Plans' } })
+    expect(await change(closed, { topic: null })).toMatchObject({ channel: { name: 'New name', topic: null } })
+    const entries = home.deps.db.selectFrom('auditLog').selectAll().where('targetId', '=', closed.id)
+    expect(await entries.orderBy('createdAt').orderBy('id').execute()).toMatchObject([
+      { action: 'channel.create' },
+      {
+        action: 'channel.update',
+        actorId: ann.id,
+        metadata: { from: { name: closed.name }, to: { name: 'New name' } },
+      },
+      { action: 'channel.update' },
+      { action: 'channel.update' },
+    ])
   })
 
   test('replaces the members of a private channel: each is told what it means for them', async () => {
@@ -49,46 +59,34 @@ describe('PUT /channels/:channelId', () => {
 
     expect(channel.members).toEqual([ann.id, cat.id])
     expect([await seesIt(bob, closed), await seesIt(cat, closed)]).toEqual([false, true])
-    expect(await server.recorded()).toEqual([
-      {
-        type: 'DELETE_CHANNEL',
-        payload: { id: closed.id, name: closed.name },
-        routing: { to: 'users', users: [bob.id] },
-      },
-      { type: 'NEW_CHANNEL', payload: channel, routing: { to: 'users', users: [cat.id] } },
-      { type: 'UPDATE_CHANNEL', payload: channel, routing: audience(closed, 2) },
-    ])
+    await told('DELETE_CHANNEL', closed, [bob])
+    await told('NEW_CHANNEL', channel, [cat])
+    await told('UPDATE_CHANNEL', channel, [ada, ann, cat])
+    const message = await ann.says('for those who are left', channel)
+    await home.events.to(cat).toHave('NEW_MESSAGE', { id: message.id })
+    await home.events.to(bob).neverHave('NEW_MESSAGE', { id: message.id })
   })
 
   test('an admin who becomes or ceases to be a member neither gains nor loses it', async () => {
-    await change(closed, { members: [bob.id, ada.id] })
-    await change(closed, { members: [bob.id] })
-    expect(await server.recorded()).toMatchObject([
-      { type: 'UPDATE_CHANNEL', routing: { version: 2 } },
-      { type: 'UPDATE_CHANNEL', routing: { version: 3 } },
-    ])
+    await change(closed, { name: `with ada ${round}`, members: [bob.id, ada.id] })
+    const { channel } = await change(closed, { name: `without ada ${round}`, members: [bob.id] })
+    await told('UPDATE_CHANNEL', channel, [ada, ann, bob])
+    await home.events.to(ada).neverHave('DELETE_CHANNEL', { id: closed.id })
+    await home.events.to(ada).neverHave('NEW_CHANNEL', { id: closed.id, name: `with ada ${round}` })
   })
 
   test('public to private takes it from those who are no members', async () => {
-    const { channel } = await change(open, { isPrivate: true, members: [bob.id] })
+    const { channel } = await change(open, { name: `hidden ${round}`, isPrivate: true, members: [bob.id] })
     expect([await seesIt(bob, open), await seesIt(cat, open), await seesIt(ada, open)]).toEqual([true, false, true])
-    expect(await server.recorded()).toEqual([
-      {
-        type: 'DELETE_CHANNEL',
-        payload: { id: open.id, name: open.name },
-        routing: { to: 'outsiders', members: [ann.id, bob.id] },
-      },
-      { type: 'UPDATE_CHANNEL', payload: channel, routing: audience(open, 2) },
-    ])
+    await told('DELETE_CHANNEL', open, [cat])
+    await told('UPDATE_CHANNEL', channel, [ada, ann, bob])
   })
 
   test('private to public gives it to everybody', async () => {
-    const { channel } = await change(closed, { isPrivate: false, members: [] })
+    const { channel } = await change(closed, { name: `opened ${round}`, isPrivate: false, members: [] })
     expect(await seesIt(cat, closed)).toBe(true)
-    expect(await server.recorded()).toEqual([
-      { type: 'NEW_CHANNEL', payload: channel, routing: { to: 'outsiders', members: [ann.id, bob.id] } },
-      { type: 'UPDATE_CHANNEL', payload: channel, routing: audience(closed, 2) },
-    ])
+    await told('NEW_CHANNEL', channel, [cat])
+    await told('UPDATE_CHANNEL', channel, [ada, ann, bob, cat])
   })
 
   test('the creator always stays', async () => {
@@ -100,6 +98,7 @@ describe('PUT /channels/:channelId', () => {
     expect(await change(closed, { topic: 'mine' }, bob)).toMatchObject({ status: 403 })
     expect(await change(closed, { topic: 'mine' }, cat)).toMatchObject({ status: 403 })
     expect(await change(open, { topic: 'mine' }, cat)).toMatchObject({ status: 403 })
+    expect(await change(open, { topic: 'mine' }, home.people.nobody)).toMatchObject({ status: 401 })
     expect(await change(closed, { topic: 'ours' }, ada)).toMatchObject({ status: 200 })
   })
 
@@ -114,7 +113,7 @@ describe('PUT /channels/:channelId', () => {
   ])('%s is 400 and changes nothing', async (_, fields) => {
     expect(await change(closed, fields())).toMatchObject({ status: 400, refusal: expect.any(String) })
     expect((await ann.get('/channels')).body.channels).toContainEqual({ ...closed, lastSeq: 0 })
-    expect(await server.recorded()).toEqual([])
+    await told('UPDATE_CHANNEL', closed, [])
   })
 
   test.each(['0190a000-0000-7000-8000-000000000001', 'nonsense', 'a'.repeat(500)])('%s is 404', async (id) => {
