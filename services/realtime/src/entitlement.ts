@@ -61,7 +61,8 @@ export function createEntitlement({ db, connections }: { db: Database; connectio
     channels.delete(id)
     if (channels.size >= knownChannels) channels.delete(channels.keys().next().value!)
     // A channel without a row is no longer anybody's, but those who could read it are still told so.
-    if (found) channels.set(id, { kind: found.kind, version: found.membersVersion, members: new Set(found.members) })
+    if (found)
+      channels.set(id, { kind: found.kind, version: found.membersVersion, members: new Set(found.members?.split(',')) })
     else channels.set(id, { kind: known?.kind ?? 'direct', members: known?.members ?? new Set(), version })
   }
 
@@ -136,7 +137,10 @@ export function isEntitled(audience: Judged, { userId, isAdmin }: Person): boole
 
 type FoundChannel = Awaited<ReturnType<typeof readChannels>>[number]
 
-/** Deleted channels too: their last event still has an audience. One statement, so that version and members agree. */
+/**
+ * Deleted channels too: their last event still has an audience. One statement, so that version and members agree; members
+ * as one text, because the driver reads arrays slowly and there may be thousands.
+ */
 const readChannels = (db: Database, ids: string[]) =>
   db
     .selectFrom('channels')
@@ -146,7 +150,7 @@ const readChannels = (db: Database, ids: string[]) =>
       'membersVersion',
       selectFrom('channelMembers')
         .whereRef('channelId', '=', 'channels.id')
-        .select(sql<string[]>`coalesce(array_agg(user_id::text), '{}')`.as('members'))
+        .select(sql<string>`string_agg(user_id::text, ',')`.as('members'))
         .where('channels.kind', '<>', 'public')
         .as('members'),
     ])

@@ -111,11 +111,11 @@ export function createFanOut({ connections, entitlement, feed, logger, metrics }
         if (live < 0) live = countLive(connections)
         delivery.streams = live
       } else {
-        for (const connection of liveAudience(audience, connections)) {
+        visitAudience(audience, connections, (connection) => {
           if (connection.sequence === null) apart.push(connection)
           connection.sequence = followedBy(connection.sequence ?? root, frame, shared.length)
           delivery.streams++
-        }
+        })
       }
       count(audience).add(delivery.streams)
     }
@@ -155,29 +155,31 @@ export function createFanOut({ connections, entitlement, feed, logger, metrics }
   return { receive, position, reached, reset }
 }
 
+type Visit = (connection: Connection) => void
+
 /** By person, so that what concerns a few costs a few look-ups; only `outsiders` goes through all streams. */
-function* liveAudience(audience: Judged, { all, people, admins }: Connections): Generator<Connection> {
+function visitAudience(audience: Judged, { all, people, admins }: Connections, visit: Visit) {
   switch (audience.to) {
     case 'people':
-      for (const userId of audience.userIds) yield* liveOf(people.get(userId)?.connections)
+      for (const userId of audience.userIds) visitLive(people.get(userId)?.connections, visit)
       return
     case 'readers':
       // A large channel may have far more members than are here.
       if (audience.members.size > people.size) {
-        for (const person of people.values()) if (isEntitled(audience, person)) yield* liveOf(person.connections)
+        for (const person of people.values()) if (isEntitled(audience, person)) visitLive(person.connections, visit)
         return
       }
-      for (const userId of audience.members) yield* liveOf(people.get(userId)?.connections)
+      for (const userId of audience.members) visitLive(people.get(userId)?.connections, visit)
       if (!audience.withAdmins) return
-      for (const admin of admins) if (!audience.members.has(admin.userId)) yield* liveOf(admin.connections)
+      for (const admin of admins) if (!audience.members.has(admin.userId)) visitLive(admin.connections, visit)
       return
     case 'outsiders':
-      for (const connection of all) if (connection.isLive && isEntitled(audience, connection.person)) yield connection
+      for (const connection of all) if (connection.isLive && isEntitled(audience, connection.person)) visit(connection)
   }
 }
 
-function* liveOf(connections: Iterable<Connection> = []): Generator<Connection> {
-  for (const connection of connections) if (connection.isLive) yield connection
+function visitLive(connections: Iterable<Connection> = [], visit: Visit) {
+  for (const connection of connections) if (connection.isLive) visit(connection)
 }
 
 function countLive({ all }: Connections) {

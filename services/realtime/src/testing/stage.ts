@@ -38,7 +38,7 @@ export async function openStage(open: () => Promise<StageDatabase> = () => creat
     auth: { jwtSecret: 'a secret that only this test knows' },
     database: { url: database.url },
     redis: { url: redis.url },
-    log: { level: 'trace' },
+    log: { level: 'silent' },
     events: { drainSeconds: 0, ...events },
   })
   const home = openDeps('stage', await loadConfig({ argv: [], env: {}, defaults: settings({}) }))
