@@ -1,0 +1,44 @@
+import { Person } from '@parley/test'
+import { house } from '@parley/test/house'
+import { beforeAll, describe, expect, test } from 'vitest'
+
+const home = house()
+
+describe('mentions of a message', () => {
+  const ids: Record<string, string> = {}
+  beforeAll(async () => {
+    for (const [name, email] of [
+      ['Mary', 'mary@example.com'],
+      ['Mary Ann', 'mary.ann@example.com'],
+      ['Ωmega.', 'omega@example.com'],
+    ] as const) {
+      const person = await Person.signIn(home.baseUrl, email)
+      await person.put('/users/me', { userName: name })
+      ids[name] = person.id
+    }
+  })
+  const mentions = async (content: string) => (await home.people.bob.says(content, home.channel.open)).mentions
+
+  test('are ids of people, whatever the case; the longest name wins', async () => {
+    expect(await mentions('@mary said')).toEqual([ids.Mary])
+    expect(await mentions('@MARY ann said')).toEqual([ids['Mary Ann']])
+    expect(await mentions('(@Mary Anne)')).toEqual([ids.Mary])
+    expect(await mentions('is it you, @mary?')).toEqual([ids.Mary])
+  })
+
+  test('may end with punctuation of the name or of the sentence', async () => {
+    expect(await mentions('@ωMEGA. @mary.')).toEqual([ids['Ωmega.'], ids.Mary])
+  })
+
+  test('are in order of the text, each once, unknown names left out', async () => {
+    expect(await mentions('@here @nobody-at-all @Mary @channel @mary @here')).toEqual(['@here', ids.Mary, '@channel'])
+    expect(await mentions('mail mary@mary or x@here')).toEqual([])
+  })
+
+  test('leave out who was removed', async () => {
+    const gone = await Person.signIn(home.baseUrl, 'gone@example.com')
+    expect(await mentions(`@${gone.userName}`)).toEqual([gone.id])
+    expect((await home.people.ada.delete(`/users/${gone.id}`)).status).toBe(200)
+    expect(await mentions(`@${gone.userName}`)).toEqual([])
+  })
+})
