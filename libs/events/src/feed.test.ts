@@ -22,6 +22,18 @@ describe('a feed', () => {
     expect(await listener.read(4, 10)).toBe('gone')
   })
 
+  test('is told which trace an event belongs to', async () => {
+    const listener = await feed()
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+    await says('traced')
+    await held.database.pool.query('update outbox set trace = $1', [traceparent])
+    await says('untraced')
+    relay()
+    await eventually(() => expect(listener.names()).toEqual(['traced', 'untraced']))
+    expect(listener.events[0]!.trace).toMatch(/^00-0af7651916cd43dd8448eb211c80319c-[0-9a-f]{16}-01$/)
+    expect(listener.events[1]!.trace).toBeNull()
+  })
+
   test('begins after the last position there is, and reads what was before it', async () => {
     await says('before')
     await stepWithoutAppend()

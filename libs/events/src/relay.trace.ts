@@ -13,7 +13,10 @@ export function traceBatch(batch: Batch): Batch {
 function traceLine(line: string, pos: number): string {
   const [routing, parent, event] = line.split('\t')
   if (!parent) return line
-  const attributes = { [spanAttribute.eventPosition]: pos }
+  const attributes = { [spanAttribute.eventPosition]: pos, [spanAttribute.eventType]: typeOf(event) }
   const trace = inSpan(spanName.relayEvent, { kind: SpanKind.PRODUCER, parent, attributes }, currentTraceparent)
   return `${routing}\t${trace ?? parent}\t${event}`
 }
+
+/** The event's name stands at the beginning of its JSON; parsing all of it would cost more than the rest of the relay. */
+const typeOf = (event: string | undefined) => event?.match(/^\{\s*"type"\s*:\s*"(\w+)"/)?.[1]
