@@ -1,15 +1,13 @@
-import { Person } from '@parley/test'
 import { describe, expect, test } from 'vitest'
-import { runningService } from '../../../../libs/accounts/src/service.testing.ts'
-import { auth } from '../service.ts'
+import { runningAuth } from '../auth.testing.ts'
 
 const paths = ['/config.json', '/auth/config']
 
 describe('an open dev server', () => {
-  const server = runningService(auth, { auth: { isInviteRequired: false } })
+  const server = runningAuth({ auth: { isInviteRequired: false } })
 
   test.each(paths)('%s tells anybody how to sign in', async (path) => {
-    expect(await Person.nobody(server.baseUrl).get(path)).toMatchObject({
+    expect(await server.nobody.get(path)).toMatchObject({
       status: 200,
       body: {
         auth: {
@@ -27,14 +25,14 @@ describe('an open dev server', () => {
 
 describe('an open password server with e-mail and a provider', () => {
   const preset = { clientId: 'id', clientSecret: 'secret' }
-  const server = runningService(auth, {
+  const server = runningAuth({
     auth: { authMode: 'password', isInviteRequired: false },
     email: { host: 'mail.example.com' },
     oauth: { presets: { github: preset } },
   })
 
   test.each(paths)('%s tells what it can do, and no secret', async (path) => {
-    const { body } = await Person.nobody(server.baseUrl).get(path)
+    const { body } = await server.nobody.get(path)
     expect(body).toEqual({
       auth: {
         mode: 'password',
@@ -48,7 +46,7 @@ describe('an open password server with e-mail and a provider', () => {
   })
 
   test('has no dev login', async () => {
-    const reply = await Person.nobody(server.baseUrl).post('/auth/dev-login', { email: 'ann@example.com' })
+    const reply = await server.nobody.post('/auth/dev-login', { email: 'ann@example.com' })
     expect(reply).toMatchObject({ status: 404, body: { error: expect.any(String) } })
   })
 })

@@ -1,32 +1,23 @@
 import { Person } from '@parley/test'
+import { house } from '@parley/test/house'
 import { describe, expect, test } from 'vitest'
-import { runningService } from '../../../../libs/accounts/src/service.testing.ts'
-import { auth } from '../service.ts'
+import { runningAuth } from '../auth.testing.ts'
 
 describe('POST /auth/dev-login where an invitation is required', () => {
-  const server = runningService(auth)
-  const login = (body: unknown) => Person.nobody(server.baseUrl).post('/auth/dev-login', body)
+  const server = runningAuth({ auth: { isInviteRequired: true } })
+  const login = (body: unknown) => server.nobody.post('/auth/dev-login', body)
 
-  test('lets in who is known, by the address in any case', async () => {
-    const ann = await server.signedIn('ann')
+  test('lets in who was invited, by the address in any case', async () => {
+    const { id } = await server.invite('ann@example.com')
     const { status, body } = await login({ email: ' ANN@Example.com' })
 
-    const user = { id: ann.id, userName: 'ann', email: 'ann@example.com', isAdmin: false }
+    const user = { id, userName: 'ann', email: 'ann@example.com', isAdmin: false }
     expect({ status, body }).toEqual({
       status: 200,
       body: { user, token: expect.any(String), refreshToken: expect.any(String) },
     })
-    const again = new Person(server.baseUrl, user, body.token)
-    expect(await again.get('/auth/me')).toMatchObject({ status: 200, body: { user } })
-  })
-
-  test('the token lasts a day, and the session as long', async () => {
-    const { email } = { email: (await server.signedIn('daily')).userName.concat('@example.com') }
-    const person = await Person.signIn(server.baseUrl, email)
-    server.pass(86_300_000)
-    expect(await person.get('/auth/me')).toMatchObject({ status: 200 })
-    server.pass(200_000)
-    expect(await person.get('/auth/me')).toMatchObject({ status: 401 })
+    const ann = new Person(server.nobody.baseUrl, user, body.token)
+    expect(await ann.get('/auth/me')).toMatchObject({ status: 200, body: { user } })
   })
 
   test.each([
@@ -39,32 +30,25 @@ describe('POST /auth/dev-login where an invitation is required', () => {
   ])('%s is refused', async (_, body, status) => {
     expect(await login(body)).toMatchObject({ status, body: { error: expect.any(String) } })
   })
-
-  test('who was removed is a stranger', async () => {
-    const gone = await server.signedIn('gone')
-    await server.deps.db.updateTable('users').set({ removedAt: 1 }).where('id', '=', gone.id).execute()
-    expect(await login({ email: 'gone@example.com' })).toMatchObject({ status: 403 })
-  })
 })
 
 describe('POST /auth/dev-login on an open server', () => {
-  const server = runningService(auth, { auth: { isInviteRequired: false } })
+  const home = house()
 
   test('creates who is new, names them after their address and tells everyone', async () => {
-    const bob = await Person.signIn(server.baseUrl, 'Bob@example.com')
-    expect(bob.userName).toBe('bob')
-    expect(await server.recorded()).toEqual([
-      {
-        type: 'NEW_USER',
-        payload: { id: bob.id, userName: 'bob', email: 'bob@example.com', isAdmin: false },
-        routing: { to: 'everyone' },
-      },
-    ])
+    const rob = await Person.signIn(home.baseUrl, 'Rob@example.com')
+    expect(rob.userName).toBe('rob')
+    await home.events.to(home.people.cat).toHave('NEW_USER', {
+      id: rob.id,
+      userName: 'rob',
+      email: 'rob@example.com',
+      isAdmin: false,
+    })
   })
 
   test('numbers a name that is taken, also under a race', async () => {
     const domains = Array.from({ length: 8 }, (_, index) => `host${index}.example.com`)
-    const people = await Promise.all(domains.map((domain) => Person.signIn(server.baseUrl, `Carol@${domain}`)))
+    const people = await Promise.all(domains.map((domain) => Person.signIn(home.baseUrl, `Carol@${domain}`)))
     expect(people.map(({ userName }) => userName).sort()).toEqual([
       'carol',
       ...Array.from({ length: 7 }, (_, index) => `carol${index + 2}`),
@@ -72,7 +56,21 @@ describe('POST /auth/dev-login on an open server', () => {
   })
 
   test('the same stranger eight times at once is one person', async () => {
-    const people = await Promise.all(Array.from({ length: 8 }, () => Person.signIn(server.baseUrl, 'dave@example.com')))
+    const people = await Promise.all(Array.from({ length: 8 }, () => Person.signIn(home.baseUrl, 'dave@example.com')))
     expect(new Set(people.map(({ id }) => id)).size).toBe(1)
+  })
+
+  test('who was removed comes back as somebody new', async () => {
+    const gone = await Person.signIn(home.baseUrl, 'gone@example.com')
+    expect(await gone.post('/users/exit')).toMatchObject({ status: 200 })
+    expect((await Person.signIn(home.baseUrl, 'gone@example.com')).id).not.toBe(gone.id)
+  })
+
+  test('the token lasts a day, and the session as long', async () => {
+    const daily = await Person.signIn(home.baseUrl, 'daily@example.com')
+    home.pass(86_300_000)
+    expect(await daily.get('/auth/me')).toMatchObject({ status: 200 })
+    home.pass(200_000)
+    expect(await daily.get('/auth/me')).toMatchObject({ status: 401 })
   })
 })

@@ -1,27 +1,23 @@
 import { Person } from '@parley/test'
+import { house } from '@parley/test/house'
 import { describe, expect, test } from 'vitest'
-import { runningService } from '../../../../libs/accounts/src/service.testing.ts'
-import { auth } from '../service.ts'
 
-const server = runningService(auth, { auth: { isInviteRequired: false, maxActiveSessions: 3 } })
-const signIn = (name: string) => Person.signIn(server.baseUrl, `${name}@example.com`)
+const home = house({ auth: { maxActiveSessions: 3 } })
+const signIn = (name: string) => Person.signIn(home.baseUrl, `${name}@example.com`)
 const isIn = async (person: Person) => (await person.get('/auth/me')).status === 200
 const sessionsOf = async (person: Person) => (await person.get('/auth/sessions')).body.sessions
-const endedIn = (rows: Awaited<ReturnType<typeof server.recorded>>) =>
-  rows.flatMap(({ routing }) => routing.endSessions ?? [])
 
 describe('signing in', () => {
-  test('beyond the allowed number ends the oldest session and says so to the streams', async () => {
+  test('beyond the allowed number ends the oldest session and its stream', async () => {
     const first = await signIn('ann')
-    const [oldest] = await sessionsOf(first)
+    const stream = await first.opensStream()
     const others = [await signIn('ann'), await signIn('ann')]
     expect(await isIn(first)).toBe(true)
-    await server.recorded()
 
     const fourth = await signIn('ann')
     expect(await isIn(first)).toBe(false)
     expect(await Promise.all([...others, fourth].map(isIn))).toEqual([true, true, true])
-    expect(await server.recorded()).toEqual([{ routing: { to: 'nobody', endSessions: [oldest.id] } }])
+    await stream.ended
   })
 
   test('twenty times at once leaves exactly the allowed number', async () => {
@@ -52,7 +48,7 @@ describe('GET /auth/sessions', () => {
   })
 
   test('nobody is refused', async () => {
-    expect(await Person.nobody(server.baseUrl).get('/auth/sessions')).toMatchObject({ status: 401 })
+    expect(await home.people.nobody.get('/auth/sessions')).toMatchObject({ status: 401 })
   })
 })
 
@@ -60,24 +56,25 @@ describe('POST /auth/logout', () => {
   test('ends the current session, and its tokens are worth nothing', async () => {
     const dave = await signIn('dave')
     const other = await signIn('dave')
+    const stream = await dave.opensStream()
     expect(await dave.post('/auth/logout')).toMatchObject({
       status: 200,
       body: { success: true, message: expect.any(String) },
     })
-    expect(await isIn(dave)).toBe(false)
-    expect(await isIn(other)).toBe(true)
+    await stream.ended
+    expect([await isIn(dave), await isIn(other)]).toEqual([false, true])
     expect(await dave.post('/auth/refresh', { refreshToken: dave.refreshToken })).toMatchObject({ status: 401 })
   })
 
-  test('ends the session of the given refresh token, once', async () => {
+  test('ends the session of the given refresh token; once more is no fault', async () => {
     const erin = await signIn('erin')
     const other = await signIn('erin')
-    await server.recorded()
+    const stream = await other.opensStream()
     for (const _ of [1, 2]) {
       expect(await erin.post('/auth/logout', { refreshToken: other.refreshToken })).toMatchObject({ status: 200 })
     }
     expect([await isIn(erin), await isIn(other)]).toEqual([true, false])
-    expect(endedIn(await server.recorded())).toHaveLength(1)
+    await stream.ended
   })
 
   test('never ends the session of somebody else', async () => {
@@ -99,10 +96,10 @@ describe('DELETE /auth/sessions', () => {
 
   test('without a body ends the caller’s own too, and nobody else’s', async () => {
     const [ivan, other, judy] = [await signIn('ivan'), await signIn('ivan'), await signIn('judy')]
-    await server.recorded()
+    const streams = [await ivan.opensStream(), await other.opensStream()]
     expect(await ivan.delete('/auth/sessions')).toMatchObject({ status: 200, body: { ended: 2 } })
     expect(await Promise.all([ivan, other, judy].map(isIn))).toEqual([false, false, true])
-    expect(endedIn(await server.recorded())).toHaveLength(2)
+    await Promise.all(streams.map(({ ended }) => ended))
   })
 
   test('with somebody else’s refresh token ends nothing', async () => {
