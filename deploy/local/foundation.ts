@@ -73,16 +73,19 @@ const localDefaults = ({ databaseUrl, redisUrl, jwtSecret }: Provided, poolSize 
 })
 
 async function holdDataDirectory(launcher: Launcher, directory: string) {
-  const lock = await lockDataDirectory(directory).catch((error: Error) => {
-    throw new StartRefused(error.message)
-  })
+  const lock = await lockDataDirectory(directory).catch(refuse)
   await launcher.done(() => lock.release())
   await mkdir(join(directory, 'secrets'), { recursive: true, mode: 0o700 })
 }
 
+/** The embedded parts say what is wrong and what helps. */
+function refuse(error: Error): never {
+  throw new StartRefused(error.message)
+}
+
 /** A part that dies is started again: everything else can wait for it. */
 async function keep(launcher: Launcher, name: string, start: () => Promise<EmbeddedPart>): Promise<EmbeddedPart> {
-  const part = await start()
+  const part = await start().catch(refuse)
   part.onExit(({ code, signal }) => {
     launcher.say(`${name} has ended (${signal ?? `code ${code}`}), starting it again`)
     part.restart().then(

@@ -70,6 +70,7 @@ export async function startGateway(
     front: service.front,
   })
   await fastify.register(service.plugin!)
+  await service.start?.()
   const url = await fastify.listen({ host: '127.0.0.1', port: 0 })
   let stopped: Promise<void> | undefined
   const stop = () => {

@@ -1,4 +1,7 @@
+import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Deps, Service } from '@parley/service'
+import type { Redis } from 'ioredis'
 import { documentation } from './documentation.ts'
 import { createFront } from './front.ts'
 import { proxiedRoutes } from './proxied-routes.ts'
@@ -7,6 +10,8 @@ import { connectRateLimitRedis } from './rate-limit.ts'
 import { type RoutedService, routedServices } from './routing-table.ts'
 
 export { type RoutedService, type Row, routedServices, routingTable } from './routing-table.ts'
+
+const patienceMs = 1_000
 
 /**
  * What stands at the edge in front of services mounted on the same app: CORS, security headers, rate limits, the
@@ -17,9 +22,15 @@ export function gateway(deps: Deps): Service {
   return {
     front: createFront(deps, redis),
     plugin: documentation({ describe: async (app) => app.swagger() }),
+    start: () => firstConnection(redis),
     checks: { redis: { required: false, run: () => redis.ping() } },
     stop: async () => redis.disconnect(),
   }
+}
+
+/** Until then nothing is counted; but a Redis that is away stops no start. */
+async function firstConnection(redis: Redis): Promise<void> {
+  await Promise.race([once(redis, 'ready'), delay(patienceMs)]).catch(() => {})
 }
 
 /** The same, and a proxy: the services are processes of their own, at `config.gateway.upstreams`. */
