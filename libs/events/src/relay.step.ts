@@ -22,15 +22,17 @@ export const stepLimit = 1_000
 
 /**
  * The relay's one statement: takes committed rows in id order, gives them gapless positions under the token, and logs them
- * as one row. The three aggregates are fed in the order of `batch`, so ids and lines belong together.
+ * as one row. The inner limit makes the planner look up each hole; joined plainly, it walks the whole outbox at each step.
+ * The three aggregates are fed in the order of `batch`, so ids and lines belong together.
  */
 const statement = {
   name: 'parley_relay_step',
   text: `
     with late as materialized (
       select o.* from unnest($3::bigint[], $4::bigint[]) as hole(first, last)
-      join outbox o on o.id between hole.first and hole.last
-      order by o.id limit ${stepLimit}
+      cross join lateral (
+        select * from outbox where id between hole.first and hole.last order by id limit ${stepLimit}
+      ) o order by o.id limit ${stepLimit}
     ), fresh as materialized (
       select * from outbox where id > $2 order by id limit ${stepLimit}
     ), batch as materialized (
