@@ -160,6 +160,25 @@ export interface AuditLog {
   createdAt: Moment
 }
 
+export interface OauthStates {
+  /** SHA-256 of the state that travels through the provider. */
+  stateHash: Buffer
+  /** SHA-256 of the cookie of the browser that started. */
+  browserHash: Buffer
+  providerId: string
+  ip: string
+  /** PKCE. */
+  codeVerifier: string
+  expiresAt: Moment
+}
+
+export interface OauthAttempts {
+  ip: string
+  /** The attempts that still count, oldest first; as many as the limit at most. */
+  attemptedAt: Moment[]
+  lastAttemptAt: Moment
+}
+
 export interface Tables {
   users: Users
   sessions: Sessions
@@ -175,6 +194,8 @@ export interface Tables {
   jobs: Jobs
   serverSettings: ServerSettings
   auditLog: AuditLog
+  oauthStates: OauthStates
+  oauthAttempts: OauthAttempts
 }
 
 export type UserRow = Selectable<Users>

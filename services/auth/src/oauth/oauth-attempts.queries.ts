@@ -13,10 +13,10 @@ export async function countAttempt(db: Database, ip: string, now: number): Promi
   const counted = await sql`
     insert into oauth_attempts as known (ip, attempted_at, last_attempt_at) values (${ip}, array[${now}::bigint], ${now})
     on conflict (ip) do update
-    set attempted_at = array(select at from unnest(known.attempted_at) at where at > ${now - windowMs} order by at)
+    set attempted_at = array(select moment from unnest(known.attempted_at) moment where moment > ${now - windowMs} order by moment)
           || ${now}::bigint,
         last_attempt_at = ${now}
-    where (select count(*) from unnest(known.attempted_at) at where at > ${now - windowMs}) < ${most}
+    where (select count(*) from unnest(known.attempted_at) moment where moment > ${now - windowMs}) < ${most}
     returning ip`.execute(db)
   if (counted.rows.length > 0) return 0
 

@@ -1,3 +1,4 @@
+import type { Config } from '@parley/config'
 import {
   type ReadProfile,
   readGithubProfile,
@@ -18,7 +19,10 @@ export interface Preset {
   readProfile: ReadProfile
 }
 
-export type Presets = Record<PresetId, (options: { tenant?: string }) => Preset>
+/** What an operator writes of a preset; only Microsoft's has a tenant. */
+export type PresetOptions = NonNullable<Config['oauth']['presets']['microsoft']>
+
+export type Presets = Record<PresetId, (options: PresetOptions) => Preset>
 
 export const presets: Presets = {
   google: () => ({

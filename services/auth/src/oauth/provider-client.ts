@@ -70,7 +70,11 @@ async function requestTokens(provider: Provider, form: Record<string, string>, s
   return body
 }
 
-async function askJson(url: string, init: RequestInit, signal: AbortSignal): Promise<{ status: number; body: unknown }> {
+async function askJson(
+  url: string,
+  init: RequestInit,
+  signal: AbortSignal,
+): Promise<{ status: number; body: unknown }> {
   const headers = { accept: 'application/json', 'user-agent': 'parley', ...init.headers }
   try {
     const response = await fetch(url, { ...init, headers, signal, redirect: 'error' })

@@ -22,7 +22,10 @@ export function configuredProviders({ oauth }: Pick<Config, 'oauth'>, presets: P
 }
 
 /** Where the browser is sent to sign in (RFC 6749, 4.1.1, with PKCE). */
-export function authorizationUrl(provider: Provider, { state, codeChallenge }: Record<'state' | 'codeChallenge', string>) {
+export function authorizationUrl(
+  provider: Provider,
+  { state, codeChallenge }: Record<'state' | 'codeChallenge', string>,
+) {
   const url = new URL(provider.authorizationUrl)
   const parameters = {
     response_type: 'code',

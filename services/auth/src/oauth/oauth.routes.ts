@@ -1,0 +1,136 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { notFound, refusals, tooMany } from '@parley/contract'
+import type { Deps } from '@parley/service'
+import type { FastifyReply } from 'fastify'
+import { Type } from 'typebox'
+import { originOf } from '../sessions/sign-in.ts'
+import { browserCookie, readCookie, removeCookie, setCookie } from './browser-cookie.ts'
+import { finishSignIn } from './finish-sign-in.ts'
+import { clearAttempts, countAttempt } from './oauth-attempts.queries.ts'
+import { asOauthFailure, OauthFailure } from './oauth-failure.ts'
+import { beginState, stateSeconds } from './oauth-state.ts'
+import { presets as builtIn, type Presets } from './presets.ts'
+import { authorizationUrl, configuredProviders, type Provider } from './providers.ts'
+
+const ListProviders = {
+  summary: 'The providers people may sign in with',
+  response: {
+    200: Type.Object({
+      providers: Type.Array(
+        Type.Object({
+          id: Type.String(),
+          name: Type.String(),
+          loginUrl: Type.String({ description: 'Path to send the browser to' }),
+        }),
+      ),
+      count: Type.Integer(),
+    }),
+    ...refusals(404),
+  },
+}
+
+const ProviderParams = Type.Object({ providerId: Type.String() })
+const Redirect = Type.Null({ description: 'A redirect' })
+
+const StartSignIn = {
+  summary: 'Send the browser to a provider to sign in',
+  params: ProviderParams,
+  response: { 302: Redirect, ...refusals(404, 429) },
+}
+
+const FinishSignIn = {
+  summary: 'Where a provider sends the browser back to',
+  description:
+    'Leads to the application, with `access_token`, `refresh_token` and `expires_in` in the query, or with `oauth_error` ' +
+    '(a sentence) and `oauth_error_code`.',
+  params: ProviderParams,
+  querystring: Type.Object({
+    code: Type.Optional(Type.String()),
+    state: Type.Optional(Type.String()),
+    error: Type.Optional(Type.String()),
+  }),
+  response: { 302: Redirect, ...refusals(404) },
+}
+
+export interface OauthOptions {
+  /** What is known of the presets; tests put providers of their own in their place. */
+  presets?: Presets
+  /** Milliseconds for all that a provider is asked during one sign-in. */
+  patienceMs?: number
+}
+
+export const oauthRoutes =
+  (deps: Deps, { presets = builtIn, patienceMs = 10_000 }: OauthOptions = {}): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const { db, config, clock, logger } = deps
+    const providers = configuredProviders(config, presets)
+    const entries = [...providers.values()].map(({ id, name }) => ({ id, name, loginUrl: `/auth/oauth/${id}` }))
+
+    const requireProvider = (id: string): Provider => {
+      const provider = providers.get(id)
+      if (!provider) throw notFound('sign-in provider')
+      return provider
+    }
+
+    app.get('/auth/oauth/providers', { schema: ListProviders, config: { access: 'none' } }, async () => {
+      if (entries.length === 0) throw notFound('address')
+      return { providers: entries, count: entries.length }
+    })
+
+    app.get(
+      '/auth/oauth/:providerId',
+      { schema: StartSignIn, config: { access: 'none' } },
+      async ({ params, ip }, reply) => {
+        const provider = requireProvider(params.providerId)
+        const now = clock()
+        const retryAfter = await countAttempt(db, ip, now)
+        if (retryAfter > 0) throw tooMany(new OauthFailure('rate_limited').message, retryAfter)
+
+        const { state, browserSecret, codeChallenge } = await beginState(db, { provider, ip, now })
+        await clearAttempts(db, now)
+
+        reply.header('set-cookie', setCookie(browserCookie(state, provider.redirectUri), browserSecret, stateSeconds))
+        return leadTo(reply, authorizationUrl(provider, { state, codeChallenge }))
+      },
+    )
+
+    app.get(
+      '/auth/oauth/:providerId/callback',
+      // A query of the wrong form is a failed sign-in like any other: whoever comes is in a browser and wants back.
+      { schema: FinishSignIn, config: { access: 'none' }, attachValidation: true },
+      async (request, reply) => {
+        const provider = requireProvider(request.params.providerId)
+        const { code, state, error } = request.validationError ? {} : request.query
+        const cookie = browserCookie(state ?? '', provider.redirectUri)
+        const browserSecret = readCookie(cookie, request.headers.cookie)
+        if (browserSecret !== undefined) reply.header('set-cookie', removeCookie(cookie))
+
+        const origin = originOf(request, clock())
+        const query = await finishSignIn(deps, {
+          provider,
+          code,
+          state,
+          error,
+          browserSecret,
+          origin,
+          patienceMs,
+        }).then(
+          ({ accessToken, refreshToken, exp }) => ({
+            access_token: accessToken,
+            refresh_token: refreshToken,
+            expires_in: String(exp),
+          }),
+          (thrown) => {
+            const failure = asOauthFailure(thrown)
+            logger.warn({ provider: provider.id, err: failure }, 'a sign-in through a provider failed')
+            return { oauth_error: failure.message, oauth_error_code: failure.code }
+          },
+        )
+        return leadTo(reply, `${config.auth.appUrl}/?${new URLSearchParams(query)}`)
+      },
+    )
+  }
+
+/** The address may hold what nobody else should see: no cache keeps it, no page passes its own on. */
+const leadTo = (reply: FastifyReply, url: string) =>
+  reply.header('cache-control', 'no-store').header('referrer-policy', 'no-referrer').redirect(url, 302)

@@ -1,0 +1,152 @@
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { appUrl, type Browser } from './browser.testing.ts'
+import { startOpenid } from './openid.testing.ts'
+import { addPerson, running } from './running.testing.ts'
+
+const client = (id: string, authentication: 'client_secret_basic' | 'client_secret_post') => ({
+  clientId: `${id}-client`,
+  // Characters that must be encoded on their way into a form and into a header.
+  clientSecret: `${id} secret: 100%&more`,
+  redirectUri: `${appUrl}/auth/oauth/${id}/callback`,
+  authentication,
+})
+const clients = { acme: client('acme', 'client_secret_post'), basic: client('basic', 'client_secret_basic') }
+
+const openid = await startOpenid(Object.values(clients))
+afterAll(() => openid.close())
+
+const custom = Object.entries(clients).map(([id, { clientId, clientSecret, redirectUri }]) => ({
+  id,
+  name: `The ${id} company`,
+  authorizationUrl: `${openid.url}/auth`,
+  tokenUrl: `${openid.url}/token`,
+  userInfoUrl: `${openid.url}/me`,
+  clientId,
+  clientSecret,
+  redirectUri,
+  scopes: ['openid', 'email', 'profile'],
+}))
+const settings = (isInviteRequired: boolean) => ({ auth: { isInviteRequired }, oauth: { custom } })
+
+describe('signing in with an OpenID provider', () => {
+  const server = running(settings(false))
+  let browser: Browser
+  beforeEach(async () => {
+    browser = server.browser()
+    await server.recorded()
+  })
+  const arrive = (id: string) => browser.arrive(`${appUrl}/auth/oauth/${id}`)
+
+  test('the providers are listed', async () => {
+    expect(await server.nobody.get('/auth/oauth/providers')).toMatchObject({
+      status: 200,
+      body: {
+        providers: [
+          { id: 'acme', name: 'The acme company', loginUrl: '/auth/oauth/acme' },
+          { id: 'basic', name: 'The basic company', loginUrl: '/auth/oauth/basic' },
+        ],
+        count: 2,
+      },
+    })
+  })
+
+  test.each(['acme', 'basic'])(
+    '%s: whoever is new is created from the profile, whoever is known is known again',
+    async (id) => {
+      openid.signedIn.claims = { email: `New@${id}.example.com`, email_verified: true, name: 'Newcomer' }
+      const first = await arrive(id)
+      expect(first).toEqual({ access_token: expect.any(String), refresh_token: expect.any(String), expires_in: '900' })
+      const me = (await server.whoIs(first.access_token)).user
+      expect(me).toMatchObject({ email: `new@${id}.example.com`, isAdmin: false })
+      expect(me!.userName).toMatch(/^Newcomer2?$/)
+      expect(await server.recorded()).toEqual([{ type: 'NEW_USER', payload: me, routing: { to: 'everyone' } }])
+
+      const second = await arrive(id)
+      expect((await server.whoIs(second.access_token)).user).toEqual(me)
+      expect(await server.recorded()).toEqual([])
+    },
+  )
+
+  test('the tokens can be refreshed', async () => {
+    openid.signedIn.claims = { email: 'refreshing@example.com' }
+    const { refresh_token } = await arrive('acme')
+    const reply = await server.nobody.post('/auth/refresh', { refreshToken: refresh_token })
+    expect(reply).toMatchObject({ status: 200, body: { accessToken: expect.any(String) } })
+  })
+
+  test('a name that is taken gets a number, one that is missing is taken from the address', async () => {
+    for (const [email, name, expected] of [
+      ['tess1@example.com', 'Tess', 'Tess'],
+      ['tess2@example.com', 'Tess', 'Tess2'],
+      ['unnamed@example.com', undefined, 'unnamed'],
+      ['here@example.com', 'here', 'here2'],
+    ]) {
+      openid.signedIn.claims = { email, name }
+      const { access_token } = await server.browser().arrive(`${appUrl}/auth/oauth/acme`)
+      expect((await server.whoIs(access_token)).user).toMatchObject({ userName: expected })
+    }
+  })
+
+  test('the oldest session makes room', async () => {
+    openid.signedIn.claims = { email: 'busy@example.com' }
+    const tokens: string[] = []
+    for (let n = 0; n < 4; n++) tokens.push((await arrive('acme')).access_token!)
+    const inside = await Promise.all(tokens.map(async (token) => (await server.whoIs(token)).status))
+    expect(inside).toEqual([401, 200, 200, 200])
+  })
+
+  test.each([
+    ['verified', { email_verified: true }, undefined],
+    ['not said to be verified or not', {}, undefined],
+    ['said to be unverified', { email_verified: false }, 'no_verified_email'],
+  ])('an address that is %s', async (_, claims, failure) => {
+    openid.signedIn.claims = { email: 'claimed@example.com', ...claims }
+    expect((await arrive('acme')).oauth_error_code).toBe(failure)
+  })
+
+  test.each([
+    ['no address', undefined, 'no_verified_email'],
+    ['an empty address', '', 'no_verified_email'],
+    ['no text', ['ann@example.com'], 'no_verified_email'],
+    ['something else', 'somebody', 'sign_in_failed'],
+  ])('%s in the profile is refused', async (_, email, failure) => {
+    openid.signedIn.claims = { email }
+    expect(await arrive('acme')).toEqual({ oauth_error: expect.any(String), oauth_error_code: failure })
+    expect(await server.recorded()).toEqual([])
+  })
+})
+
+describe('where an invitation is required', () => {
+  const server = running(settings(true))
+  const arrive = () => server.browser().arrive(`${appUrl}/auth/oauth/acme`)
+
+  test('whoever was added may come in, by the address in any case', async () => {
+    const id = await addPerson(server, 'ann')
+    openid.signedIn.claims = { email: 'ANN@example.com' }
+    const { access_token } = await arrive()
+    expect(await server.whoIs(access_token)).toMatchObject({ status: 200, user: { id } })
+  })
+
+  test('nobody else, nor whoever was removed', async () => {
+    const gone = await addPerson(server, 'gone')
+    await server.deps.db.updateTable('users').set({ removedAt: 1 }).where('id', '=', gone).execute()
+    await server.recorded()
+    for (const email of ['stranger@example.com', 'gone@example.com']) {
+      openid.signedIn.claims = { email }
+      expect(await arrive()).toEqual({ oauth_error: expect.any(String), oauth_error_code: 'not_invited' })
+    }
+    expect(await server.recorded()).toEqual([])
+  })
+})
+
+describe('where no provider is configured', () => {
+  const server = running({})
+
+  test.each(['/auth/oauth/providers', '/auth/oauth/google', '/auth/oauth/google/callback?code=a&state=b'])(
+    '%s does not exist',
+    async (path) => {
+      const reply = await server.nobody.get(path)
+      expect(reply).toMatchObject({ status: 404, body: { error: expect.any(String) } })
+    },
+  )
+})

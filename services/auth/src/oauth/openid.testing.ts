@@ -1,0 +1,64 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+// @ts-expect-error the package ships no types
+import { Provider } from 'oidc-provider'
+
+export interface OpenidClient {
+  clientId: string
+  clientSecret: string
+  redirectUri: string
+  authentication: 'client_secret_basic' | 'client_secret_post'
+}
+
+/** A real OpenID provider that lets in, without asking, whoever `signedIn` names, and insists on PKCE. */
+export async function startOpenid(clients: OpenidClient[]) {
+  const signedIn: { claims: Record<string, unknown> } = { claims: {} }
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+
+  const provider = new Provider(url, {
+    clients: clients.map(({ clientId, clientSecret, redirectUri, authentication }) => ({
+      client_id: clientId,
+      client_secret: clientSecret,
+      redirect_uris: [redirectUri],
+      token_endpoint_auth_method: authentication,
+      grant_types: ['authorization_code'],
+      response_types: ['code'],
+    })),
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
+    scopes: ['openid', 'email', 'profile'],
+    pkce: { required: () => true },
+    features: { devInteractions: { enabled: false } },
+    ttl: { Interaction: 600, Grant: 600, Session: 600, AccessToken: 600, IdToken: 600, AuthorizationCode: 60 },
+    cookies: { keys: ['a key of tests'] },
+    interactions: { url: (_: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
+    findAccount: (_: unknown, accountId: string) => ({
+      accountId,
+      claims: async () => ({ sub: accountId, ...signedIn.claims }),
+    }),
+    // biome-ignore lint/suspicious/noExplicitAny: the package ships no types
+    async loadExistingGrant(context: any) {
+      const { client, session } = context.oidc
+      const grant = new context.oidc.provider.Grant({ clientId: client.clientId, accountId: session.accountId })
+      grant.addOIDCScope('openid email profile')
+      await grant.save()
+      return grant
+    },
+  })
+  const answer = provider.callback()
+  server.on('request', (request, reply) => {
+    if (!request.url!.startsWith('/interaction/')) return answer(request, reply)
+    const result = { login: { accountId: 'somebody' } }
+    return provider.interactionFinished(request, reply, result, { mergeWithLastSubmission: false })
+  })
+
+  return {
+    url,
+    signedIn,
+    close() {
+      server.closeAllConnections()
+      return new Promise<void>((resolve) => server.close(() => resolve()))
+    },
+  }
+}

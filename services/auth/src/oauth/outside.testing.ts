@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+
+export interface Asked {
+  path: string
+  headers: IncomingMessage['headers']
+  form: URLSearchParams
+}
+
+export type Answer = (asked: Asked, reply: ServerResponse) => unknown
+
+/** A server out there. What it does at a path may be changed at any time; it remembers what it was asked. */
+export interface Outside {
+  url: string
+  asked: Asked[]
+  answers: Record<string, Answer>
+  close(): Promise<void>
+}
+
+export async function startOutside(answers: Record<string, Answer>): Promise<Outside> {
+  const asked: Asked[] = []
+  const server = createServer(async (request, reply) => {
+    const url = new URL(request.url!, outside.url)
+    const body = await text(request)
+    const one: Asked = {
+      path: url.pathname,
+      headers: request.headers,
+      form: request.method === 'POST' ? new URLSearchParams(body) : url.searchParams,
+    }
+    asked.push(one)
+    const answer = outside.answers[one.path] ?? ((_, missing) => missing.writeHead(404).end())
+    answer(one, reply)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const outside: Outside = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked,
+    answers: { ...answers },
+    close() {
+      server.closeAllConnections()
+      return new Promise((resolve) => server.close(() => resolve()))
+    },
+  }
+  return outside
+}
+
+export const json =
+  (body: unknown, status = 200): Answer =>
+  (_, reply) =>
+    reply.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+
+/** Lets whoever comes in at once and answers as told: a provider of no particular kind. */
+export const startProvider = () =>
+  startOutside({
+    '/authorize': ({ form }, reply) => {
+      const back = new URL(form.get('redirect_uri')!)
+      back.searchParams.set('code', 'a-code')
+      back.searchParams.set('state', form.get('state')!)
+      reply.writeHead(302, { location: back.href }).end()
+    },
+    '/token': json({ access_token: 'provider-access', token_type: 'Bearer' }),
+    '/profile': json({ email: 'ann@example.com' }),
+  })
+
+interface GithubUser {
+  login: string
+  name: string | null
+  emails: { email: string; primary: boolean; verified: boolean; visibility: 'public' | 'private' | null }[]
+}
+
+/** GitHub as far as signing in goes, with its habits: 200 for refusals, forms unless JSON is asked for, a wanted User-Agent. */
+export async function startGithub(client: { clientId: string; clientSecret: string }) {
+  const codes = new Map<string, { challenge: string; redirectUri: string }>()
+  const signedIn: { user: GithubUser } = { user: { login: 'nobody', name: null, emails: [] } }
+  let count = 0
+
+  const asUser =
+    (body: () => unknown): Answer =>
+    (asked, reply) => {
+      if (!asked.headers['user-agent']) return json({ message: 'Please send a User-Agent' }, 403)(asked, reply)
+      const isKnown = asked.headers.authorization === 'Bearer gho_secret'
+      return (isKnown ? json(body()) : json({ message: 'Bad credentials' }, 401))(asked, reply)
+    }
+
+  const outside = await startOutside({
+    '/login/oauth/authorize': ({ form }, reply) => {
+      if (form.get('client_id') !== client.clientId || form.get('code_challenge_method') !== 'S256') {
+        return reply.writeHead(404).end()
+      }
+      const code = `github-code-${++count}`
+      codes.set(code, { challenge: form.get('code_challenge')!, redirectUri: form.get('redirect_uri')! })
+      const back = new URL(form.get('redirect_uri')!)
+      back.searchParams.set('code', code)
+      back.searchParams.set('state', form.get('state')!)
+      reply.writeHead(302, { location: back.href }).end()
+    },
+    '/login/oauth/access_token': (asked, reply) => {
+      const { form } = asked
+      const code = codes.get(form.get('code')!)
+      codes.delete(form.get('code')!)
+      const isGood =
+        code !== undefined &&
+        form.get('client_id') === client.clientId &&
+        form.get('client_secret') === client.clientSecret &&
+        form.get('redirect_uri') === code.redirectUri &&
+        createHash('sha256').update(form.get('code_verifier')!).digest('base64url') === code.challenge
+      const answer: Record<string, string> = isGood
+        ? { access_token: 'gho_secret', token_type: 'bearer', scope: 'read:user,user:email' }
+        : { error: 'bad_verification_code', error_description: 'The code passed is incorrect or expired.' }
+      if (asked.headers.accept?.includes('json')) return json(answer)(asked, reply)
+      reply.writeHead(200, { 'content-type': 'application/x-www-form-urlencoded' })
+      reply.end(new URLSearchParams(answer).toString())
+    },
+    '/user': asUser(() => {
+      const { login, name, emails } = signedIn.user
+      return { id: 1, login, name, email: emails.find(({ visibility }) => visibility === 'public')?.email ?? null }
+    }),
+    '/user/emails': asUser(() => signedIn.user.emails),
+  })
+  return Object.assign(outside, { signedIn })
+}
