@@ -31,7 +31,7 @@ export async function runService(
 ): Promise<void> {
   const config = await loadConfig().catch(reportFaults)
   const { deps, close } = openDeps(name, config)
-  const service = await create(deps)
+  const service = await (async () => create(deps))().catch(reportFaults)
   const { fastify, drain } = await buildApp({
     deps,
     position,

@@ -13,8 +13,17 @@ const hopByHop = new Set([
   'transfer-encoding',
   'upgrade',
 ])
-/** What a client might use to pass for somebody else inside, and what is about the connection to us. */
-const ours = new Set(['host', 'expect', 'forwarded', 'x-real-ip', 'x-request-id'])
+/** What we say ourselves (the trace by its instrumentation), and what is about the connection to us. */
+const ours = new Set([
+  'host',
+  'expect',
+  'forwarded',
+  'x-real-ip',
+  'x-request-id',
+  'traceparent',
+  'tracestate',
+  'baggage',
+])
 
 /** What a service gets to see of a request: the client's address and the request's id are written by us alone. */
 export function requestHeaders(request: FastifyRequest): Record<string, string | string[]> {

@@ -34,6 +34,8 @@ describe('passing a request on', () => {
       'x-private': 'for the next hop only',
       'proxy-authorization': 'Basic xyz',
       te: 'trailers',
+      traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+      baggage: 'tenant=theirs',
       'x-kept': 'yes',
     })
 
@@ -47,7 +49,7 @@ describe('passing a request on', () => {
     })
     expect(
       Object.keys(headers).filter((name) =>
-        /^(x-forwarded-(host|user)|forwarded|x-real-ip|x-private|proxy-.*|te)$/.test(name),
+        /^(x-forwarded-(host|user)|forwarded|x-real-ip|x-private|proxy-.*|te|traceparent|baggage)$/.test(name),
       ),
     ).toEqual([])
     expect(headers['x-request-id']).not.toBe('forged')
