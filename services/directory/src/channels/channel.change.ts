@@ -61,7 +61,7 @@ export function changeChannel(
         updatedAt: now,
         membersVersion: row.membersVersion + (readersChange ? 1 : 0),
       }).catch(explainTakenName),
-      members: wished,
+      members: await listMembers(trx, row.id),
     }
 
     await announce(trx, before, after)

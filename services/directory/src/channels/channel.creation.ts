@@ -10,7 +10,7 @@ import {
   readTopic,
   unknownMember,
 } from './channel.fields.ts'
-import { insertChannel, insertMembers, lockLivePeople } from './channels.queries.ts'
+import { insertChannel, insertMembers, listMembers, lockLivePeople } from './channels.queries.ts'
 
 /**
  * Creates a channel with the caller and these people in it, and tells its audience (NEW_CHANNEL).
@@ -38,7 +38,7 @@ export function createChannel(
       createdAt: now,
     }).catch(explainTakenName)
     await insertMembers(trx, row.id, members, now)
-    const channel = channelView(row, members)
+    const channel = channelView(row, await listMembers(trx, row.id))
 
     await record(trx, { type: 'NEW_CHANNEL', payload: channel, routing: audienceOf(row) })
     await audit(trx, {

@@ -4,8 +4,10 @@ import type { Caller } from '@parley/identity'
 import { type Insertable, sql, type Updateable } from 'kysely'
 import { channelView } from './channel.fields.ts'
 
+// One order everywhere: the creator, then who joined first. Needs `channels` in the statement.
 const membersOfRow = sql<string[]>`array(
-  select m.user_id::text from channel_members m where m.channel_id = channels.id order by m.joined_at, m.user_id
+  select m.user_id::text from channel_members m where m.channel_id = channels.id
+  order by m.user_id <> channels.created_by, m.joined_at, m.user_id
 )`
 
 /** The channels that the caller may read with their members, by name, in one statement. */
@@ -34,16 +36,14 @@ export async function listChannels(db: Reader, caller: Caller): Promise<(Channel
   return rows.map(({ members, ...row }) => ({ ...channelView(row, members), lastSeq: row.lastSeq }))
 }
 
-/** The ids of the members, who joined first in front. */
+/** The ids of the members: the creator, then who joined first. */
 export async function listMembers(db: Reader, channelId: string): Promise<string[]> {
-  const rows = await db
-    .selectFrom('channelMembers')
-    .select('userId')
-    .where('channelId', '=', channelId)
-    .orderBy('joinedAt')
-    .orderBy('userId')
-    .execute()
-  return rows.map(({ userId }) => userId)
+  const { members } = await db
+    .selectFrom('channels')
+    .select(membersOfRow.as('members'))
+    .where('id', '=', channelId)
+    .executeTakeFirstOrThrow()
+  return members
 }
 
 /**
