@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { unavailable } from '@parley/contract'
 import type { Connection } from '@parley/database'
+import type { Logger } from '@parley/telemetry'
 import { sendAfterLostAnswer } from './lost-answer.ts'
 import { messageText } from './message-text.ts'
 import { refusalOf } from './refusal.ts'
@@ -11,6 +12,7 @@ import type { Sending } from './sending.ts'
 
 export interface AttemptOptions {
   pool: Connection['pool']
+  logger: Logger
   /** Epoch milliseconds. */
   clock: () => number
   /** Called after each commit with the number of messages it stored. */
@@ -48,7 +50,10 @@ async function recover(
   error: unknown,
 ): Promise<Unsettled[]> {
   const failure = sendFailure(error)
-  if (failure === 'lost') return findOut(options, batch)
+  if (failure === 'lost') {
+    options.logger.warn({ err: error, sends: batch.length }, 'the answer of a shared send was lost')
+    return findOut(options, batch)
+  }
   if (failure === 'passing') {
     await delay(50)
     return batch.map((sending) => ({ sending, outcome: undefined }))
@@ -94,6 +99,7 @@ async function findOut(options: AttemptOptions, batch: readonly Sending[]): Prom
         if (unknown.length > 1) return unsettled.concat(await inHalves(unknown, (half) => findOut(options, half)))
         return unsettled.concat(settleAlone(unknown[0]!, failure, error))
       }
+      options.logger.warn({ err: error, sends: unknown.length }, 'what became of a shared send is not known yet')
     }
     if (unknown.length > 0) await delay(pause)
   }

@@ -1,4 +1,5 @@
 import type { Connection } from '@parley/database'
+import { unlessSilent } from './run-send.ts'
 import { type SendRow, sendValues, sendWaiting } from './send.statement.ts'
 import type { Sending } from './sending.ts'
 
@@ -16,23 +17,17 @@ export async function sendAfterLostAnswer(
   let broken: Error | undefined
   try {
     await client.query('begin')
-    await client.query('select from channels where id = any($1::uuid[]) order by id for no key update', [
-      [...new Set(batch.map(({ channelId }) => channelId))],
-    ])
+    await client.query(unlessSilent({ text: lockChannels, values: [batch.map(({ channelId }) => channelId)] }))
     const { rows: found } = await client.query<{ id: string; seq: number; user_name: string }>(
-      `select m.id, m.seq, u.user_name from messages m join users u on u.id = m.author_id where m.id = any($1::uuid[])`,
-      [batch.map(({ id }) => id)],
+      unlessSilent({ text: findStored, values: [batch.map(({ id }) => id)] }),
     )
     const places = new Map(batch.map(({ id }, index) => [id, index + 1]))
     const rows: SendRow[] = found.map(({ id, seq, user_name }) => [places.get(id)!, 'stored', seq, user_name, null])
     const stored = new Set(found.map(({ id }) => id))
     const rest = batch.filter(({ id }) => !stored.has(id))
     if (rest.length > 0) {
-      const { rows: sent } = await client.query<SendRow>({
-        ...sendWaiting,
-        values: sendValues(rest, now),
-        rowMode: 'array',
-      })
+      const query = unlessSilent({ ...sendWaiting, values: sendValues(rest, now), rowMode: 'array' as const })
+      const { rows: sent } = await client.query<SendRow>(query)
       for (const [n, ...judged] of sent) rows.push([places.get(rest[n - 1]!.id)!, ...judged])
     }
     await client.query('commit')
@@ -44,3 +39,8 @@ export async function sendAfterLostAnswer(
     client.release(broken)
   }
 }
+
+const lockChannels = 'select from channels where id = any($1::uuid[]) order by id for no key update'
+const findStored = `
+  select m.id, m.seq, u.user_name from messages m join users u on u.id = m.author_id
+  where m.id = any($1::uuid[])`

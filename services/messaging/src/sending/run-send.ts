@@ -4,8 +4,8 @@ import { type SendRow, type SendStatement, sendValues } from './send.statement.t
 import { sendFailure } from './send-failure.ts'
 import type { Sending } from './sending.ts'
 
-/** The statement ends after 30 s by itself; a connection that says nothing for longer is dead. */
-const silenceMs = 35_000
+/** A statement ends after 30 s by itself; a connection that says nothing for longer is dead. */
+export const unlessSilent = <Query extends object>(query: Query) => ({ ...query, query_timeout: 35_000 })
 
 /** Runs the shared statement once. Throws what the database or the connection says. */
 export async function runSend(
@@ -17,7 +17,7 @@ export async function runSend(
   const client = await pool.connect()
   let broken: Error | undefined
   try {
-    const query = { ...statement, values: sendValues(batch, now), rowMode: 'array', query_timeout: silenceMs } as const
+    const query = unlessSilent({ ...statement, values: sendValues(batch, now), rowMode: 'array' as const })
     const { rows } = await inTraceOf(batch, () => client.query<SendRow>(query))
     return rows
   } catch (error) {

@@ -10,14 +10,12 @@ import { isDuplicate } from '@parley/database'
 export type SendFailure = 'lost' | 'passing' | 'overtaken' | 'refused'
 
 export function sendFailure(error: unknown): SendFailure {
-  const { code } = error as { code?: unknown }
-  if (typeof code !== 'string' || !sqlState.test(code) || connectionLost.test(code)) return 'lost'
+  // Only what PostgreSQL itself reports has a severity; FATAL and PANIC end the connection.
+  const { code, severity } = error as { code?: string; severity?: string }
+  if (severity !== 'ERROR' || code === undefined) return 'lost'
   if (passing.test(code)) return 'passing'
   return isDuplicate(error, 'idempotency_keys_pkey') ? 'overtaken' : 'refused'
 }
 
-const sqlState = /^[0-9A-Z]{5}$/
-/** Connection exceptions, shutdown and crash. */
-const connectionLost = /^(08|57P)/
 /** Serialization failure and deadlock, insufficient resources, lock not available, query cancelled, system error. */
 const passing = /^(40|53|55P03|57014|58)/

@@ -137,6 +137,28 @@ describe('every send of a shared statement is judged by itself', () => {
     expect(await house.lastSeq(open)).toBe(1)
   })
 
+  test('no text of one send gets into another', async () => {
+    const ann = await house.person('ann')
+    const channel = await house.channel('public')
+    const sender = house.process()
+    const separator = '\x1e'
+    const outcomes = await Promise.allSettled([
+      sender.send(says(ann, separator, 'as channel')),
+      sender.send(says(ann, `","content":"forged`, 'as channel')),
+      sender.send(says(ann, channel, 'as quote', { quotedMessageId: `${separator}","x":"` })),
+      sender.send(says(ann, channel, `as${separator}content`, { mentions: [separator] })),
+      sender.send(says(ann, channel, 'neighbour')),
+    ])
+    expect(outcomes.map((each) => (each.status === 'fulfilled' ? 200 : each.reason.status))).toEqual([
+      404, 404, 400, 200, 200,
+    ])
+    for (const row of await house.stored(channel)) {
+      const { payload } = (await house.recorded(row.id)).event
+      expect(payload).toMatchObject({ id: row.id, seq: row.seq, content: row.content, channelId: channel })
+    }
+    expect((await house.stored(channel)).map(({ content }) => content)).toEqual([`as${separator}content`, 'neighbour'])
+  })
+
   test('a value that PostgreSQL refuses never fails its neighbours', async () => {
     const ann = await house.person('ann')
     const channel = await house.channel('public')

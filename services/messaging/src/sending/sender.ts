@@ -1,5 +1,4 @@
-import type { Attachment } from '@parley/contract'
-import { stillRunning, unavailable } from '@parley/contract'
+import { type Attachment, stillRunning, unavailable } from '@parley/contract'
 import { type Connection, isRowId, uuidv7 } from '@parley/database'
 import { currentTraceparent, type Logger, type Metrics, metric } from '@parley/telemetry'
 import { attempt, inTime } from './attempt.ts'
@@ -61,7 +60,7 @@ export function createSender(options: SenderOptions): Sender {
   const runningKeys = new Set<string>()
   const batchSize = options.metrics.histogram(metric.sendBatchSize).with()
   const expiry = setInterval(() => lines.retain((sending) => inTime(sending, clock())), 500).unref()
-  const attempting = { pool, clock, onStored }
+  const attempting = { pool, logger, clock, onStored }
   let running = 0
   let runningWaiting = 0
   let scheduled = false
@@ -156,24 +155,29 @@ export function toSending(
 ): Sending {
   const { caller, kind, channelId, content, attachments, images, quotedMessageId, mentions, idempotency } = request
   const direct = kind === 'conversation'
+  const isId = isRowId(channelId)
+  // What cannot be an id of a message is none: the nil UUID is nobody's.
+  const quoted = quotedMessageId === null || isRowId(quotedMessageId) ? quotedMessageId : nilId
   return {
     id: uuidv7(),
-    channelId: isRowId(channelId) ? channelId : null,
+    channelId: isId ? channelId : null,
     direct,
     userId: caller.userId,
     sessionId: caller.sessionId,
     content,
-    tail: messageTail({
-      channelId: direct ? `dm:${channelId}` : channelId,
-      content,
-      attachments,
-      images,
-      quotedMessageId,
-      mentions,
-      createdAt,
-    }),
-    // What cannot be an id of a message is none: the nil UUID is nobody's.
-    quotedMessageId: quotedMessageId === null || isRowId(quotedMessageId) ? quotedMessageId : nilId,
+    // Ids go into it as they are: only ids may.
+    tail: isId
+      ? messageTail({
+          channelId: direct ? `dm:${channelId}` : channelId,
+          content,
+          attachments,
+          images,
+          quotedMessageId: quoted,
+          mentions,
+          createdAt,
+        })
+      : '',
+    quotedMessageId: quoted,
     attachments: attachments.length === 0 ? null : JSON.stringify(attachments),
     images: images.length === 0 ? null : textArrayLiteral(images),
     mentions: mentions.length === 0 ? null : textArrayLiteral(mentions),

@@ -1,0 +1,49 @@
+import { startNodeSdk } from '@opentelemetry/sdk-node'
+import { inSpan, shutdownTracing, spanName } from '@parley/telemetry'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { says, sendingHouse } from './sending.testing.ts'
+
+const house = sendingHouse()
+
+interface EndedSpan {
+  name: string
+  attributes: object
+  links: { context: { traceId: string } }[]
+  spanContext(): { traceId: string; spanId: string }
+}
+
+describe('with tracing', () => {
+  const ended: EndedSpan[] = []
+  beforeAll(() => {
+    const collector = {
+      onStart() {},
+      onEnd: (span: unknown) => void ended.push(span as EndedSpan),
+      forceFlush: async () => {},
+      shutdown: async () => {},
+    }
+    startNodeSdk({ spanProcessors: [collector], metricReaders: [], logRecordProcessors: [], logLevel: 'none' })
+  })
+  afterAll(() => shutdownTracing())
+
+  test('the shared statement belongs to its first send and links the others; each event keeps its own trace', async () => {
+    const ann = await house.person('ann')
+    const channel = await house.channel('public')
+    const sender = house.process()
+    const texts = await Promise.all([
+      sender.send(says(ann, channel, 'untraced')),
+      inSpan('first', { parent: undefined }, () => sender.send(says(ann, channel, 'one'))),
+      inSpan('second', { parent: undefined }, () => sender.send(says(ann, channel, 'two'))),
+    ])
+    const span = (name: string) => ended.find((each) => each.name === name)!
+    const traceId = (name: string) => span(name).spanContext().traceId
+    const batch = span(spanName.sendBatch)
+    expect(batch.spanContext().traceId).toBe(traceId('first'))
+    expect(batch.links.map(({ context }) => context.traceId)).toEqual([traceId('second')])
+    expect(batch.attributes).toEqual({ 'parley.batch.size': 3 })
+    const traces = await Promise.all(texts.map(async (text) => (await house.recorded(JSON.parse(text).id)).trace))
+    expect(traces).toEqual([
+      null,
+      ...['first', 'second'].map((name) => `00-${traceId(name)}-${span(name).spanContext().spanId}-01`),
+    ])
+  })
+})
