@@ -25,7 +25,9 @@ function readWhole(request: IncomingMessage): Promise<Buffer> {
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.once('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)))
     request.once('error', reject)
-    request.once('close', () => reject(new ClientLeft()))
+    request.once('close', () => {
+      if (!request.complete) reject(new ClientLeft())
+    })
   })
 }
 
