@@ -15,6 +15,8 @@ export interface Batch {
   first: number
   count: number
   lines: string
+  /** Traceparents of the lines' spans, of those that were traced; does not travel, the lines have them. */
+  traces?: string[]
 }
 
 export interface Header {

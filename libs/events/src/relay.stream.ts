@@ -3,6 +3,7 @@ import { type Batch, batchAfter, encodeBatch, joinBatches, splitBatch } from './
 import { entryField, eventsChannel, streamKey } from './keys.ts'
 import { findOldestPosition, type Pool, readBatches } from './positions.queries.ts'
 import { isReady } from './redis.connection.ts'
+import { inTraceOf } from './relay.trace.ts'
 
 /** The replay window in Redis, written by the leader alone, beside its steps: Redis never holds up the lease. */
 export interface EventStream {
@@ -89,7 +90,11 @@ export function openEventStream({ redis, pool, epoch, maxEvents, onError }: Even
   }
 
   /** Whether the batch is at the stream's end now. */
-  async function append(batch: Batch, isBeginning: boolean): Promise<boolean> {
+  function append(batch: Batch, isBeginning: boolean): Promise<boolean> {
+    return inTraceOf(batch, () => appendParts(batch, isBeginning))
+  }
+
+  async function appendParts(batch: Batch, isBeginning: boolean): Promise<boolean> {
     for (const [index, part] of splitBatch(batch, maxEntryChars).entries()) {
       const last = part.first + part.count - 1
       const floor = Math.max(trimBelow, last - maxEvents)

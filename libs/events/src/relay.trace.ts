@@ -6,15 +6,23 @@ import type { Batch } from './batch.format.ts'
  * the span's own traceparent.
  */
 export function traceBatch(batch: Batch): Batch {
-  const lines = batch.lines.split('\n').map((line, index) => traceLine(line, batch.first + index))
-  return { ...batch, lines: lines.join('\n') }
+  const traces: string[] = []
+  const lines = batch.lines.split('\n').map((line, index) => traceLine(line, batch.first + index, traces))
+  return { ...batch, lines: lines.join('\n'), traces }
 }
 
-function traceLine(line: string, pos: number): string {
+/** What is done with a batch belongs to the first event of it that is traced, and links to the others. */
+export function inTraceOf<T>({ traces: [parent, ...links] = [], count }: Batch, run: () => T): T {
+  if (!parent) return run()
+  return inSpan(spanName.appendBatch, { parent, links, attributes: { [spanAttribute.batchSize]: count } }, run)
+}
+
+function traceLine(line: string, pos: number, traces: string[]): string {
   const [routing, parent, event] = line.split('\t')
   if (!parent) return line
   const attributes = { [spanAttribute.eventPosition]: pos, [spanAttribute.eventType]: typeOf(event) }
   const trace = inSpan(spanName.relayEvent, { kind: SpanKind.PRODUCER, parent, attributes }, currentTraceparent)
+  if (trace) traces.push(trace)
   return `${routing}\t${trace ?? parent}\t${event}`
 }
 

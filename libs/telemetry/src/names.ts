@@ -95,6 +95,7 @@ export const metric = {
 export const spanName = {
   sendBatch: 'messaging.send_batch',
   relayEvent: 'relay.publish',
+  appendBatch: 'relay.append',
   deliverEvent: 'realtime.deliver',
   runJob: 'worker.job',
 } as const
@@ -102,6 +103,8 @@ export const spanName = {
 export const spanMeaning: Record<(typeof spanName)[keyof typeof spanName], string> = {
   'messaging.send_batch': 'one shared send statement, linked to the sends it carries',
   'relay.publish': 'an event on its way from outbox to Redis; child of the request that recorded it',
+  'relay.append':
+    'a batch of events on its way into Redis; child of the first event’s `relay.publish`, linked to the others',
   'realtime.deliver': 'an event written to the streams of one node; child of the request that recorded it',
   'worker.job': 'a job; child of the request that recorded it',
 }

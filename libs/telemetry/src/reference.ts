@@ -5,7 +5,7 @@ import { label, labelMeaning, logFieldMeaning, metric, spanAttributeMeaning, spa
 export function renderReference(): string {
   return [
     '# Telemetry reference',
-    'Made from `libs/telemetry/src/names.ts`; change that and run `npx vitest run -u libs/telemetry`.',
+    'Made from `libs/telemetry/src/names.ts`; change that and run `npx vitest run libs/telemetry -u`.',
     '## Metrics',
     'Prometheus text at `GET /metrics` on the internal port of every process.',
     table(['Metric', 'Kind', 'Labels', 'Meaning'], Object.values<MetricDefinition>(metric).map(metricRow)),
