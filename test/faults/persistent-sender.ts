@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Channel, Message } from '@parley/contract'
+import type { Person } from '@parley/test'
+
+/** Between two messages of a sender: a lively conversation, not a benchmark. */
+const pauseMs = 15
+const answerPatienceMs = 20_000
+let count = 0
+
+/** A client as it should be: whatever is not acknowledged is sent again, with the same `Idempotency-Key`. */
+export class PersistentSender {
+  /** Every message that was acknowledged, in the order of sending. */
+  readonly acknowledged: Message[] = []
+  /** How often a message had to be sent again, by the reason. */
+  readonly repetitions = new Map<string, number>()
+  /** Answers that are neither the message nor "try again". */
+  readonly faults: string[] = []
+  readonly channel: Channel
+  #person: Person
+  #name: string
+  #onAcknowledged: () => void
+  #stopped = false
+  #running: Promise<void> | undefined
+
+  constructor(person: Person, channel: Channel, onAcknowledged: () => void) {
+    this.#person = person
+    this.#name = `${person.userName} (${++count})`
+    this.channel = channel
+    this.#onAcknowledged = onAcknowledged
+  }
+
+  start(): void {
+    this.#running = this.#keepSending()
+  }
+
+  /** Resolves once the last message is acknowledged. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    await this.#running
+  }
+
+  async #keepSending() {
+    for (let n = 1; !this.#stopped; n++) {
+      const message = await this.#send(`${this.#name} says ${n}`, randomUUID())
+      if (!message) return
+      this.acknowledged.push(message)
+      this.#onAcknowledged()
+      await delay(pauseMs)
+    }
+  }
+
+  async #send(content: string, key: string): Promise<Message | undefined> {
+    for (;;) {
+      const outcome = await this.#try(content, key)
+      if (typeof outcome === 'object') return outcome
+      this.repetitions.set(outcome, (this.repetitions.get(outcome) ?? 0) + 1)
+      if (this.faults.length > 20) return undefined
+      await delay(50)
+    }
+  }
+
+  /** The message, or why it has to be sent again. */
+  async #try(content: string, key: string): Promise<Message | string> {
+    try {
+      const response = await fetch(`${this.#person.baseUrl}/channels/${this.channel.id}/messages`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${this.#person.token}`,
+          'content-type': 'application/json',
+          'idempotency-key': key,
+        },
+        body: JSON.stringify({ content }),
+        signal: AbortSignal.timeout(answerPatienceMs),
+      })
+      const body = await response.text()
+      if (response.status === 200) return (JSON.parse(body) as { message: Message }).message
+      if (response.status !== 503 && response.status !== 409) this.faults.push(`${response.status} ${body}`)
+      return String(response.status)
+    } catch (error) {
+      if ((error as Error).name === 'TimeoutError') this.faults.push(`no answer within ${answerPatienceMs} ms`)
+      return 'connection lost'
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Message } from '@parley/contract'
+import { EventStream, type Person, StreamRefused } from '@parley/test'
+
+/** A client as it should be: whenever its stream ends it comes back behind the last event it got. */
+export class ResumingReader {
+  readonly name: string
+  /** New messages by channel, in the order they came, repetitions included. */
+  readonly heard = new Map<string, Message[]>()
+  /** How often the stream had to be opened again. */
+  reconnections = 0
+  /** What a client must never meet: a stream that could not resume, or a refusal that is not "try again". */
+  readonly faults: string[] = []
+  #person: Person
+  #cursor: string | undefined
+  #stream: EventStream | undefined
+  #stopped = false
+  #watchers = new Set<() => void>()
+  #running: Promise<void> | undefined
+
+  constructor(person: Person) {
+    this.#person = person
+    this.name = person.userName
+  }
+
+  /** Resolves with the first stream open. */
+  async start(): Promise<void> {
+    await this.#open()
+    this.#running = this.#keepReading()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    await this.#stream?.close()
+    await this.#running
+  }
+
+  count(channelId: string): number {
+    return this.heard.get(channelId)?.length ?? 0
+  }
+
+  /** Resolves once `count` messages of the channel have come. @throws after `patienceMs`. */
+  untilHeard(channelId: string, count: number, patienceMs: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const finish = (act: () => void) => {
+        clearTimeout(timer)
+        this.#watchers.delete(look)
+        act()
+      }
+      const look = () => {
+        if (this.count(channelId) >= count) finish(resolve)
+      }
+      const missing = () => `${this.name} has ${this.count(channelId)} of ${count} messages of ${channelId}`
+      const timer = setTimeout(() => finish(() => reject(new Error(missing()))), patienceMs)
+      this.#watchers.add(look)
+      look()
+    })
+  }
+
+  async #keepReading() {
+    while (!this.#stopped) {
+      await this.#stream?.ended
+      if (this.#stopped) return
+      try {
+        await this.#open()
+        this.reconnections++
+      } catch (error) {
+        if (error instanceof StreamRefused && error.status !== 503) this.faults.push(error.message)
+        await delay(50)
+      }
+    }
+  }
+
+  async #open() {
+    this.#stream = undefined
+    this.#stream = await EventStream.open({
+      baseUrl: this.#person.baseUrl,
+      token: this.#person.token!,
+      lastEventId: this.#cursor,
+      onReceived: ({ type, payload, cursor }) => {
+        if (type === 'CONNECTED' && this.#cursor !== undefined && !payload.resumed) {
+          this.faults.push(`not resumed behind ${this.#cursor}`)
+        }
+        this.#cursor = cursor ?? this.#cursor
+        if (type !== 'NEW_MESSAGE') return
+        if (!this.heard.has(payload.channelId)) this.heard.set(payload.channelId, [])
+        this.heard.get(payload.channelId)!.push(payload)
+        for (const watcher of this.#watchers) watcher()
+      },
+    })
+  }
+}
