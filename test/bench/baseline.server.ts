@@ -1,0 +1,31 @@
+/**
+ * What sending is measured against: a bare Fastify route that does one prepared INSERT, and nothing of what makes it a
+ * message. Arguments: PostgreSQL URL, port.
+ */
+import { connectDatabase, uuidv7 } from '@parley/database'
+import Fastify from 'fastify'
+
+const [url, port] = process.argv.slice(2)
+const { pool, close } = connectDatabase({ url: url!, poolSize: 10, applicationName: 'baseline', onIdleError: () => {} })
+await pool.query(
+  'create table inserts (id uuid primary key, channel_id uuid not null, content text not null, created_at bigint not null)',
+)
+
+const app = Fastify()
+const text = 'insert into inserts (id, channel_id, content, created_at) values ($1, $2, $3, $4)'
+app.get('/health/ready', async () => 'OK')
+app.post<{ Params: { channelId: string }; Body: { content: string } }>(
+  '/channels/:channelId/messages',
+  async ({ params, body }) => {
+    const id = uuidv7()
+    await pool.query({ name: 'insert', text, values: [id, params.channelId, body.content, Date.now()] })
+    return { id }
+  },
+)
+await app.listen({ host: '127.0.0.1', port: Number(port), backlog: 4096 })
+
+process.once('SIGTERM', async () => {
+  await app.close()
+  await close()
+  process.exit(0)
+})

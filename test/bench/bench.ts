@@ -1,0 +1,86 @@
+/** `npm run bench`: how fast Parley is, measured side by side with what it is compared to. docs: `-- --help`. */
+import { writeFile } from 'node:fs/promises'
+import { measureEndToEnd } from './end-to-end.part.ts'
+import { measureFanOut } from './fan-out.part.ts'
+import { type Foundation, layFoundation, settingsNote } from './foundation.ts'
+import { describeMachine } from './machine.ts'
+import { measureMemory } from './memory.part.ts'
+import { type Options, readOptions, usage } from './options.ts'
+import { type Row, renderReport } from './report.ts'
+import { Interrupted, openScene, type Scene } from './scene.ts'
+import { measureDistributed, measureSolo } from './send.part.ts'
+
+/** In the order of the table. Each part gets a foundation of its own, so none finds what another has left. */
+const parts: Record<string, (scene: Scene, foundation: Foundation) => Promise<Row[]>> = {
+  send: measureSolo,
+  distributed: measureDistributed,
+  fanout: measureFanOut,
+  endtoend: measureEndToEnd,
+  memory: measureMemory,
+}
+
+let scene = openScene()
+let interrupted = false
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    if (interrupted) return
+    interrupted = true
+    say('Stopping …')
+    // Whatever was being measured fails as soon as its servers are gone; nobody waits for it.
+    void scene.end().finally(() => process.exit(130))
+  })
+}
+
+try {
+  process.exitCode = await run(process.argv.slice(2))
+} catch (error) {
+  if (!interrupted) process.stderr.write(`${(error as Error).stack}\n`)
+  process.exitCode = interrupted ? 130 : 1
+} finally {
+  await scene.end()
+}
+process.exit()
+
+async function run(args: string[]): Promise<number> {
+  if (args.includes('--help')) {
+    process.stdout.write(usage)
+    return 0
+  }
+  const options = readOptions(args)
+  const unknown = options.only.filter((name) => !Object.hasOwn(parts, name))
+  if (unknown.length > 0) throw new Error(`--only: ${unknown.join(', ')} is none of ${Object.keys(parts).join(', ')}`)
+
+  const chosen = Object.keys(parts).filter((name) => options.only.length === 0 || options.only.includes(name))
+  const rows: Row[] = []
+  let machine: Awaited<ReturnType<typeof describeMachine>> | undefined
+  for (const name of chosen) {
+    say(`${name} …`)
+    const measured = await withFoundation(options, async (foundation) => {
+      machine ??= await describeMachine(foundation)
+      return parts[name]!(scene, foundation)
+    })
+    rows.push(...measured)
+    for (const { work, ours, theirs, ratio } of measured) say(`  ${work}: ${ours}; against ${theirs}: ${ratio}`)
+  }
+  const notes = [
+    `rounds: ${options.rounds} of ${options.seconds} s a side, in turns; medians, in brackets the least and the most`,
+    `settings: ${settingsNote}`,
+  ]
+  process.stdout.write(renderReport(machine!, notes, rows))
+  if (options.json) await writeFile(options.json, `${JSON.stringify({ machine, options, rows }, null, 2)}\n`)
+  return 0
+}
+
+async function withFoundation(options: Options, measure: (foundation: Foundation) => Promise<Row[]>): Promise<Row[]> {
+  if (interrupted) throw new Interrupted()
+  scene = openScene()
+  try {
+    return await measure(await layFoundation(scene, options))
+  } finally {
+    await scene.end()
+  }
+}
+
+function say(line: string) {
+  process.stderr.write(`${line}\n`)
+}

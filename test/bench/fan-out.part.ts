@@ -1,0 +1,120 @@
+import { measureDeliveries, measureLatency, type Publish } from './fan-out-load.ts'
+import { type Foundation, startParley } from './foundation.ts'
+import { openConnections, postOf } from './http-connection.ts'
+import { type Nchan, startNchan } from './nchan.ts'
+import { getOf, openParleyStreams } from './parley-streams.ts'
+import { seedPeople } from './people.ts'
+import { openPublisher } from './redis-publisher.ts'
+import { p99Of, type Row, rateRow, skippedRow } from './report.ts'
+import type { Scene } from './scene.ts'
+import { inTurns, spreadOf } from './statistics.ts'
+import { numbered, StreamAudience } from './stream-audience.ts'
+
+const part = 'fanout'
+const people = 500
+const pacePerSecond = 20
+const goals = [
+  { inFlight: 4, atLeast: 3 },
+  { inFlight: 32, atLeast: 10 },
+]
+
+/** Events published straight to one realtime node, and to nginx with nchan. */
+export async function measureFanOut(scene: Scene, foundation: Foundation): Promise<Row[]> {
+  const { rounds, seconds, streams } = foundation.options
+  const work = (rest: string) => `fan-out, one realtime node, ${streams.toLocaleString('en')} streams, ${rest}`
+  let nchan: Nchan
+  try {
+    nchan = await startNchan(scene, foundation)
+  } catch (error) {
+    return [skippedRow(part, work('all rows'), 'nginx with nchan', '≥ 3×, ≥ 10×', (error as Error).message)]
+  }
+  const against = `${nchan.version}, one worker`
+  const theirs = await nchanSide(scene, nchan.port, streams)
+  const ours = await parleySide(scene, foundation)
+
+  const rows: Row[] = []
+  for (const { inFlight, atLeast } of goals) {
+    const turn = (side: FanOutSide, seconds: number) => () =>
+      measureDeliveries(side.streams, { inFlight, seconds, publish: side.publish })
+    await inTurns(1, { ours: turn(ours, 1), theirs: turn(theirs, 1) })
+    const measured = await inTurns(rounds, { ours: turn(ours, seconds), theirs: turn(theirs, seconds) })
+    rows.push(
+      rateRow({ part, work: work(`${inFlight} in flight`), unit: 'deliveries/s', against, rounds: measured, atLeast }),
+    )
+  }
+
+  const paced = (side: FanOutSide) => () =>
+    measureLatency(side.streams, { perSecond: pacePerSecond, seconds: seconds * 1.5, publish: side.publish })
+  const measured = await inTurns(rounds, { ours: paced(ours), theirs: paced(theirs) })
+  const ratio = spreadOf(measured.ours.map(({ p99Ms }, round) => p99Ms / measured.theirs[round]!.p99Ms))
+  rows.push({
+    part,
+    work: work(`${pacePerSecond} events/s`),
+    ours: `p99 ${p99Of(measured.ours)}`,
+    against,
+    theirs: `p99 ${p99Of(measured.theirs)}`,
+    ratio: `${ratio.median.toFixed(2)}× (${ratio.low.toFixed(2)}–${ratio.high.toFixed(2)})`,
+    goal: 'p99 ≤ 1×',
+    met: ratio.median <= 1,
+    figures: { ratio, ...measured },
+  })
+  return rows
+}
+
+interface FanOutSide {
+  streams: StreamAudience
+  /** A way to publish for each slot: some need a connection of their own. */
+  publish: (slot: number) => Publish
+}
+
+async function parleySide(scene: Scene, foundation: Foundation): Promise<FanOutSide> {
+  const signed = await seedPeople(foundation, people)
+  const node = await startParley(scene, foundation, 'services/realtime/src/main.ts')
+  const { publish } = await openPublisher(scene, foundation)
+  const streams = await scene.keep(
+    () => openParleyStreams(node.port, signed, foundation.options.streams),
+    (opened) => opened.close(),
+  )
+  return { streams, publish: () => (event) => publish(eventText(event)) }
+}
+
+async function nchanSide(scene: Scene, port: number, count: number): Promise<FanOutSide> {
+  const publishers = await scene.keep(
+    () => openConnections(port, Math.max(...goals.map(({ inFlight }) => inFlight))),
+    (opened) => opened.forEach((connection) => void connection.close()),
+  )
+  const streams = await scene.keep(
+    () => StreamAudience.open({ port, count, openedBy: '\r\n\r\n', request: () => getOf('/events') }),
+    (opened) => opened.close(),
+  )
+  const publish = (slot: number) => async (event: number) => {
+    const { status, body } = await publishers[slot]!.send(postOf('/publish', eventText(event)))
+    if (status >= 300) throw new Error(`nchan answered ${status}: ${body}`)
+  }
+  return { streams, publish }
+}
+
+const id = '0199f1c2-7d3e-7000-8000-0123456789ab'
+
+/** The JSON of a new message, as the send path records it. */
+const eventText = (event: number) =>
+  JSON.stringify({
+    type: 'NEW_MESSAGE',
+    payload: {
+      id,
+      seq: event,
+      author: { id, userName: 'somebody' },
+      channelId: id,
+      content: `Message ${numbered(event)}: shall we meet at the usual place, or has somebody a better idea for today?`,
+      attachments: [],
+      images: [],
+      quotedMessageId: null,
+      mentions: [],
+      pinnedAt: null,
+      createdAt: 1_790_000_000_000,
+      updatedAt: null,
+      rev: 1,
+      reactions: {},
+      threadMeta: null,
+    },
+  })

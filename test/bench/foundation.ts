@@ -1,0 +1,91 @@
+import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { type Config, childEnvironment, type DeepPartial } from '@parley/config'
+import { type Connection, connectDatabase, migrate } from '@parley/database'
+import { startPostgres, startRedis } from '@parley/embedded'
+import type { Options } from './options.ts'
+import { freePort, type Scene } from './scene.ts'
+import { type ServerProcess, startServer } from './server-process.ts'
+
+export const root = path.resolve(import.meta.dirname, '../..')
+const jwtSecret = 'only ever used on the loopback interface by the bench'
+
+/** A PostgreSQL and a Redis of the bench's own, as durable as `npm start` has them, with an empty Parley in it. */
+export interface Foundation {
+  options: Options
+  directory: string
+  database: Connection
+  postgresUrl: string
+  redisUrl: string
+  jwtSecret: string
+}
+
+export async function layFoundation(scene: Scene, options: Options): Promise<Foundation> {
+  const directory = await scene.keep(
+    async () => realpath(await mkdtemp(path.join(tmpdir(), 'parley-bench-'))),
+    (made) => rm(made, { recursive: true, force: true }),
+  )
+  // PostgreSQL runs as another user when root starts it, and has to get in.
+  await chmod(directory, 0o711)
+  const part = (name: string) => ({ directory: path.join(directory, name), durable: true })
+  const postgres = await scene.keep(
+    () => startPostgres(part('postgres')),
+    (started) => started.stop(),
+  )
+  const redis = await scene.keep(
+    () => startRedis(part('redis')),
+    (started) => started.stop(),
+  )
+  const database = await scene.keep(
+    () => connectDatabase({ url: postgres.url, poolSize: 4, applicationName: 'parley-bench', onIdleError: () => {} }),
+    (opened) => opened.close(),
+  )
+  await migrate(database.db)
+  return { options, directory, database, postgresUrl: postgres.url, redisUrl: redis.url, jwtSecret }
+}
+
+/** Apart from these, everything has its default. */
+const settings = ({ directory, postgresUrl, redisUrl, jwtSecret }: Foundation): DeepPartial<Config> => ({
+  dataDir: path.join(directory, 'parley'),
+  log: { level: 'warn' },
+  server: { shutdownSeconds: 4 },
+  auth: { jwtSecret },
+  database: { url: postgresUrl },
+  redis: { url: redisUrl },
+  rateLimit: { enabled: false },
+  events: { drainSeconds: 0 },
+})
+
+/** Told below the table, because it differs from an installation. */
+export const settingsNote = '`rateLimit.enabled=false`, `log.level=warn`, `events.drainSeconds=0`; all else default'
+
+export interface Parley extends ServerProcess {
+  port: number
+}
+
+/** Starts a launcher or a service, named by its path in the repository, on a free port. */
+export async function startParley(
+  scene: Scene,
+  foundation: Foundation,
+  file: string,
+  { args = [], nodeFlags = [] }: { args?: string[]; nodeFlags?: string[] } = {},
+): Promise<Parley> {
+  const port = await freePort()
+  const { profile } = foundation.options
+  const environment = childEnvironment({ ...settings(foundation), server: { port, shutdownSeconds: 4 } }, {})
+  const server = await startServer(scene, {
+    name: file,
+    command: process.execPath,
+    args: [...nodeFlags, path.join(root, file), ...args],
+    // Inherited by the processes of the cluster too.
+    env: { ...ownEnvironment(), ...environment, ...(profile && { NODE_OPTIONS: profiling(profile) }) },
+    readyUrl: `http://127.0.0.1:${port}/health/ready`,
+  })
+  return { ...server, port }
+}
+
+/** Nothing of what the person at the terminal has set for an installation of their own. */
+export const ownEnvironment = () => ({ PATH: process.env.PATH, HOME: process.env.HOME, LANG: process.env.LANG })
+
+const profiling = (directory: string) => `--cpu-prof --cpu-prof-dir=${path.resolve(directory)}`

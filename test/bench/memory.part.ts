@@ -1,0 +1,46 @@
+import path from 'node:path'
+import { type Foundation, startParley } from './foundation.ts'
+import { settledBytes } from './memory.ts'
+import { openParleyStreams } from './parley-streams.ts'
+import { seedPeople } from './people.ts'
+import type { Row } from './report.ts'
+import type { Scene } from './scene.ts'
+
+const warmUpStreams = 200
+const goalKb = 12
+
+/** What a stream costs that nothing happens on: each of another person with a session of their own. */
+export async function measureMemory(scene: Scene, foundation: Foundation): Promise<Row[]> {
+  const count = foundation.options.idleStreams
+  const people = await seedPeople(foundation, count)
+  const node = await startParley(scene, foundation, 'services/realtime/src/main.ts', {
+    nodeFlags: ['--expose-gc', '--import', path.join(import.meta.dirname, 'collect-garbage.ts')],
+  })
+  // Code is loaded and compiled with the first streams: that is no cost of a stream.
+  const first = await openParleyStreams(node.port, people, warmUpStreams)
+  first.close()
+  const before = await settledBytes(node.pid)
+  const streams = await scene.keep(
+    () => openParleyStreams(node.port, people, count),
+    (opened) => opened.close(),
+  )
+  const after = await settledBytes(node.pid)
+  streams.check()
+
+  const kb = (after - before) / count / 1024
+  return [
+    {
+      part: 'memory',
+      work: `memory per idle stream, ${count.toLocaleString('en')} streams`,
+      ours: `${kb.toFixed(1)} KB (${megabytes(before)} → ${megabytes(after)} resident)`,
+      against: 'Centrifugo, as published',
+      theirs: '10.9 KB tuned, ~27 KB default',
+      ratio: `${(kb / 10.9).toFixed(2)}× of tuned`,
+      goal: `≤ ${goalKb} KB`,
+      met: kb <= goalKb,
+      figures: { before, after, count },
+    },
+  ]
+}
+
+const megabytes = (bytes: number) => `${(bytes / 2 ** 20).toFixed(0)} MB`

@@ -1,0 +1,25 @@
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
+
+/** Resident memory of a process, in bytes. */
+async function residentBytes(pid: number): Promise<number> {
+  if (process.platform === 'linux') {
+    const [, kib] = /VmRSS:\s+(\d+) kB/.exec(await readFile(`/proc/${pid}/status`, 'utf8')) ?? []
+    return Number(kib) * 1024
+  }
+  const { stdout } = await promisify(execFile)('ps', ['-o', 'rss=', '-p', String(pid)])
+  return Number(stdout) * 1024
+}
+
+/** The least resident memory over five seconds of collecting garbage; the process has `collect-garbage.ts` preloaded. */
+export async function settledBytes(pid: number): Promise<number> {
+  let least = Number.POSITIVE_INFINITY
+  for (let look = 0; look < 10; look++) {
+    process.kill(pid, 'SIGUSR2')
+    await delay(500)
+    least = Math.min(least, await residentBytes(pid))
+  }
+  return least
+}

@@ -1,0 +1,46 @@
+import { parseArgs } from 'node:util'
+
+export interface Options {
+  /** Names of the parts to run; all of them when empty. */
+  only: readonly string[]
+  /** Where to write every figure as JSON. */
+  json: string | undefined
+  /** Where the Node.js servers leave a CPU profile when they end. */
+  profile: string | undefined
+  /** Times each side is measured. */
+  rounds: number
+  /** How long one side is measured at a time. */
+  seconds: number
+  /** Event streams held open in the fan-out rows. */
+  streams: number
+  /** Event streams held open in the memory row. */
+  idleStreams: number
+}
+
+export const usage = `npm run bench [-- options]
+  --only send,fanout   only these parts
+  --quick              fewer and shorter rounds, fewer streams: a smoke test, no figures to quote
+  --json FILE          every figure of every round
+  --profile DIR        CPU profiles (.cpuprofile) of the Node.js servers
+`
+
+/** @throws TypeError for what is not an option. */
+export function readOptions(args: string[]): Options {
+  const { values } = parseArgs({
+    args,
+    options: {
+      only: { type: 'string' },
+      quick: { type: 'boolean', default: false },
+      json: { type: 'string' },
+      profile: { type: 'string' },
+    },
+  })
+  return {
+    only: values.only?.split(',').map((name) => name.trim()) ?? [],
+    json: values.json,
+    profile: values.profile,
+    ...(values.quick
+      ? { rounds: 2, seconds: 1, streams: 500, idleStreams: 1_000 }
+      : { rounds: 5, seconds: 4, streams: 2_000, idleStreams: 5_000 }),
+  }
+}

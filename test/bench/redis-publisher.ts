@@ -1,0 +1,75 @@
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
+import { eventsChannel, streamKey } from '@parley/events'
+import { Redis } from 'ioredis'
+import type { Foundation } from './foundation.ts'
+import type { Scene } from './scene.ts'
+
+/** Events kept in the Redis Stream. */
+const replayEvents = 10_000
+
+export interface Publisher {
+  /** Publishes the JSON of an event for every stream. Resolves once Redis has taken it. */
+  publish(event: string): Promise<void>
+}
+
+/**
+ * Stands for the relay, without an outbox: gives positions in PostgreSQL, appends to the Redis Stream and publishes.
+ * What is asked for while a turn is under way goes out together in the next one, as with the relay.
+ */
+export async function openPublisher(scene: Scene, { database: { pool }, redisUrl }: Foundation): Promise<Publisher> {
+  const redis = await scene.keep(
+    () => new Redis(redisUrl),
+    (opened) => opened.disconnect(),
+  )
+  const connection = await scene.keep(
+    () => pool.connect(),
+    (client) => client.release(),
+  )
+  // These positions stand for nothing that must be kept.
+  await connection.query('set synchronous_commit = off')
+  const { rows } = await connection.query<{ epoch: string; pos: number }>('select epoch, pos from relay_lease')
+  const { epoch } = rows[0]!
+  let { pos } = rows[0]!
+  let waiting: Waiting[] = []
+  let working = false
+
+  async function work() {
+    working = true
+    await turnOfTheLoop()
+    while (waiting.length > 0) {
+      const some = waiting
+      waiting = []
+      const sent = send(some.map(({ event }) => event))
+      await sent.then(
+        () => some.forEach(({ resolve }) => void resolve()),
+        (error) => some.forEach(({ reject }) => void reject(error)),
+      )
+    }
+    working = false
+  }
+
+  /** In this order, because a node that looks in between finds in the stream whatever PostgreSQL knows of. */
+  async function send(events: string[]) {
+    const first = pos + 1
+    pos += events.length
+    const lines = events.map((event) => `{"to":"everyone"}\t\t${event}`).join('\n')
+    const batch = `${epoch} ${first} ${events.length}\n${lines}`
+    await redis.xadd(streamKey(epoch), 'MAXLEN', '~', replayEvents, `${pos}-0`, 'e', batch)
+    await connection.query({ name: 'advance', text: 'update relay_lease set pos = $1', values: [pos] })
+    await redis.publish(eventsChannel, batch)
+  }
+
+  return {
+    publish: (event) =>
+      new Promise((resolve, reject) => {
+        waiting.push({ event, resolve, reject })
+        if (!working) void work()
+      }),
+  }
+}
+
+interface Waiting {
+  event: string
+  resolve: () => void
+  reject: (error: unknown) => void
+}

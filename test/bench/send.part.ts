@@ -1,0 +1,80 @@
+import { startBaseline } from './baseline.ts'
+import { type Foundation, startParley } from './foundation.ts'
+import { postOf } from './http-connection.ts'
+import { seedChannels, seedPeople } from './people.ts'
+import { type Row, rateRow } from './report.ts'
+import { measureRequests } from './request-load.ts'
+import type { Scene } from './scene.ts'
+import { inTurns } from './statistics.ts'
+
+const people = 500
+const channels = 1_000
+const preparedRequests = 5_000
+const against = 'bare Fastify route with one prepared INSERT'
+
+interface Workload {
+  work: string
+  inFlight: number
+  /** Of how many channels. */
+  channels: number
+  atLeast: number
+}
+
+/** Messages through the API of solo: everything in one process, the relay too. */
+export const measureSolo = (scene: Scene, foundation: Foundation): Promise<Row[]> =>
+  measureSends(scene, foundation, 'send', 'deploy/local/solo.ts', [
+    { work: 'send, solo, 1,000 channels, 32 in flight', inFlight: 32, channels, atLeast: 1 },
+    { work: 'send, solo, 1,000 channels, 128 in flight', inFlight: 128, channels, atLeast: 1.5 },
+    { work: 'send, solo, one hot channel, 32 in flight', inFlight: 32, channels: 1, atLeast: 0.9 },
+  ])
+
+/** The same through gateway and messaging as processes of their own, one of each. */
+export const measureDistributed = (scene: Scene, foundation: Foundation): Promise<Row[]> =>
+  measureSends(scene, foundation, 'distributed', 'deploy/local/cluster.ts', [
+    { work: 'send, distributed, 1,000 channels, 32 in flight', inFlight: 32, channels, atLeast: 0.5 },
+    { work: 'send, distributed, 1,000 channels, 128 in flight', inFlight: 128, channels, atLeast: 0.5 },
+    { work: 'send, distributed, one hot channel, 32 in flight', inFlight: 32, channels: 1, atLeast: 0.45 },
+  ])
+
+async function measureSends(
+  scene: Scene,
+  foundation: Foundation,
+  part: string,
+  launcher: string,
+  workloads: readonly Workload[],
+): Promise<Row[]> {
+  const { rounds, seconds } = foundation.options
+  const requests = await prepareRequests(foundation)
+  const baseline = await startBaseline(scene, foundation)
+  const parley = await startParley(scene, foundation, launcher)
+
+  const rows: Row[] = []
+  for (const { work, inFlight, channels, atLeast } of workloads) {
+    const nextRequest = requests(channels)
+    const side = (port: number, seconds: number) => () => measureRequests({ port, inFlight, seconds, nextRequest })
+    await inTurns(1, { ours: side(parley.port, 2), theirs: side(baseline.port, 2) })
+    const measured = await inTurns(rounds, {
+      ours: side(parley.port, seconds),
+      theirs: side(baseline.port, seconds),
+    })
+    rows.push(rateRow({ part, work, unit: 'sends/s', against, rounds: measured, atLeast }))
+  }
+  return rows
+}
+
+/** Requests by many people into many channels, made beforehand and sent again and again, the same to both sides. */
+async function prepareRequests(foundation: Foundation) {
+  const signed = await seedPeople(foundation, people)
+  const channelIds = await seedChannels(foundation, channels)
+  return (count: number) => {
+    const requests = Array.from({ length: preparedRequests }, (_, index) => {
+      const { token } = signed[(index * 7) % signed.length]!
+      const content = `Message ${index}: shall we meet at the usual place, or has somebody a better idea for today?`
+      return postOf(`/channels/${channelIds[(index * 13) % count]}/messages`, JSON.stringify({ content }), {
+        authorization: `Bearer ${token}`,
+      })
+    })
+    let next = 0
+    return () => requests[next++ % requests.length]!
+  }
+}

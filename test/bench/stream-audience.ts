@@ -1,0 +1,140 @@
+import { connect, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+
+export interface Audience {
+  port: number
+  /** How many streams. */
+  count: number
+  /** The request that opens the stream with this number. */
+  request: (index: number) => Buffer
+  /** What a stream has said once it is open, as its head or behind it. */
+  openedBy: string
+}
+
+/** Marks an event with a number, which witnesses find in whatever surrounds it. */
+export const numbered = (number: number) => `no. ${String(number).padStart(9, '0')}`
+const numberOf = /no\. (\d{9})/
+
+const witnesses = 50
+const openingAtOnce = 64
+const patienceMs = 60_000
+
+/**
+ * Many open event streams in this process. A few of them, evenly spread, are witnesses: they take every event apart and
+ * tell when it came. The others only count bytes, which are the same on all streams: so the figures stay exact
+ * (`settle`) and the client leaves the machine to the server.
+ */
+export class StreamAudience {
+  readonly size: number
+  /** Called for each event at each witness. */
+  onArrival: (event: number) => void = () => {}
+  readonly witnesses: number
+  #sockets: Socket[] = []
+  #bytes: Float64Array
+  /** Bytes of whole events at each witness, by stream number. */
+  #eventBytes = new Map<number, number>()
+  #broken: string | undefined
+  #closing = false
+
+  private constructor(size: number) {
+    this.size = size
+    this.witnesses = Math.min(witnesses, size)
+    this.#bytes = new Float64Array(size)
+  }
+
+  static async open(audience: Audience): Promise<StreamAudience> {
+    const streams = new StreamAudience(audience.count)
+    const shared = Buffer.allocUnsafeSlow(256 * 1024)
+    const every = Math.floor(audience.count / streams.witnesses)
+    let next = 0
+    const openSome = async () => {
+      while (next < audience.count) {
+        const index = next++
+        await streams.#open(audience, index, shared, index % every === 0 && index / every < streams.witnesses)
+      }
+    }
+    try {
+      await Promise.all(Array.from({ length: openingAtOnce }, openSome))
+    } catch (error) {
+      streams.close()
+      throw error
+    }
+    return streams
+  }
+
+  #open({ port, request, openedBy }: Audience, index: number, shared: Buffer, isWitness: boolean): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const count = (length: number) => {
+        this.#bytes[index]! += length
+        return true
+      }
+      const attend = isWitness ? this.#witness(index) : undefined
+      let head = ''
+      const open = (length: number) => {
+        head += shared.toString('latin1', 0, length)
+        if (head.includes('\r\n\r\n') && !head.startsWith('HTTP/1.1 200')) reject(new Error(`stream refused: ${head}`))
+        if (!head.includes(openedBy)) return true
+        take = attend ? (length: number) => count(length) && attend(shared.toString('latin1', 0, length)) : count
+        resolve()
+        return true
+      }
+      let take = open
+      const callback = (length: number) => take(length)
+      const socket = connect({ port, host: '127.0.0.1', onread: { buffer: shared, callback } })
+      this.#sockets.push(socket)
+      socket.on('error', (error) => {
+        this.#broken ??= error.message
+        reject(error)
+      })
+      socket.on('close', () => {
+        if (!this.#closing) this.#broken ??= 'the server ended a stream'
+        reject(new Error('the server ended a stream'))
+      })
+      socket.write(request(index))
+    })
+  }
+
+  #witness(index: number) {
+    this.#eventBytes.set(index, 0)
+    let rest = ''
+    return (text: string) => {
+      const frames = (rest + text).split('\n\n')
+      rest = frames.pop()!
+      let bytes = 0
+      for (const frame of frames) {
+        const [, number] = numberOf.exec(frame) ?? []
+        if (!number) continue
+        bytes += frame.length + 2
+        this.onArrival(Number(number))
+      }
+      this.#eventBytes.set(index, this.#eventBytes.get(index)! + bytes)
+      return true
+    }
+  }
+
+  /** Remembers what has come so far. `settle` then waits until every stream has every event the witnesses have had since. */
+  mark(): { settle(): Promise<void> } {
+    const before = this.#bytes.slice()
+    const eventsBefore = new Map(this.#eventBytes)
+    return {
+      settle: async () => {
+        for (const until = performance.now() + patienceMs; ; await delay(1)) {
+          if (this.#broken) throw new Error(this.#broken)
+          const wanted = Math.max(...[...this.#eventBytes].map(([index, bytes]) => bytes - eventsBefore.get(index)!))
+          if (this.#bytes.every((bytes, index) => bytes - before[index]! >= wanted)) return
+          if (performance.now() > until) throw new Error('not every stream got every event')
+        }
+      },
+    }
+  }
+
+  /** @throws when a stream has ended or failed. */
+  check() {
+    if (this.#broken) throw new Error(this.#broken)
+  }
+
+  close() {
+    this.#closing = true
+    for (const socket of this.#sockets) socket.destroy()
+  }
+}
