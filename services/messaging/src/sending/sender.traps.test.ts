@@ -321,6 +321,17 @@ describe('trap: one busy channel', () => {
     for (const message of await Promise.all(sent)) expect(message).toMatchObject({ seq: 1, content: 'waited' })
   })
 
+  test('a pool too small to wait with serves it all the same', async () => {
+    const ann = await house.person('ann')
+    const [busy, free] = [await house.channel('public'), await house.channel('public')]
+    const sender = house.process({ pool: house.connection(house.db.url, 1).pool })
+    const lock = await house.lock(busy)
+    const waited = parsed(sender.send(says(ann, busy, 'waited')))
+    expect(await parsed(sender.send(says(ann, free, 'meanwhile')))).toMatchObject({ seq: 1 })
+    await lock.release()
+    expect(await waited).toMatchObject({ seq: 1, content: 'waited' })
+  })
+
   test('the statement that does not wait leaves a locked channel as it is', async () => {
     const ann = await house.person('ann')
     const [busy, free] = [await house.channel('public'), await house.channel('public')]

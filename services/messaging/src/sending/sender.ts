@@ -49,13 +49,15 @@ export interface Sender {
 
 /** Statements in flight that never wait for a channel. */
 const lanes = 2
-/** Statements in flight that wait, each for one channel that somebody else has locked: so many connections at most. */
-const waitingLanes = 4
+/** Statements in flight that wait, each for one channel that somebody else has locked: at most this part of the pool. */
+const waitingShare = 0.4
+const mostWaitingLanes = 4
 const batchLimit = 256
 
 /** The shared send statement of one process: docs/architecture.md, "Write path", tells the traps it avoids. */
 export function createSender(options: SenderOptions): Sender {
   const { pool, logger, clock, wakeRelay, deadlineMs = 10_000, queueLimit = 10_000 } = options
+  const waitingLanes = Math.min(mostWaitingLanes, Math.floor(pool.options.max * waitingShare))
   const lines = createWaitingLines()
   const runningKeys = new Set<string>()
   const batchSize = options.metrics.histogram(metric.sendBatchSize).with()

@@ -15,10 +15,10 @@ export function sendingHouse() {
   const connections: Connection[] = []
   const senders: Sender[] = []
 
-  const connection = (to?: string): Connection => {
+  const connection = (to?: string, poolSize = 10): Connection => {
     const opened = connectDatabase({
       url: to ?? house.db.url,
-      poolSize: 10,
+      poolSize,
       applicationName: 'test',
       onIdleError: () => {},
     })
