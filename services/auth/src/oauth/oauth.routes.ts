@@ -122,7 +122,11 @@ export const oauthRoutes =
           }),
           (thrown) => {
             const failure = asOauthFailure(thrown)
-            logger.warn({ provider: provider.id, err: failure }, 'a sign-in through a provider failed')
+            const level = failure.code.startsWith('provider_') ? 'warn' : 'info'
+            logger[level](
+              { provider: provider.id, code: failure.code, err: failure.cause },
+              'a sign-in through a provider failed',
+            )
             return { oauth_error: failure.message, oauth_error_code: failure.code }
           },
         )

@@ -7,25 +7,25 @@ export interface OpenidClient {
   clientId: string
   clientSecret: string
   redirectUri: string
-  authentication: 'client_secret_basic' | 'client_secret_post'
 }
 
 /** A real OpenID provider that lets in, without asking, whoever `signedIn` names, and insists on PKCE. */
-export async function startOpenid(clients: OpenidClient[]) {
+export async function startOpenid({ clientId, clientSecret, redirectUri }: OpenidClient) {
   const signedIn: { claims: Record<string, unknown> } = { claims: {} }
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
   const provider = new Provider(url, {
-    clients: clients.map(({ clientId, clientSecret, redirectUri, authentication }) => ({
-      client_id: clientId,
-      client_secret: clientSecret,
-      redirect_uris: [redirectUri],
-      token_endpoint_auth_method: authentication,
-      grant_types: ['authorization_code'],
-      response_types: ['code'],
-    })),
+    clients: [
+      {
+        client_id: clientId,
+        client_secret: clientSecret,
+        redirect_uris: [redirectUri],
+        grant_types: ['authorization_code'],
+        response_types: ['code'],
+      },
+    ],
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
     scopes: ['openid', 'email', 'profile'],
     pkce: { required: () => true },

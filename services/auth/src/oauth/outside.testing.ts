@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { appUrl } from './browser.testing.ts'
 
 export interface Asked {
   path: string
@@ -121,3 +122,16 @@ export async function startGithub(client: { clientId: string; clientSecret: stri
   })
   return Object.assign(outside, { signedIn })
 }
+
+/** The configuration of a custom provider that is reached at this address. */
+export const customProvider = (id: string, url: string) => ({
+  id,
+  name: id,
+  authorizationUrl: `${url}/authorize`,
+  tokenUrl: `${url}/token`,
+  userInfoUrl: `${url}/profile`,
+  clientId: 'a-client',
+  clientSecret: 'a-client-secret',
+  redirectUri: `${appUrl}/auth/oauth/${id}/callback`,
+  scopes: ['email'],
+})

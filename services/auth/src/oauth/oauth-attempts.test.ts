@@ -1,0 +1,78 @@
+import { afterAll, beforeEach, expect, test } from 'vitest'
+import { appUrl, type Browser } from './browser.testing.ts'
+import { customProvider, startProvider } from './outside.testing.ts'
+import { running } from './running.testing.ts'
+
+const provider = await startProvider()
+afterAll(() => provider.close())
+
+const custom = [customProvider('one', provider.url), customProvider('two', provider.url)]
+const server = running({ auth: { isInviteRequired: false }, oauth: { custom } })
+const start = (id = 'one') => browser.visit(`${appUrl}/auth/oauth/${id}`)
+const callback = (query = '?code=a&state=b') => browser.arrive(`${appUrl}/auth/oauth/one/callback${query}`)
+const times = <T>(count: number, work: () => Promise<T>) => Promise.all(Array.from({ length: count }, work))
+
+let browser: Browser
+beforeEach(() => {
+  browser = server.browser()
+})
+
+test('of thirty starts at once from one address ten go on', async () => {
+  const visits = await times(30, start)
+  expect(visits.filter(({ status }) => status === 302)).toHaveLength(10)
+  const refused = visits.filter(({ status }) => status === 429)
+  expect(refused).toHaveLength(20)
+  for (const { headers, body } of refused) {
+    expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(Number(headers.get('retry-after'))).toBeLessThanOrEqual(900)
+    expect(JSON.parse(body)).toMatchObject({ error: expect.any(String), code: 'rate_limited' })
+  }
+})
+
+test('starts and callbacks of every provider count together, and a callback beyond leads back with a failure', async () => {
+  await times(3, () => start('one'))
+  await times(3, () => start('two'))
+  const failed = await times(6, callback)
+  const codes = failed.map(({ oauth_error_code }) => oauth_error_code).sort()
+  expect(codes).toEqual([...Array(4).fill('invalid_state'), ...Array(2).fill('rate_limited')])
+  expect(await start()).toMatchObject({ status: 429 })
+})
+
+test('a callback beyond exchanges no code', async () => {
+  const back = await browser.reach(`${appUrl}/auth/oauth/one`, /\/callback$/)
+  await times(9, start)
+  provider.asked.length = 0
+  expect(await browser.arrive(back)).toMatchObject({ oauth_error_code: 'rate_limited' })
+  expect(provider.asked).toEqual([])
+})
+
+test('other addresses go on', async () => {
+  await times(11, start)
+  browser = server.browser()
+  expect(await start()).toMatchObject({ status: 302 })
+})
+
+test('the fifteen minutes are the last ones, whenever they began', async () => {
+  await times(4, start)
+  server.pass(600_000)
+  await times(6, start)
+  const { headers } = await start()
+  const seconds = Number(headers.get('retry-after'))
+  expect(seconds).toBeLessThanOrEqual(300)
+
+  // What was refused did not count, and the four first ones are over after five minutes.
+  server.pass(seconds * 1000)
+  const visits = await times(6, start)
+  expect(visits.filter(({ status }) => status === 302)).toHaveLength(4)
+})
+
+test('addresses whose attempts are over are forgotten', async () => {
+  await start()
+  const { ip } = browser
+  server.pass(900_000)
+  browser = server.browser()
+  await start()
+  const known = await server.deps.db.selectFrom('oauthAttempts').select('ip').execute()
+  expect(known.map((row) => row.ip)).toContain(browser.ip)
+  expect(known.map((row) => row.ip)).not.toContain(ip)
+})

@@ -1,0 +1,175 @@
+import { createHash } from 'node:crypto'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { appUrl, type Browser } from './browser.testing.ts'
+import { customProvider, startProvider } from './outside.testing.ts'
+import { running } from './running.testing.ts'
+
+const provider = await startProvider()
+afterAll(() => provider.close())
+
+const custom = [customProvider('one', provider.url), customProvider('two', `${provider.url}`)]
+const server = running({ auth: { isInviteRequired: false }, oauth: { custom } })
+const start = `${appUrl}/auth/oauth/one`
+const callback = /\/callback$/
+const refusal = { oauth_error: expect.any(String), oauth_error_code: 'invalid_state' }
+const success = { access_token: expect.any(String), refresh_token: expect.any(String), expires_in: '900' }
+
+let browser: Browser
+beforeEach(() => {
+  browser = server.browser()
+  provider.asked.length = 0
+})
+const codesExchanged = () => provider.asked.filter(({ path }) => path === '/token').length
+
+describe('the start', () => {
+  test('sends the browser to the provider with a state and PKCE, and with a cookie that no script reads', async () => {
+    const { status, location, headers } = await browser.visit(start)
+    expect(status).toBe(302)
+    const { origin, pathname, searchParams } = new URL(location!)
+    expect(origin + pathname).toBe(`${provider.url}/authorize`)
+    expect(Object.fromEntries(searchParams)).toEqual({
+      response_type: 'code',
+      client_id: 'a-client',
+      redirect_uri: `${appUrl}/auth/oauth/one/callback`,
+      scope: 'email',
+      state: expect.stringMatching(/^[\w-]{43}$/),
+      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+      code_challenge_method: 'S256',
+    })
+    expect(headers.get('set-cookie')).toMatch(
+      /^parley_oauth_[\w-]{8}=[\w-]{43}; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax$/,
+    )
+    expect(headers.get('cache-control')).toBe('no-store')
+  })
+
+  test('stores nothing that leads to the state or the cookie', async () => {
+    const { location } = await browser.visit(start)
+    const state = new URL(location!).searchParams.get('state')!
+    const stateHash = createHash('sha256').update(state).digest()
+    const rows = await server.deps.db.selectFrom('oauthStates').selectAll().where('stateHash', '=', stateHash).execute()
+    expect(rows).toMatchObject([{ providerId: 'one', ip: browser.ip }])
+    expect(JSON.stringify(rows)).not.toContain(state)
+    expect(JSON.stringify(rows)).not.toContain([...browser.cookies.values()][0])
+  })
+
+  test('at an unknown provider is 404', async () => {
+    expect(await browser.visit(`${appUrl}/auth/oauth/nobody`)).toMatchObject({ status: 404 })
+    expect(await browser.visit(`${appUrl}/auth/oauth/nobody/callback?code=a&state=b`)).toMatchObject({ status: 404 })
+  })
+
+  test('clears what was given up', async () => {
+    await browser.visit(start)
+    server.pass(600_000)
+    await browser.visit(start)
+    const { count } = await server.deps.db
+      .selectFrom('oauthStates')
+      .select((given) => given.fn.countAll().as('count'))
+      .executeTakeFirstOrThrow()
+    expect(Number(count)).toBe(1)
+  })
+})
+
+describe('a callback', () => {
+  test('with the state of this browser leads to the application with tokens, and removes the cookie', async () => {
+    const back = await browser.reach(start, callback)
+    expect(browser.cookies.size).toBe(1)
+    expect(await browser.arrive(back)).toEqual(success)
+    expect(browser.cookies.size).toBe(0)
+    const [verifier] = provider.asked
+      .filter(({ path }) => path === '/token')
+      .map(({ form }) => form.get('code_verifier'))
+    const [challenge] = provider.asked.map(({ form }) => form.get('code_challenge'))
+    expect(createHash('sha256').update(verifier!).digest('base64url')).toBe(challenge)
+  })
+
+  test('is good once', async () => {
+    const back = await browser.reach(start, callback)
+    const cookies = [...browser.cookies]
+    expect(await browser.arrive(back)).toEqual(success)
+    for (const [name, value] of cookies) browser.cookies.set(name, value)
+    expect(await browser.arrive(back)).toEqual(refusal)
+    expect(codesExchanged()).toBe(1)
+  })
+
+  test('of eight at once one wins', async () => {
+    const back = await browser.reach(start, callback)
+    const arrivals = await Promise.all(Array.from({ length: 8 }, () => browser.arrive(back)))
+    expect(arrivals.filter(({ access_token }) => access_token)).toHaveLength(1)
+    expect(arrivals.filter(({ oauth_error_code }) => oauth_error_code === 'invalid_state')).toHaveLength(7)
+    expect(codesExchanged()).toBe(1)
+  })
+
+  test('two sign-ins in two tabs do not disturb each other', async () => {
+    const [first, second] = [await browser.reach(start, callback), await browser.reach(start, callback)]
+    expect(await browser.arrive(second)).toEqual(success)
+    expect(await browser.arrive(first)).toEqual(success)
+  })
+
+  test('is good for ten minutes', async () => {
+    const [early, late] = [await browser.reach(start, callback), await browser.reach(start, callback)]
+    server.pass(590_000)
+    expect(await browser.arrive(early)).toEqual(success)
+    server.pass(11_000)
+    expect(await browser.arrive(late)).toEqual(refusal)
+  })
+
+  test('is not good from another address, nor ever again', async () => {
+    const back = await browser.reach(start, callback)
+    const elsewhere = server.browser()
+    for (const [name, value] of browser.cookies) elsewhere.cookies.set(name, value)
+    expect(await elsewhere.arrive(back)).toEqual(refusal)
+    expect(await browser.arrive(back)).toEqual(refusal)
+    expect(codesExchanged()).toBe(0)
+  })
+
+  test.each([
+    ['without the cookie', (cookies: Map<string, string>) => cookies.clear()],
+    [
+      'with another cookie',
+      (cookies: Map<string, string>) => {
+        for (const name of cookies.keys()) cookies.set(name, 'A'.repeat(43))
+      },
+    ],
+  ])('is not good %s', async (_, change) => {
+    const back = await browser.reach(start, callback)
+    change(browser.cookies)
+    expect(await browser.arrive(back)).toEqual(refusal)
+    expect(codesExchanged()).toBe(0)
+  })
+
+  test('is not good at another provider', async () => {
+    const back = await browser.reach(start, callback)
+    expect(await browser.arrive(back.replace('/one/', '/two/'))).toEqual(refusal)
+    expect(codesExchanged()).toBe(0)
+  })
+
+  test.each([
+    ['no state', '?code=a', 'invalid_state'],
+    ['nothing at all', '', 'invalid_state'],
+    ['an unknown state', '?code=a&state=b', 'invalid_state'],
+    ['two states', '?code=a&state=b&state=c', 'invalid_state'],
+    ['half a character', '?code=a&state=%F0%9F', 'invalid_state'],
+    ['no code', '?state=$', 'missing_code'],
+    ['an empty code', '?code=&state=$', 'missing_code'],
+    ['a person who said no', '?error=access_denied&state=$', 'access_denied'],
+    ['a provider that refuses', '?error=invalid_scope&error_description=tell-nobody&state=$', 'provider_refused'],
+    ['a refusal without a state', '?error=access_denied', 'invalid_state'],
+  ])('with %s leads back with a failure', async (_, query, code) => {
+    const back = new URL(await browser.reach(start, callback))
+    back.search = query.replace('$', back.searchParams.get('state')!)
+    const arrived = await browser.arrive(back.href)
+    expect(arrived).toEqual({ oauth_error: expect.stringMatching(/^\w.*\.$/), oauth_error_code: code })
+    expect(JSON.stringify(arrived)).not.toContain('tell-nobody')
+    expect(codesExchanged()).toBe(0)
+  })
+})
+
+describe('behind https', () => {
+  const redirectUri = 'https://chat.example.com/auth/oauth/one/callback'
+  const https = running({ oauth: { custom: [{ ...customProvider('one', provider.url), redirectUri }] } })
+
+  test('the cookie cannot come from a neighbouring domain, nor travel in the clear', async () => {
+    const { headers } = await https.browser().visit(start)
+    expect(headers.get('set-cookie')).toMatch(/^__Host-parley_oauth_.*; Path=\/; .*; Secure$/)
+  })
+})
