@@ -1,6 +1,12 @@
+export { type PasswordChange, setPassword } from './credentials.ts'
 export { readEmail } from './emails.ts'
 export { ensureFirstStart, type FirstStart } from './first-start.ts'
+export { countWrongGuess, type Guess, refuseTooManyGuesses } from './guesses.ts'
+export { countMail, findServerName, inviteMail, type Mail, magicLinkMail, resetMail } from './link-mails.ts'
+export type { LinkClaims } from './link-tokens.ts'
 export { nameKey, readName, readUserName } from './names.ts'
+export { createOneTimeLinks, findLink, type NewLink, type OneTimeLinks, takeLink } from './one-time-links.ts'
+export { createPasswordHasher, type PasswordHasher, type PasswordHasherOptions } from './password-hasher.ts'
 export { hashPassword, verifyPassword } from './passwords.ts'
 export { type Rotation, rotateRefresh } from './refresh.ts'
 export { exitServer, removeUser } from './removal.ts'
@@ -21,6 +27,7 @@ export {
   findOrCreateUser,
   findUserByEmail,
   lockUser,
+  lockUserIfLive,
   type NewUser,
   renameUser,
 } from './users.ts'

@@ -24,9 +24,25 @@ export async function verifyPassword(password: string, hash: string): Promise<bo
   return timingSafeEqual(given, expected)
 }
 
+/**
+ * Takes as long as `verifyPassword` with a hash of today's and is never true: for accounts that do not exist or have no
+ * password, so that the time of an answer does not tell.
+ */
+export async function verifyNoPassword(password: string): Promise<false> {
+  const key = await derive(password, noSalt, keyBytes, current)
+  timingSafeEqual(key, noKey)
+  return false
+}
+
 const keyBytes = 64
+const noSalt = Buffer.alloc(16)
+const noKey = Buffer.alloc(keyBytes)
 // OWASP's password storage cheat sheet, the row with the least memory (16 MiB): a sign-in storm must not exhaust it.
 const current = { N: 2 ** 14, r: 8, p: 5 }
 const form = /^scrypt\$(\d{1,8})\$(\d{1,3})\$(\d{1,3})\$([\w-]{22,})\$([\w-]{22,})$/
 
-const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt)
+const scryptAsync = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt)
+
+/** The same characters are the same password, however a keyboard composes them (RFC 8265). */
+const derive = (password: string, salt: Buffer, length: number, cost: ScryptOptions) =>
+  scryptAsync(password.normalize('NFC'), salt, length, cost)

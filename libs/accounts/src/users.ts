@@ -94,16 +94,20 @@ export async function renameUser(trx: Transaction, wish: string, { caller, ip }:
  * @throws ApiError 401 when the person was removed meanwhile.
  */
 export async function lockUser(trx: Transaction, userId: string): Promise<UserRow> {
-  const user = await trx
+  const user = await lockUserIfLive(trx, userId)
+  if (!user) throw unauthorized('The session has ended, please sign in again')
+  return user
+}
+
+/** As `lockUser`, for those who have an answer of their own when there is no such person any more. */
+export const lockUserIfLive = (trx: Transaction, userId: string): Promise<UserRow | undefined> =>
+  trx
     .selectFrom('users')
     .selectAll()
     .where('id', '=', userId)
     .where('removedAt', 'is', null)
     .forNoKeyUpdate()
     .executeTakeFirst()
-  if (!user) throw unauthorized('The session has ended, please sign in again')
-  return user
-}
 
 async function insertUser(trx: Transaction, input: NewUser): Promise<UserRow | undefined> {
   const { email, isAdmin = false, passwordHash = null, now } = input

@@ -130,5 +130,8 @@ export const limits = {
   idempotencyKey: 255,
 } as const
 
+/** A password that somebody chooses. */
+export const NewPassword = Type.String({ minLength: 8, maxLength: 1_000, description: 'At least 8 characters' })
+
 /** `limit` of a listing: an integer of at least 1; more than the largest page is treated as the largest page. */
 export const PageLimit = (byDefault = 50) => Type.Integer({ minimum: 1, default: byDefault })

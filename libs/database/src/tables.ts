@@ -179,6 +179,28 @@ export interface OauthAttempts {
   lastAttemptAt: Moment
 }
 
+export type LinkPurpose = 'login' | 'invite' | 'reset'
+
+export interface OneTimeLinks {
+  /** As it is stored of people: lower-case. */
+  email: string
+  purpose: LinkPurpose
+  /** SHA-256 of the token in the link. */
+  tokenHash: Buffer
+  /** Whose link it is; null for somebody who is not here yet. */
+  userId: string | null
+  expiresAt: Moment
+}
+
+export interface Attempts {
+  /** What is counted: wrong passwords of an account, of an address of the network; mails. */
+  kind: string
+  subject: string
+  /** The attempts that still count, oldest first; as many as the limit at most. */
+  attemptedAt: Moment[]
+  lastAttemptAt: Moment
+}
+
 export interface Tables {
   users: Users
   sessions: Sessions
@@ -196,6 +218,8 @@ export interface Tables {
   auditLog: AuditLog
   oauthStates: OauthStates
   oauthAttempts: OauthAttempts
+  oneTimeLinks: OneTimeLinks
+  attempts: Attempts
 }
 
 export type UserRow = Selectable<Users>

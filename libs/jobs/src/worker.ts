@@ -9,8 +9,11 @@ import { buryJob, claimJobs, countJobs, deleteJob, findJob, unclaimJobs } from '
 
 export interface WorkerOptions<N extends JobName> {
   name: N
-  /** Does the job; may be called again for one that was done already, when a process dies right after doing it. */
-  handler(data: JobData<N>): Promise<void>
+  /**
+   * Does the job; may be called again for one that was done already, when a process dies right after doing it: `id` is the
+   * same then.
+   */
+  handler(data: JobData<N>, id: string): Promise<void>
   /** How often a job is tried, at least 1. After that it stays in the table `jobs` with `failed_at` and its failure. */
   attempts: number
   /** Pause before the second attempt; doubles with each further one, less up to half of it at random. */
@@ -120,7 +123,7 @@ async function perform<N extends JobName>(options: WorkerOptions<N>, { id, attem
   }
   const span = { kind: SpanKind.CONSUMER, parent: job.trace, attributes: { [spanAttribute.queue]: name } }
   try {
-    await inSpan(spanName.runJob, span, () => handler(job.data))
+    await inSpan(spanName.runJob, span, () => handler(job.data, id!))
   } catch (err) {
     count('failed')
     const isLast = attemptsMade + 1 >= attempts

@@ -1,20 +1,28 @@
-import { createUser, readEmail } from '@parley/accounts'
+import { createPasswordHasher, createUser, hashPassword, type PasswordHasher, readEmail } from '@parley/accounts'
 import { type Config, type DeepPartial, loadConfig } from '@parley/config'
-import { buildApp, openDeps } from '@parley/service'
+import type { JobData } from '@parley/contract'
+import { buildApp, type Deps, openDeps } from '@parley/service'
 import { createDatabase, Person } from '@parley/test'
 import { afterAll, beforeAll } from 'vitest'
 import { auth } from './service.ts'
 
 export interface RunningAuth {
+  deps: Deps
+  passwords: PasswordHasher
   nobody: Person
   /** Adds somebody as an admin would. */
-  invite(email: string): Promise<{ id: string }>
+  invite(email: string, password?: string): Promise<{ id: string }>
+  /** What was recorded for this address, oldest first; nobody sends it. */
+  mailTo(email: string): Promise<JobData<'send-mail'>[]>
+  /** Lets time pass, in milliseconds. */
+  pass(milliseconds: number): void
 }
 
 /** This service alone, for the sign-in modes in which the cast of a house could not come in. */
 export function runningAuth(defaults: DeepPartial<Config>): RunningAuth {
   const running = {} as RunningAuth
   const undo = new AsyncDisposableStack()
+  let passed = 0
 
   beforeAll(async () => {
     const database = await createDatabase(1)
@@ -32,20 +40,35 @@ export function runningAuth(defaults: DeepPartial<Config>): RunningAuth {
         log: { level: 'silent' },
       },
     })
-    const { deps, close } = openDeps('auth', config)
+    const { deps, close } = openDeps('auth', config, () => Date.now() + passed)
     undo.defer(close)
     const { fastify } = await buildApp({ deps, checks: {}, position: 'inside' })
     undo.defer(() => fastify.close())
-    await fastify.register(auth(deps))
+    running.deps = deps
+    running.passwords = createPasswordHasher()
+    await fastify.register(auth(deps, running.passwords))
     running.nobody = Person.nobody(await fastify.listen({ host: '127.0.0.1', port: 0 }))
-    running.invite = async (email) => {
-      const input = { email: readEmail(email), ip: null, now: deps.clock() }
+    running.invite = async (email, password) => {
+      const passwordHash = password === undefined ? null : await hashPassword(password)
+      const input = { email: readEmail(email), passwordHash, ip: null, now: deps.clock() }
       const user = await deps.db.transaction().execute((trx) => createUser(trx, input))
       if (!user) throw new Error(`${email} is there already`)
       return user
     }
   })
   afterAll(() => undo.disposeAsync())
+  running.mailTo = async (email) => {
+    const jobs = await running.deps.db
+      .selectFrom('jobs')
+      .select('data')
+      .where('name', '=', 'send-mail')
+      .orderBy('id')
+      .execute()
+    return jobs.map(({ data }) => data as JobData<'send-mail'>).filter(({ to }) => to === email)
+  }
+  running.pass = (milliseconds) => {
+    passed += milliseconds
+  }
 
   return running
 }

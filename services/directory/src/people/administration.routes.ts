@@ -1,20 +1,40 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { createUser, hashPassword, readEmail, removeUser, setRole } from '@parley/accounts'
-import { Id, invalid, limits, Ok, refusals, User } from '@parley/contract'
+import {
+  createPasswordHasher,
+  type PasswordHasher,
+  readEmail,
+  removeUser,
+  setPassword,
+  setRole,
+} from '@parley/accounts'
+import { Id, invalid, limits, NewPassword, Ok, refusals, User } from '@parley/contract'
+import { audit, isRowId } from '@parley/database'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
+import { addUser, createInvitations } from './invitation.ts'
 
 const Role = Type.Enum(['user', 'admin'])
 const UserParams = Type.Object({ id: Type.String() })
 
 const AddUser = {
   summary: 'Add somebody by e-mail address',
+  description:
+    'With a password they have it from now on. Without one, in password mode with e-mail, they are sent a link to choose ' +
+    'their own.',
   body: Type.Object({
     email: Type.String({ maxLength: limits.email }),
     role: Type.Optional(Role),
-    password: Type.Optional(Type.String({ minLength: 8, maxLength: 1_000 })),
+    password: Type.Optional(NewPassword),
   }),
-  response: { 200: Type.Object({ ...Ok.properties, userId: Id }), ...refusals(400, 401, 403) },
+  response: { 200: Type.Object({ ...Ok.properties, userId: Id }), ...refusals(400, 401, 403, 429, 503) },
+}
+
+const ResetPassword = {
+  summary: 'Give somebody a new password',
+  description: 'Ends their sessions, but the one that asks.',
+  params: UserParams,
+  body: Type.Object({ password: NewPassword }),
+  response: { 200: Ok, ...refusals(400, 401, 403, 503) },
 }
 
 const UpdateRole = {
@@ -33,29 +53,57 @@ const RemoveUser = {
 }
 
 export const administrationRoutes =
-  ({ db, clock }: Deps): FastifyPluginAsyncTypebox =>
+  (
+    { db, config, clock }: Deps,
+    passwords: PasswordHasher = createPasswordHasher({ atOnce: 1 }),
+  ): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const config = { access: 'admin' } as const
+    const access = { access: 'admin' } as const
+    const invite = createInvitations(config)
 
-    app.post('/users/add', { schema: AddUser, config }, async ({ caller, ip, body }) => {
+    app.post('/users/add', { schema: AddUser, config: access }, async ({ caller, ip, body }) => {
       const email = readEmail(body.email)
-      const isAdmin = body.role === 'admin'
-      const passwordHash = body.password === undefined ? null : await hashPassword(body.password)
+      const passwordHash = body.password === undefined ? null : await passwords.hash(body.password)
 
-      const user = await db
-        .transaction()
-        .execute((trx) => createUser(trx, { email, isAdmin, passwordHash, actorId: caller.userId, ip, now: clock() }))
+      const userId = await db.transaction().execute(async (trx) => {
+        const act = { caller, ip, now: clock() }
+        const user = await addUser(trx, { email, isAdmin: body.role === 'admin', passwordHash }, act)
+        if (!passwordHash) await invite(trx, user, act)
+        return user.id
+      })
 
-      if (!user) throw invalid('There is somebody with this e-mail address already', 'duplicate')
-      return { success: true as const, userId: user.id }
+      return { success: true as const, userId }
     })
 
-    app.put('/users/:id/role', { schema: UpdateRole, config }, async ({ caller, ip, params, body }) => ({
+    app.post('/users/:id/reset-password', { schema: ResetPassword, config: access }, async (request) => {
+      const { caller, ip, params, body } = request
+      if (!isRowId(params.id)) throw unknownUser()
+      const passwordHash = await passwords.hash(body.password)
+
+      await db.transaction().execute(async (trx) => {
+        const change = { userId: params.id, passwordHash, except: caller.sessionId, now: clock() }
+        const user = await setPassword(trx, change)
+        if (!user) throw unknownUser()
+        await audit(trx, {
+          action: 'user.password.reset',
+          actorId: caller.userId,
+          targetType: 'user',
+          targetId: user.id,
+          ip,
+        })
+      })
+
+      return { success: true as const }
+    })
+
+    app.put('/users/:id/role', { schema: UpdateRole, config: access }, async ({ caller, ip, params, body }) => ({
       user: await db.transaction().execute((trx) => setRole(trx, params.id, body.role, { caller, ip })),
     }))
 
-    app.delete('/users/:id', { schema: RemoveUser, config }, async ({ caller, ip, params }) => {
+    app.delete('/users/:id', { schema: RemoveUser, config: access }, async ({ caller, ip, params }) => {
       await db.transaction().execute((trx) => removeUser(trx, params.id, { caller, ip, now: clock() }))
       return { success: true as const }
     })
   }
+
+const unknownUser = () => invalid('There is no such user')

@@ -10,7 +10,7 @@ import type { Mail } from './mail.ts'
  */
 export async function writeMail(
   dataDir: string,
-  { from, to, subject, text, html }: Mail & { from: { name: string; address: string } },
+  { from, messageId, to, subject, text, html }: Mail & { from: { name: string; address: string }; messageId: string },
 ): Promise<void> {
   const composer = createTransport({ streamTransport: true, buffer: true, newline: 'unix' })
   const readable = (subtype: string, content: string) => ({
@@ -19,7 +19,7 @@ export async function writeMail(
     contentTransferEncoding: '8bit' as const,
   })
   const alternatives = [readable('plain', text), ...(html === undefined ? [] : [readable('html', html)])]
-  const { message } = await composer.sendMail({ from, to, subject, alternatives })
+  const { message } = await composer.sendMail({ from, to, subject, messageId, alternatives })
 
   const folder = join(dataDir, 'mail')
   await mkdir(folder, { recursive: true, mode: 0o700 })

@@ -86,7 +86,7 @@ describe('the SMTP server', () => {
     const server = await smtp()
     const { config } = await held.depsWith({ email: { host: '127.0.0.1', port: server.port } })
     const postman = createPostman(config)
-    await postman.send(mail)
+    await postman.send(mail, 'an-id')
     postman.close()
     expect(server.received).toMatchObject([{ secure: true }])
   })
@@ -103,7 +103,7 @@ describe('the SMTP server', () => {
       email: { host: '127.0.0.1', port: server.port, user: 'bot@example.com', password: 'secret' },
     })
     const postman = createPostman(config)
-    await postman.send({ ...mail, html: '<p>Sign in</p>' })
+    await postman.send({ ...mail, html: '<p>Sign in</p>' }, 'an-id')
     postman.close()
     expect(server.received).toMatchObject([{ user: 'bot@example.com' }])
     expect(server.received[0]!.body).toMatch(/From: Parley <bot@example.com>[\s\S]*text\/plain[\s\S]*text\/html/)

@@ -6,8 +6,11 @@ import { writeMail } from './mail.files.ts'
 export type Mail = JobData<'send-mail'>
 
 export interface Postman {
-  /** Resolves when the mail was accepted by the SMTP server, or lies in its file. @throws when it was not. */
-  send(mail: Mail): Promise<void>
+  /**
+   * Resolves when the mail was accepted by the SMTP server, or lies in its file. `id` names it for good: sent again, it is
+   * known by its Message-ID. @throws when it was not accepted.
+   */
+  send(mail: Mail, id: string): Promise<void>
   close(): void
 }
 
@@ -16,7 +19,10 @@ type MailSettings = Pick<Config, 'email' | 'auth' | 'dataDir'>
 /** Sends by SMTP when a server is configured; else puts each mail into a file, where whoever runs Parley finds it. */
 export function createPostman({ email, auth, dataDir }: MailSettings): Postman {
   const from = { name: 'Parley', address: senderAddress(email.user, auth.appUrl) }
-  if (!email.host) return { send: (mail) => writeMail(dataDir, { from, ...mail }), close() {} }
+  const messageId = (id: string) => `<${id}@${new URL(auth.appUrl).hostname}>`
+  if (!email.host) {
+    return { send: (mail, id) => writeMail(dataDir, { from, messageId: messageId(id), ...mail }), close() {} }
+  }
 
   const transport = createTransport({
     pool: true,
@@ -32,8 +38,8 @@ export function createPostman({ email, auth, dataDir }: MailSettings): Postman {
     socketTimeout: 30_000,
   })
   return {
-    async send({ to, subject, text, html }) {
-      await transport.sendMail({ from, to, subject, text, html })
+    async send({ to, subject, text, html }, id) {
+      await transport.sendMail({ from, to, subject, text, html, messageId: messageId(id) })
     },
     close: () => transport.close(),
   }

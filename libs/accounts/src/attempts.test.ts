@@ -1,0 +1,41 @@
+import { createDatabase, type TestDatabase } from '@parley/test'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { clearAttempts, countAttempt, findWait } from './attempts.ts'
+
+const limit = { kind: 'test', most: 3 }
+const minute = 60_000
+const start = 1_800_000_000_000
+let database: TestDatabase
+beforeAll(async () => {
+  database = await createDatabase(20)
+})
+afterAll(() => database.drop())
+
+const count = (subject: string, minutes: number) => countAttempt(database.db, limit, subject, start + minutes * minute)
+const wait = (subject: string, minutes: number) => findWait(database.db, limit, subject, start + minutes * minute)
+
+test('of thirty attempts at once as many count as may', async () => {
+  const waits = await Promise.all(Array.from({ length: 30 }, () => count('crowd', 0)))
+  expect(waits.filter((seconds) => seconds === 0)).toHaveLength(3)
+  expect(new Set(waits)).toEqual(new Set([0, 900]))
+})
+
+test('the window slides: each attempt makes room 15 minutes after itself', async () => {
+  expect([await count('slow', 0), await count('slow', 5), await wait('slow', 5), await count('slow', 10)]).toEqual([
+    0, 0, 0, 0,
+  ])
+  expect([await count('slow', 11), await wait('slow', 11)]).toEqual([240, 240])
+  expect([await count('slow', 15), await wait('slow', 15), await count('slow', 15)]).toEqual([0, 300, 300])
+  expect(
+    await database.db.selectFrom('attempts').select('attemptedAt').where('subject', '=', 'slow').execute(),
+  ).toEqual([{ attemptedAt: [5, 10, 15].map((minutes) => start + minutes * minute) }])
+})
+
+test('subjects and kinds have nothing to do with each other, and may be forgotten', async () => {
+  for (let index = 0; index < 3; index++) await count('one', 0)
+  expect(await wait('one', 0)).toBe(900)
+  expect(await wait('other', 0)).toBe(0)
+  expect(await findWait(database.db, { ...limit, kind: 'another' }, 'one', start)).toBe(0)
+  await clearAttempts(database.db, limit, 'one')
+  expect(await wait('one', 0)).toBe(0)
+})

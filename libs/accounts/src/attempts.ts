@@ -1,0 +1,47 @@
+import type { Reader } from '@parley/database'
+import { sql } from 'kysely'
+
+/** So many attempts of a subject in 15 minutes. */
+export interface AttemptLimit {
+  kind: string
+  most: number
+}
+
+const windowMs = 900_000
+
+/**
+ * Counts an attempt. Answers 0, or, when there were as many as allowed within the last 15 minutes, the seconds until there
+ * may be another; such attempts do not count. Exact: attempts at once take turns at the subject's row, until the end of the
+ * transaction if there is one.
+ */
+export async function countAttempt(db: Reader, limit: AttemptLimit, subject: string, now: number): Promise<number> {
+  const counted = await sql`
+    insert into attempts as known (kind, subject, attempted_at, last_attempt_at)
+    values (${limit.kind}, ${subject}, array[${now}::bigint], ${now})
+    on conflict (kind, subject) do update
+    set attempted_at =
+          array(select moment from unnest(known.attempted_at) moment where moment > ${now - windowMs} order by moment)
+          || ${now}::bigint,
+        last_attempt_at = ${now}
+    where (select count(*) from unnest(known.attempted_at) moment where moment > ${now - windowMs}) < ${limit.most}
+    returning 1`.execute(db)
+  return counted.rows.length > 0 ? 0 : Math.max(1, await findWait(db, limit, subject, now))
+}
+
+/** The seconds until there may be another attempt; 0 when there may be one now. */
+export async function findWait(db: Reader, limit: AttemptLimit, subject: string, now: number): Promise<number> {
+  const known = await db
+    .selectFrom('attempts')
+    .select('attemptedAt')
+    .where('kind', '=', limit.kind)
+    .where('subject', '=', subject)
+    .executeTakeFirst()
+  const counting = (known?.attemptedAt ?? []).filter((at) => at > now - windowMs).sort((one, other) => one - other)
+  if (counting.length < limit.most) return 0
+  return Math.max(1, Math.ceil((counting[counting.length - limit.most]! + windowMs - now) / 1000))
+}
+
+/** Forgets the attempts of a subject. */
+export async function clearAttempts(db: Reader, { kind }: AttemptLimit, subject: string): Promise<void> {
+  await db.deleteFrom('attempts').where('kind', '=', kind).where('subject', '=', subject).execute()
+}

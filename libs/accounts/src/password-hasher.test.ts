@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { createPasswordHasher } from './password-hasher.ts'
+
+test('a hash knows its password; no hash takes a derivation as well and knows none', async () => {
+  const passwords = createPasswordHasher()
+  const hash = await passwords.hash('correct horse')
+  expect(await passwords.verify('correct horse', hash)).toBe(true)
+  expect(await passwords.verify('correct horsE', hash)).toBe(false)
+  expect(await passwords.verify('correct horse', null)).toBe(false)
+  expect(await passwords.verify('correct horse', undefined)).toBe(false)
+  expect(passwords.begun).toBe(5)
+})
+
+test('the same characters are the same password, however they are composed', async () => {
+  const passwords = createPasswordHasher()
+  expect(await passwords.verify('Mu\u0308nchen!', await passwords.hash('M\u00fcnchen!'))).toBe(true)
+})
+
+test('so many run, so many wait, whoever is beyond that is told to come back', async () => {
+  const passwords = createPasswordHasher({ atOnce: 1, waiting: 2 })
+  const order: number[] = []
+  const all = [0, 1, 2, 3, 4].map((index) => passwords.verify('a password', null).then(() => order.push(index)))
+  const outcomes = await Promise.allSettled(all)
+
+  expect(order).toEqual([0, 1, 2])
+  expect(outcomes.slice(3)).toMatchObject(
+    Array.from({ length: 2 }, () => ({ status: 'rejected', reason: { status: 503, retryAfter: expect.any(Number) } })),
+  )
+  expect(await passwords.verify('a password', null)).toBe(false)
+  expect(passwords.begun).toBe(4)
+})

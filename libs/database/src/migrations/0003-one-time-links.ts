@@ -1,0 +1,31 @@
+import { type Kysely, sql } from 'kysely'
+
+/**
+ * Links sent by mail, and the counters that keep guessing and mailing within bounds. Both live here rather than in Redis so
+ * that signing in works without it. Of a link only a digest of its token is stored; an address has one link per purpose, so
+ * a newer one takes the place of the older.
+ */
+export async function up(db: Kysely<unknown>): Promise<void> {
+  for (const statement of statements) await sql.raw(statement).execute(db)
+}
+
+const statements = [
+  `create table one_time_links (
+     email text not null,
+     purpose text not null check (purpose in ('login', 'invite', 'reset')),
+     token_hash bytea not null,
+     user_id uuid,
+     expires_at bigint not null,
+     primary key (email, purpose)
+   )`,
+  'create index one_time_links_expiry on one_time_links (expires_at)',
+
+  `create table attempts (
+     kind text not null,
+     subject text not null,
+     attempted_at bigint[] not null,
+     last_attempt_at bigint not null,
+     primary key (kind, subject)
+   )`,
+  'create index attempts_age on attempts (last_attempt_at)',
+]

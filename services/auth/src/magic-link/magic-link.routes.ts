@@ -1,0 +1,85 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import {
+  createOneTimeLinks,
+  createUser,
+  findUserByEmail,
+  issueTokens,
+  type LinkClaims,
+  magicLinkMail,
+  readEmail,
+  takeLink,
+} from '@parley/accounts'
+import { limits, Ok, refusals, Tokens, unauthorized } from '@parley/contract'
+import type { Transaction, UserRow } from '@parley/database'
+import { bearerToken, type Deps } from '@parley/service'
+import { Type } from 'typebox'
+import { linkIsUnderWay, mailLink } from '../one-time-links/link-request.ts'
+import { originOf, type SignInOrigin, signIn } from '../sessions/sign-in.ts'
+import { onlyInMode } from '../sign-in-mode.ts'
+
+const Email = Type.Object({ email: Type.String({ maxLength: limits.email }) })
+
+const RequestMagicLink = {
+  summary: 'Ask for a link to sign in, by e-mail (magic-link mode)',
+  description: 'The answer does not tell whether anybody has the address.',
+  body: Email,
+  response: { 200: Type.Object({ ...Ok.properties, message: Type.String() }), ...refusals(400, 404) },
+}
+
+const VerifyMagicLink = {
+  summary: 'Sign in with the token of a link (magic-link mode)',
+  description: 'The token stands in the Authorization header: `Bearer <token of the link>`. It works once.',
+  body: Email,
+  response: { 200: Tokens, ...refusals(400, 401, 404) },
+}
+
+export const magicLinkRoutes =
+  ({ db, config, tokens, clock }: Deps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const options = { config: { access: 'none' }, onRequest: onlyInMode('magic-link', config) } as const
+    const links = createOneTimeLinks(config)
+    const { isInviteRequired } = config.auth
+
+    app.post('/auth/login', { schema: RequestMagicLink, ...options }, async ({ body }) => {
+      const email = readEmail(body.email)
+      await mailLink(db, links, {
+        purpose: 'login',
+        email,
+        now: clock(),
+        isEntitled: (user) => user !== undefined || !isInviteRequired,
+        write: (link) => magicLinkMail(config, email, link),
+      })
+      return { success: true as const, message: linkIsUnderWay }
+    })
+
+    app.post('/auth/verify', { schema: VerifyMagicLink, ...options }, async (request) => {
+      const origin = originOf(request, clock())
+      const claims = links.read(bearerToken(request), readEmail(request.body.email))
+      if (claims?.purpose !== 'login') throw deadLink()
+
+      const session = await db.transaction().execute(async (trx) => {
+        const user = await admit(trx, claims, isInviteRequired, origin)
+        return signIn(trx, config, user.id, origin)
+      })
+
+      return issueTokens(tokens, session, config.auth.jwtExpirySeconds)
+    })
+  }
+
+/** Uses the link up, and answers whom it lets in: somebody new only when no invitation is needed. */
+async function admit(trx: Transaction, claims: LinkClaims, isInviteRequired: boolean, origin: SignInOrigin) {
+  const { ip, now } = origin
+  const link = await takeLink(trx, claims, now)
+  if (!link) throw deadLink()
+  // Who was removed since does not come back by a link from before.
+  const isStillTheirs = (user: UserRow | undefined) => link.userId === null || link.userId === user?.id
+  for (;;) {
+    const user = await findUserByEmail(trx, claims.email)
+    if (!isStillTheirs(user) || (!user && isInviteRequired)) throw deadLink()
+    const admitted = user ?? (await createUser(trx, { email: claims.email, ip, now }))
+    if (admitted) return admitted
+  }
+}
+
+const deadLink = () =>
+  unauthorized('The link does not work any more: it does so once, for a short while. Please ask for a new one')

@@ -1,0 +1,98 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import {
+  createOneTimeLinks,
+  findLink,
+  findServerName,
+  issueTokens,
+  type LinkClaims,
+  lockUserIfLive,
+  type PasswordHasher,
+  readEmail,
+  resetMail,
+  setPassword,
+  takeLink,
+} from '@parley/accounts'
+import { invalid, limits, NewPassword, Ok, refusals, Tokens } from '@parley/contract'
+import { audit, type Transaction } from '@parley/database'
+import { bearerToken, type Deps } from '@parley/service'
+import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { linkIsUnderWay, mailLink } from '../one-time-links/link-request.ts'
+import { originOf, type SignInOrigin, signIn } from '../sessions/sign-in.ts'
+import { onlyInMode } from '../sign-in-mode.ts'
+
+const RequestReset = {
+  summary: 'Ask for a link to set a new password, by e-mail (password mode)',
+  description: 'The answer does not tell whether anybody has the address.',
+  body: Type.Object({ email: Type.String({ maxLength: limits.email }) }),
+  response: { 200: Type.Object({ ...Ok.properties, message: Type.String() }), ...refusals(400, 404) },
+}
+
+const SetupPassword = {
+  summary: 'Set a password with the token of an invitation or reset link (password mode)',
+  description:
+    'The token stands in the body, or in the Authorization header: `Bearer <token of the link>`. It works once. ' +
+    'After a reset all earlier sessions are over.',
+  body: Type.Object({
+    email: Type.String({ maxLength: limits.email }),
+    token: Type.Optional(Type.String({ maxLength: 1_000 })),
+    password: NewPassword,
+  }),
+  response: { 200: Tokens, ...refusals(400, 404, 503) },
+}
+
+export const passwordResetRoutes =
+  ({ db, config, tokens, clock }: Deps, passwords: PasswordHasher): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const options = { config: { access: 'none' }, onRequest: onlyInMode('password', config) } as const
+    const links = createOneTimeLinks(config)
+    const hasEmail = config.email.host !== undefined
+
+    app.post('/auth/request-password-reset', { schema: RequestReset, ...options }, async ({ body }) => {
+      const email = readEmail(body.email)
+      const server = await findServerName(db)
+      await mailLink(db, links, {
+        purpose: 'reset',
+        email,
+        now: clock(),
+        isEntitled: (user) => hasEmail && Boolean(user?.passwordHash),
+        write: (link) => resetMail(email, link, { server }),
+      })
+      return { success: true as const, message: linkIsUnderWay }
+    })
+
+    app.post('/auth/setup-password', { schema: SetupPassword, ...options }, async (request) => {
+      const origin = originOf(request, clock())
+      const claims = links.read(tokenOf(request), readEmail(request.body.email))
+      if (!claims || claims.purpose === 'login') throw deadLink()
+      const { userId } = (await findLink(db, claims, origin.now)) ?? {}
+      if (!userId) throw deadLink()
+      const passwordHash = await passwords.hash(request.body.password)
+
+      const session = await db.transaction().execute(async (trx) => {
+        await useLink(trx, claims, userId, origin)
+        await setPassword(trx, { userId, passwordHash, now: origin.now })
+        return signIn(trx, config, userId, origin)
+      })
+
+      return issueTokens(tokens, session, config.auth.jwtExpirySeconds)
+    })
+  }
+
+/** Uses the link up, if its owner is still here. A reset is written to the audit log, a first password is not. */
+async function useLink(trx: Transaction, claims: LinkClaims, userId: string, { ip, now }: SignInOrigin) {
+  const owner = await lockUserIfLive(trx, userId)
+  const link = owner && (await takeLink(trx, claims, now))
+  if (link?.userId !== userId) throw deadLink()
+  if (claims.purpose !== 'reset') return
+  await audit(trx, { action: 'user.password.reset', actorId: userId, targetType: 'user', targetId: userId, ip })
+}
+
+function tokenOf(request: FastifyRequest<{ Body: { token?: string } }>): string {
+  if (request.body.token !== undefined) return request.body.token
+  if (!request.headers.authorization) throw deadLink()
+  return bearerToken(request)
+}
+
+const deadLink = () =>
+  invalid('The link does not work any more: it does so once, for a while. Please ask for a new one')
