@@ -21,8 +21,8 @@ export const appUrl = 'http://chat.localhost'
 
 let browsers = 0
 
-/** A browser with a client address of its own, seen through the proxy that the service trusts. */
-export function createBrowser(baseUrl: string, ip = `198.51.100.${++browsers}`): Browser {
+/** A browser with a client address of its own, seen through the proxy that the service trusts; with null it comes directly. */
+export function createBrowser(baseUrl: string, ip: string | null = `198.51.100.${++browsers}`): Browser {
   const cookies = new Map<string, string>()
 
   async function visit(url: string): Promise<Visit> {
@@ -33,7 +33,7 @@ export function createBrowser(baseUrl: string, ip = `198.51.100.${++browsers}`):
       redirect: 'manual',
       headers: {
         cookie: mine.map(([key, value]) => `${key.slice(origin.length + 1)}=${value}`).join('; '),
-        ...(isOurs && { 'x-forwarded-for': ip }),
+        ...(isOurs && ip !== null && { 'x-forwarded-for': ip }),
       },
     })
     for (const line of response.headers.getSetCookie()) {
@@ -62,7 +62,7 @@ export function createBrowser(baseUrl: string, ip = `198.51.100.${++browsers}`):
   }
 
   return {
-    ip,
+    ip: ip ?? '127.0.0.1',
     cookies,
     visit,
     reach,

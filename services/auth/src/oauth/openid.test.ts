@@ -1,5 +1,6 @@
+import { house } from '@parley/test/house'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import { appUrl, type Browser } from './browser.testing.ts'
+import { appUrl, type Browser, createBrowser } from './browser.testing.ts'
 import { startOpenid } from './openid.testing.ts'
 import { customProvider } from './outside.testing.ts'
 import { addPerson, running } from './running.testing.ts'
@@ -129,6 +130,18 @@ describe('where an invitation is required', () => {
       expect(await arrive()).toEqual({ oauth_error: expect.any(String), oauth_error_code: 'not_invited' })
     }
     expect(await server.recorded()).toEqual([])
+  })
+})
+
+describe('in the whole house', () => {
+  const home = house({ auth: { appUrl }, oauth: { custom: [acme] } })
+
+  test('it is told that there are providers, and everyone hears of who is new', async () => {
+    expect((await home.people.nobody.get('/config.json')).body.auth.oauthEnabled).toBe(true)
+    openid.signedIn.claims = { email: 'dora@example.com', name: 'Dora' }
+    const { access_token } = await createBrowser(home.baseUrl, null).arrive(`${appUrl}/auth/oauth/acme`)
+    expect(access_token).toBeDefined()
+    await home.events.to(home.people.bob).toHave('NEW_USER', { userName: 'Dora', email: 'dora@example.com' })
   })
 })
 
