@@ -85,6 +85,8 @@ function validValue(name: string, schema: Schema, ids: Known): unknown {
   }
 }
 
+export const isText = ({ type }: Schema) => [type].flat().includes('string')
+
 /** Values of every JSON type that the schema does not allow. */
 export function wrongValues(schema: Schema): unknown[] {
   const types = new Set([schema.type ?? (schema.anyOf ?? []).map(({ type }) => type)].flat(2))

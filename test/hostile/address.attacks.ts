@@ -1,0 +1,109 @@
+import fc from 'fast-check'
+import { test } from 'vitest'
+import { expectRefusal, expectSanity } from './exchange.ts'
+import { filled, isText, validBody } from './routes.ts'
+import type { HostileStage } from './stage.ts'
+
+export function addressAttacks(stage: HostileStage) {
+  test('U+0000 is refused anywhere', async () => {
+    await stage.all(async (route) => {
+      const path = filled(route.path, stage.known)
+      expectRefusal(await stage.send(route, { path: `${path}?x=%00` }), `${route.name} with %00 in the query`)
+      for (const [name, schema] of Object.entries(route.body?.properties ?? {})) {
+        if (!isText(schema)) continue
+        const body = { ...validBody(route.body!, stage.known), [name]: 'a\0b' }
+        expectRefusal(await stage.send(route, { body }), `${route.name} with U+0000 in ${name}`)
+      }
+      if (!route.body) return
+      const nested = { ...validBody(route.body, stage.known), deep: { er: [{ 'a\0': 1 }] } }
+      expectRefusal(await stage.send(route, { body: nested }), `${route.name} with U+0000 in a key`)
+    })
+    await stage.all(async (route) => {
+      for (const name of route.pathParameters) {
+        const path = filled(route.path, { ...stage.known, [name]: 'a%00b' })
+        expectRefusal(await stage.send(route, { path }), `${route.name} with %00 in ${name}`)
+      }
+    }, stage.withParameters)
+  })
+
+  test('ids that nobody has are unstage.known, whatever they look like', async () => {
+    await stage.all(async (route) => {
+      for (const name of route.pathParameters) {
+        for (const id of [...strangeIds, '00000000-0000-7000-8000-000000000000']) {
+          const path = filled(route.path, { ...stage.known, [name]: id })
+          const body = route.body && validBody(route.body, stage.known)
+          expectRefusal(await stage.send(route, { path, body }), `${route.name} with ${name} = ${id.slice(0, 60)}`)
+        }
+      }
+    }, stage.withParameters)
+  })
+
+  test('queries that mean nothing are refused, or mean nothing', async () => {
+    const numbers = [
+      '-1',
+      '0',
+      '1.5',
+      'x',
+      '1e309',
+      '-0',
+      '99999999999999999999',
+      'NaN',
+      'null',
+      '1,2',
+      '[1]',
+      '0x10',
+      '%20',
+      '%F0%9F%8D%9C',
+    ]
+    await stage.all(async (route) => {
+      const path = filled(route.path, stage.known)
+      for (const [name, schema] of Object.entries(route.query)) {
+        const isNumber = ['integer', 'number'].includes([schema.type].flat()[0]!)
+        for (const value of numbers) {
+          const answer = await stage.send(route, { path: `${path}?${name}=${value}` })
+          const what = `${route.name}?${name}=${value}`
+          if (name === 'limit' && /^(-1|0|1\.5|x|1e309|NaN|1,2|\[1\])$/.test(value)) expectRefusal(answer, what)
+          else expectSanity(answer, what)
+        }
+        const twice = await stage.send(route, { path: `${path}?${name}=1&${name}=2` })
+        if (isNumber) expectRefusal(twice, `${route.name} with two ${name}`)
+        else expectSanity(twice, `${route.name} with two ${name}`)
+      }
+      for (const query of ['%', '%zz', '%ff', '%c3%28', '&&&', '=', 'a[b]=c', '__proto__=1', '%ed%a0%80=1']) {
+        expectSanity(await stage.send(route, { path: `${path}?${query}` }), `${route.name}?${query}`)
+      }
+    })
+  })
+
+  test('any text at all as an id is answered sanely', async () => {
+    await stage.all(async (route) => {
+      await fc.assert(
+        fc.asyncProperty(fc.string({ unit: 'grapheme', minLength: 1 }), async (id) => {
+          const ids = Object.fromEntries(route.pathParameters.map((name) => [name, encodeURIComponent(id)]))
+          const path = filled(route.path, ids)
+          expectSanity(await stage.send(route, { path }), `${route.method} ${path}`)
+        }),
+        { numRuns: 10, interruptAfterTimeLimit: 20_000 },
+      )
+    }, stage.withParameters)
+  })
+}
+
+const strangeIds = [
+  'x',
+  '%20',
+  '-1',
+  '%F0%9F%92%A9',
+  '%ff',
+  '%',
+  '%zz',
+  '..%2f..',
+  '%2e%2e',
+  '__proto__',
+  'constructor',
+  'dm:x',
+  'dm:',
+  'null',
+  "'%20or%201=1--",
+  'a'.repeat(2_000),
+]

@@ -1,0 +1,148 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { expectRefusal, expectSanity } from './exchange.ts'
+import { filled, isText, validBody, wrongValues } from './routes.ts'
+import { type HostileStage, somethingOfEverything } from './stage.ts'
+
+export function bodyAttacks(stage: HostileStage) {
+  test('the same requests unspoilt are taken: it is what is spoilt below that is refused', async () => {
+    const refused: string[] = []
+    await stage.all(
+      async (route) => {
+        const own = { ...stage.known, ...(route.method === 'DELETE' && (await somethingOfEverything(stage.baseUrl))) }
+        const path = filled(route.path, own)
+        const { status, text } = await stage.send(route, { path, body: route.body && validBody(route.body, own) })
+        if (status >= 400) refused.push(`${route.name}: ${status} ${text}`)
+      },
+      // Those of signing in ask for more than a description can say: the active mode, a real token.
+      stage.routes.filter(({ path }) => !path.startsWith('/auth/')),
+    )
+    expect(refused).toEqual([])
+  })
+
+  test('values of the wrong type are refused', async () => {
+    await stage.all(async (route) => {
+      for (const [name, schema] of Object.entries(route.body!.properties ?? {})) {
+        for (const wrong of wrongValues(schema)) {
+          const body = { ...validBody(route.body!, stage.known), [name]: wrong }
+          expectRefusal(await stage.send(route, { body }), `${route.name} with ${name}: ${JSON.stringify(wrong)}`)
+        }
+      }
+    }, stage.withBody)
+  })
+
+  test('missing fields are refused', async () => {
+    await stage.all(async (route) => {
+      for (const name of route.body!.required ?? []) {
+        const { [name]: _left, ...body } = validBody(route.body!, stage.known)
+        expectRefusal(await stage.send(route, { body }), `${route.name} without ${name}`)
+      }
+    }, stage.withBody)
+  })
+
+  test('bodies that are no object are refused', async () => {
+    await stage.all(async (route) => {
+      for (const body of ['[]', 'null', '"text"', '1', 'true', '[{}]']) {
+        const answer = await stage.send(route, { body })
+        if (route.body) expectRefusal(answer, `${route.name} with the body ${body}`)
+        else expectSanity(answer, `${route.name} with the body ${body}`)
+      }
+    })
+  })
+
+  test('broken JSON is refused, by routes that take no body too', async () => {
+    const broken = [
+      '{',
+      '{"a":',
+      '{"content":"x"',
+      "{'content':'x'}",
+      '{"a":1}}',
+      'undefined',
+      '\u{feff}{',
+      '{"a":NaN}',
+    ]
+    await stage.all(async (route) => {
+      for (const body of broken) {
+        if (route.method !== 'GET')
+          expectRefusal(await stage.send(route, { body }), `${route.name} with the body ${body}`)
+      }
+      const cut = Buffer.concat([Buffer.from('{"content":"'), Buffer.from([0xff, 0xfe, 0xc3]), Buffer.from('"')])
+      expectSanity(await stage.send(route, { body: cut }), `${route.name} with bytes that are no text`)
+    })
+  })
+
+  test('bodies beyond the limit are refused', async () => {
+    const bodyOf = (megabytes: number) => JSON.stringify({ content: 'x'.repeat(megabytes * 1024 * 1024) })
+    const [large, larger] = [bodyOf(2), bodyOf(50)]
+    for (const route of stage.routes.filter(({ method }) => method !== 'GET')) {
+      const body = /image|files/.test(route.path) ? larger : large
+      // Whoever is refused before the body was read may find the connection closed while sending.
+      const answer = await stage.send(route, { body }).catch((error: NodeJS.ErrnoException) => error)
+      if (answer instanceof Error) expect(answer.code).toMatch(/EPIPE|ECONNRESET/)
+      else expectRefusal(answer, `${route.name} with too much`)
+    }
+  })
+
+  test('a body is not taken under a type that is not JSON', async () => {
+    await stage.all(async (route) => {
+      const body = JSON.stringify(validBody(route.body!, stage.known))
+      for (const type of [
+        'text/plain',
+        'application/x-www-form-urlencoded',
+        'multipart/form-data; boundary=x',
+        'x',
+        '',
+      ]) {
+        const answer = await stage.send(route, { body, headers: { 'content-type': type } })
+        expectRefusal(answer, `${route.name} as ${type}`)
+      }
+    }, stage.withBody)
+  })
+
+  test('texts of a million characters are refused', async () => {
+    const long = 'ü'.repeat(500_000)
+    await stage.all(async (route) => {
+      for (const [name, schema] of Object.entries(route.body?.properties ?? {})) {
+        if (!isText(schema)) continue
+        const body = { ...validBody(route.body!, stage.known), [name]: long }
+        expectRefusal(await stage.send(route, { body }), `${route.name} with a long ${name}`)
+      }
+      for (const name of Object.keys(route.query)) {
+        const path = `${filled(route.path, stage.known)}?${name}=${'x'.repeat(10_000)}`
+        expectSanity(await stage.send(route, { path }), `${route.name} with a long ${name}`)
+      }
+    })
+  })
+
+  test('names of Object’s own are names like any other', async () => {
+    await stage.all(async (route) => {
+      for (const name of ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty']) {
+        const text = `{"${name}":{"isAdmin":true,"length":-1},"email":"x@example.com"}`
+        expectSanity(await stage.send(route, { body: text }), `${route.name} with the key ${name}`)
+        for (const parameter of Object.keys(route.body?.properties ?? {})) {
+          const body = { ...validBody(route.body!, stage.known), [parameter]: name }
+          expectSanity(await stage.send(route, { body }), `${route.name} with ${parameter}: ${name}`)
+        }
+      }
+    })
+    expect(({} as { isAdmin?: boolean }).isAdmin).toBeUndefined()
+  })
+
+  test('any JSON at all is answered sanely', async () => {
+    await stage.all(async (route) => {
+      const names = Object.keys(route.body!.properties ?? {})
+      const value = fc.oneof(
+        fc.jsonValue(),
+        fc.string({ unit: 'binary' }),
+        fc.constantFrom(...Object.values(stage.known)),
+      )
+      const bodies = fc.dictionary(fc.oneof(fc.constantFrom('x', ...names), fc.string()), value, { maxKeys: 8 })
+      await fc.assert(
+        fc.asyncProperty(bodies, async (body) => {
+          expectSanity(await stage.send(route, { body }), `${route.name} with ${JSON.stringify(body)}`)
+        }),
+        { numRuns: 15, interruptAfterTimeLimit: 20_000 },
+      )
+    }, stage.withBody)
+  })
+}

@@ -1,0 +1,3 @@
+import { attacks } from './attacks.ts'
+
+attacks('solo')

@@ -1,0 +1,120 @@
+import { randomUUID } from 'node:crypto'
+import { Person } from '@parley/test'
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
+import { type Installation, launch, type Topology } from '../src/launch.ts'
+import { type Exchange, exchange } from './exchange.ts'
+import { describedRoutes, filled, type Known, type Route } from './routes.ts'
+
+interface Sent {
+  /** Unless given, the route's own with ids that exist. */
+  path?: string
+  body?: unknown
+  headers?: object
+}
+
+/** An installation, its routes, and something of everything that routes ask for. */
+export interface HostileStage {
+  readonly installation: Installation
+  readonly baseUrl: string
+  readonly routes: Route[]
+  readonly withBody: Route[]
+  readonly withParameters: Route[]
+  readonly known: Known
+  readonly adminToken: string
+  send(route: Route, sent: Sent): Promise<Exchange>
+  /** Works on all routes, or the chosen ones, a few at a time. */
+  all(work: (route: Route) => Promise<unknown>, chosen?: Route[]): Promise<void>
+}
+
+export function hostileStage(topology: Topology): HostileStage {
+  let installation: Installation
+  let routes: Route[]
+  let known: Known
+  let adminToken: string
+
+  beforeAll(async () => {
+    installation = await launch(topology)
+    routes = await describedRoutes(Person.nobody(installation.baseUrl))
+    adminToken = await signIn('admin')
+    expect(routes.length).toBeGreaterThan(20)
+  })
+  afterAll(() => installation?.discard())
+
+  beforeEach(async () => {
+    known = await somethingOfEverything(installation.baseUrl)
+  })
+  afterEach(async () => {
+    expect(await exchange(installation.baseUrl, { method: 'GET', path: '/health' })).toEqual({
+      status: 200,
+      text: 'OK',
+    })
+  })
+
+  const signIn = async (name: string) => (await Person.signIn(installation.baseUrl, `${name}@example.com`)).token!
+
+  /** An admin's, so that nothing is refused for want of rights; where it may end the session, one of its own. */
+  function tokenFor({ path }: Route): string | Promise<string> {
+    if (path === '/users/exit') return signIn('leaver')
+    return path.startsWith('/auth/') ? signIn('admin') : adminToken
+  }
+
+  return {
+    get installation() {
+      return installation
+    },
+    get baseUrl() {
+      return installation.baseUrl
+    },
+    get routes() {
+      return routes
+    },
+    get withBody() {
+      return routes.filter(({ body }) => body !== undefined)
+    },
+    get withParameters() {
+      return routes.filter(({ pathParameters }) => pathParameters.length > 0)
+    },
+    get known() {
+      return known
+    },
+    get adminToken() {
+      return adminToken
+    },
+    async send(route, { path = filled(route.path, known), body, headers = { 'content-type': 'application/json' } }) {
+      return exchange(installation.baseUrl, {
+        method: route.method,
+        path,
+        headers: { authorization: `Bearer ${await tokenFor(route)}`, ...headers },
+        body: body === undefined || typeof body === 'string' || body instanceof Buffer ? body : JSON.stringify(body),
+      })
+    },
+    async all(work, chosen = routes) {
+      await inSmallGroups(chosen, work)
+    },
+  }
+}
+
+/** One of each thing that routes name in their paths and bodies; the test before may have deleted the last ones. */
+export async function somethingOfEverything(baseUrl: string): Promise<Known> {
+  const admin = await Person.signIn(baseUrl, 'admin@example.com')
+  const bob = await Person.signIn(baseUrl, `${randomUUID()}@example.com`)
+  const channel = await admin.creates({ name: `a place ${randomUUID()}` })
+  const [message, quoted] = [await admin.says('a word', channel), await admin.says('another', channel)]
+  return {
+    channelId: channel.id,
+    messageId: message.id,
+    quotedMessageId: quoted.id,
+    id: bob.id,
+    userId: bob.id,
+    targetUserId: bob.id,
+  }
+}
+
+/** A few at a time: enough to keep the server busy, few enough to tell a hang from a queue. */
+async function inSmallGroups<T>(items: readonly T[], work: (item: T) => Promise<unknown>, size = 8) {
+  const left = [...items]
+  const worker = async () => {
+    for (let item = left.shift(); item !== undefined; item = left.shift()) await work(item)
+  }
+  await Promise.all(Array.from({ length: size }, worker))
+}
