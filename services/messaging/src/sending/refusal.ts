@@ -14,10 +14,12 @@ export function refusalOf(outcome: Outcome, { direct }: Sending): ApiError | und
     case 'unquotable':
       return invalid(`The quoted message is not in this ${direct ? 'conversation' : 'channel'}`)
     case 'reused':
-      return invalid('This Idempotency-Key was used for another request', 'idempotency_key_reused')
+      return keyReused()
     case 'running':
       return stillRunning()
     default:
       return undefined
   }
 }
+
+export const keyReused = () => invalid('This Idempotency-Key was used for another request', 'idempotency_key_reused')

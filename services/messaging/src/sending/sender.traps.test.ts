@@ -139,6 +139,22 @@ describe('trap: idempotency keys', () => {
     expect(await parsed(first)).toMatchObject({ seq: 1 })
   })
 
+  test('repeats do not take each other for the first', async () => {
+    const ann = await house.person('ann')
+    const channel = await house.channel('public')
+    const sender = house.process()
+    const first = await sender.send(says(ann, channel, 'once', key('k')))
+    const repeats = Array.from({ length: 5 }, () => sender.send(says(ann, channel, 'once', key('k'))))
+    expect(await Promise.all(repeats)).toEqual(Array(5).fill(first))
+
+    const [repeat, other] = await Promise.allSettled([
+      sender.send(says(ann, channel, 'once', key('k'))),
+      sender.send(says(ann, channel, 'twice', key('k', 'ff'.repeat(32)))),
+    ])
+    expect(repeat).toMatchObject({ status: 'fulfilled', value: first })
+    expect(other).toMatchObject({ status: 'rejected', reason: { status: 400 } })
+  })
+
   test('many processes with the same keys at once store each once, without gaps', async () => {
     const ann = await house.person('ann')
     const channel = await house.channel('public')

@@ -1,10 +1,11 @@
-import { type Attachment, stillRunning, unavailable } from '@parley/contract'
+import { type Attachment, unavailable } from '@parley/contract'
 import { type Connection, isRowId, uuidv7 } from '@parley/database'
 import { currentTraceparent, type Logger, type Metrics, metric } from '@parley/telemetry'
 import { attempt, inTime } from './attempt.ts'
 import { messageTail } from './message-text.ts'
 import { type SendStatement, sendWaiting, sendWithoutWaiting, textArrayLiteral } from './send.statement.ts'
 import type { Sending } from './sending.ts'
+import { findStoredAnswer } from './stored-answer.ts'
 import { createWaitingLines, type Draw } from './waiting-lines.ts'
 
 export interface SenderOptions {
@@ -74,7 +75,7 @@ export function createSender(options: SenderOptions): Sender {
       if (!request.idempotency) return enqueue(request)
 
       const key = `${request.caller.userId} ${request.idempotency.key}`
-      if (runningKeys.has(key)) throw stillRunning()
+      if (runningKeys.has(key)) return findStoredAnswer(pool, request, clock())
       runningKeys.add(key)
       try {
         return await enqueue(request)
