@@ -9,6 +9,7 @@ test('a hash knows its password; no hash takes a derivation as well and knows no
   expect(await passwords.verify('correct horse', null)).toBe(false)
   expect(await passwords.verify('correct horse', undefined)).toBe(false)
   expect(passwords.begun).toBe(5)
+  expect(hash).toMatch(/^scrypt\$16384\$8\$5\$/)
 })
 
 test('the same characters are the same password, however they are composed', async () => {

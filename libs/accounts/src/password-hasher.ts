@@ -1,11 +1,13 @@
 import { unavailable } from '@parley/contract'
-import { hashPassword, verifyNoPassword, verifyPassword } from './passwords.ts'
+import { hashPassword, type PasswordCost, verifyNoPassword, verifyPassword } from './passwords.ts'
 
 export interface PasswordHasherOptions {
   /** Derivations under way at once. Each takes a thread of Node's four, which name look-ups and files need too. 2 unless given. */
   atOnce?: number
-  /** How many may wait beyond that. 32 unless given: a few seconds' work. */
+  /** How many may wait beyond that. 64 unless given: some seconds' work. */
   waiting?: number
+  /** Of new hashes. */
+  cost?: PasswordCost
 }
 
 export interface PasswordHasher {
@@ -21,7 +23,7 @@ export interface PasswordHasher {
 }
 
 /** Derives passwords, a few at a time: however many sign in at once, the process has time and memory for everything else. */
-export function createPasswordHasher({ atOnce = 2, waiting = 32 }: PasswordHasherOptions = {}): PasswordHasher {
+export function createPasswordHasher({ atOnce = 2, waiting = 64, cost }: PasswordHasherOptions = {}): PasswordHasher {
   const queue: (() => void)[] = []
   let running = 0
   let begun = 0
@@ -46,8 +48,9 @@ export function createPasswordHasher({ atOnce = 2, waiting = 32 }: PasswordHashe
   }
 
   return {
-    hash: (password) => inTurn(() => hashPassword(password)),
-    verify: (password, hash) => inTurn(() => (hash ? verifyPassword(password, hash) : verifyNoPassword(password))),
+    hash: (password) => inTurn(() => hashPassword(password, cost)),
+    verify: (password, hash) =>
+      inTurn(() => (hash ? verifyPassword(password, hash) : verifyNoPassword(password, cost))),
     get begun() {
       return begun
     },

@@ -1,14 +1,21 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 
+/** As scrypt names them: cost, block size, parallelization. */
+export interface PasswordCost {
+  N: number
+  r: number
+  p: number
+}
+
 /**
  * Hashes a password with scrypt, 16 bytes of random salt and a 64-byte key, off the event loop. The text is
  * `scrypt$<cost>$<block size>$<parallelization>$<salt>$<key>`, salt and key in base64url, so that the cost may grow later.
  */
-export async function hashPassword(password: string): Promise<string> {
+export async function hashPassword(password: string, cost = usualCost): Promise<string> {
   const salt = randomBytes(16)
-  const key = await derive(password, salt, keyBytes, current)
-  return ['scrypt', current.N, current.r, current.p, salt.toString('base64url'), key.toString('base64url')].join('$')
+  const key = await derive(password, salt, keyBytes, cost)
+  return ['scrypt', cost.N, cost.r, cost.p, salt.toString('base64url'), key.toString('base64url')].join('$')
 }
 
 /** Whether the password belongs to the hash; compared in constant time. A text of another form belongs to no password. */
@@ -25,11 +32,11 @@ export async function verifyPassword(password: string, hash: string): Promise<bo
 }
 
 /**
- * Takes as long as `verifyPassword` with a hash of today's and is never true: for accounts that do not exist or have no
+ * Takes as long as `verifyPassword` with a hash of the same cost and is never true: for accounts that do not exist or have no
  * password, so that the time of an answer does not tell.
  */
-export async function verifyNoPassword(password: string): Promise<false> {
-  const key = await derive(password, noSalt, keyBytes, current)
+export async function verifyNoPassword(password: string, cost = usualCost): Promise<false> {
+  const key = await derive(password, noSalt, keyBytes, cost)
   timingSafeEqual(key, noKey)
   return false
 }
@@ -38,7 +45,7 @@ const keyBytes = 64
 const noSalt = Buffer.alloc(16)
 const noKey = Buffer.alloc(keyBytes)
 // OWASP's password storage cheat sheet, the row with the least memory (16 MiB): a sign-in storm must not exhaust it.
-const current = { N: 2 ** 14, r: 8, p: 5 }
+const usualCost: PasswordCost = { N: 2 ** 14, r: 8, p: 5 }
 const form = /^scrypt\$(\d{1,8})\$(\d{1,3})\$(\d{1,3})\$([\w-]{22,})\$([\w-]{22,})$/
 
 const scryptAsync = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt)

@@ -1,9 +1,16 @@
-import { createPasswordHasher, createUser, hashPassword, type PasswordHasher, readEmail } from '@parley/accounts'
+import {
+  createPasswordHasher,
+  createUser,
+  hashPassword,
+  type PasswordHasher,
+  type PasswordHasherOptions,
+  readEmail,
+} from '@parley/accounts'
 import { type Config, type DeepPartial, loadConfig } from '@parley/config'
 import type { JobData } from '@parley/contract'
 import { buildApp, type Deps, openDeps } from '@parley/service'
 import { createDatabase, Person } from '@parley/test'
-import { afterAll, beforeAll } from 'vitest'
+import { afterAll, beforeAll, expect } from 'vitest'
 import { auth } from './service.ts'
 
 export interface RunningAuth {
@@ -18,8 +25,19 @@ export interface RunningAuth {
   pass(milliseconds: number): void
 }
 
+/** The reply of every sign-in, with an access token that lasts so many seconds. */
+export const tokensOf = (exp: number) => ({
+  accessToken: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/),
+  refreshToken: expect.any(String),
+  exp,
+  tokenType: 'Bearer',
+})
+
+/** What takes long takes less here. */
+const cheap: PasswordHasherOptions = { cost: { N: 2 ** 10, r: 8, p: 1 } }
+
 /** This service alone, for the sign-in modes in which the cast of a house could not come in. */
-export function runningAuth(defaults: DeepPartial<Config>): RunningAuth {
+export function runningAuth(defaults: DeepPartial<Config>, hashing: PasswordHasherOptions = cheap): RunningAuth {
   const running = {} as RunningAuth
   const undo = new AsyncDisposableStack()
   let passed = 0
@@ -45,11 +63,11 @@ export function runningAuth(defaults: DeepPartial<Config>): RunningAuth {
     const { fastify } = await buildApp({ deps, checks: {}, position: 'inside' })
     undo.defer(() => fastify.close())
     running.deps = deps
-    running.passwords = createPasswordHasher()
+    running.passwords = createPasswordHasher(hashing)
     await fastify.register(auth(deps, running.passwords))
     running.nobody = Person.nobody(await fastify.listen({ host: '127.0.0.1', port: 0 }))
     running.invite = async (email, password) => {
-      const passwordHash = password === undefined ? null : await hashPassword(password)
+      const passwordHash = password === undefined ? null : await hashPassword(password, hashing.cost)
       const input = { email: readEmail(email), passwordHash, ip: null, now: deps.clock() }
       const user = await deps.db.transaction().execute((trx) => createUser(trx, input))
       if (!user) throw new Error(`${email} is there already`)

@@ -1,0 +1,222 @@
+import type { Reply } from '@parley/test'
+import { Person } from '@parley/test'
+import { describe, expect, test } from 'vitest'
+import { type RunningAuth, runningAuth, tokensOf } from '../auth.testing.ts'
+
+const email = { host: 'mail.example.com' }
+const appUrl = 'https://chat.example.com'
+
+/** What a person does: ask, read the newest mail, follow its link. */
+const visitor = (server: RunningAuth) => ({
+  ask: (address: unknown) => server.nobody.post('/auth/login', { email: address }),
+  async tokenFor(address: string): Promise<string> {
+    const mail = (await server.mailTo(address)).at(-1)
+    return new URL(/https:\S+/.exec(mail!.text)![0]).searchParams.get('token')!
+  },
+  follow: (token: string, address: string, path = '/auth/verify'): Promise<Reply> =>
+    server.nobody.post(path, { email: address }, { authorization: `Bearer ${token}` }),
+})
+
+describe('magic links where an invitation is required', () => {
+  const server = runningAuth({ auth: { authMode: 'magic-link', isInviteRequired: true, appUrl }, email })
+  const { ask, tokenFor, follow } = visitor(server)
+
+  test('a link signs in whoever was invited, by the address in any case', async () => {
+    const { id } = await server.invite('ann@example.com')
+    const asked = await ask(' ANN@Example.com')
+    expect(asked).toMatchObject({ status: 200, body: { success: true, message: expect.any(String) } })
+
+    const [mail] = await server.mailTo('ann@example.com')
+    expect(mail).toMatchObject({ subject: 'Your sign-in link' })
+    expect(mail!.text).toMatch(/https:\/\/chat\.example\.com\/\?token=login\.[\w.-]+&email=ann%40example\.com\s/)
+    expect(mail!.text).toContain('15 minutes')
+    expect(mail!.html).toMatch(/href="https:\/\/chat\.example\.com\/\?token=[\w.-]+&amp;email=ann%40example\.com"/)
+
+    const reply = await follow(await tokenFor('ann@example.com'), 'Ann@example.com')
+    expect(reply).toMatchObject({ status: 200, body: tokensOf(900) })
+    const ann = new Person(server.nobody.baseUrl, { id, userName: 'ann' }, reply.body.accessToken)
+    expect(await ann.get('/auth/me')).toMatchObject({ body: { user: { id, email: 'ann@example.com' } } })
+  })
+
+  test('a stranger gets the same answer, no mail, and leaves nothing to follow', async () => {
+    await server.invite('bob@example.com')
+    const [known, unknown] = [await ask('bob@example.com'), await ask('stranger@example.com')]
+    expect(unknown.status).toBe(200)
+    expect(unknown.body).toEqual(known.body)
+    expect(await server.mailTo('stranger@example.com')).toEqual([])
+    const links = server.deps.db.selectFrom('oneTimeLinks').select('email').where('email', '=', 'stranger@example.com')
+    expect(await links.execute()).toEqual([])
+  })
+
+  test.each([
+    ['no address', {}],
+    ['something else', { email: 'ann' }],
+    ['a number', { email: 7 }],
+    ['an endless address', { email: `${'a'.repeat(300)}@example.com` }],
+  ])('%s is refused', async (_, body) => {
+    expect(await server.nobody.post('/auth/login', body)).toMatchObject({ status: 400 })
+  })
+
+  test('whoever is removed meanwhile does not come in', async () => {
+    const { id } = await server.invite('gone@example.com')
+    await ask('gone@example.com')
+    await server.deps.db.updateTable('users').set({ removedAt: 1 }).where('id', '=', id).execute()
+    expect(await follow(await tokenFor('gone@example.com'), 'gone@example.com')).toMatchObject({ status: 401 })
+  })
+
+  test.each([
+    '/auth/password-login',
+    '/auth/register',
+    '/auth/request-password-reset',
+    '/auth/setup-password',
+    '/auth/dev-login',
+  ])('there is no %s', async (path) => {
+    const body = { email: 'ann@example.com', password: 'long enough', token: 'x' }
+    expect(await server.nobody.post(path, body)).toMatchObject({ status: 404, body: { error: expect.any(String) } })
+  })
+})
+
+describe('magic links on an open server', () => {
+  const server = runningAuth({ auth: { authMode: 'magic-link', isInviteRequired: false, appUrl }, email })
+  const { ask, tokenFor, follow } = visitor(server)
+  const peopleWith = (address: string) =>
+    server.deps.db
+      .selectFrom('users')
+      .select('id')
+      .where('email', '=', address)
+      .where('removedAt', 'is', null)
+      .execute()
+
+  test('somebody new is created when the link is followed, not when it is asked for', async () => {
+    await ask('new@example.com')
+    expect(await peopleWith('new@example.com')).toEqual([])
+    expect(await follow(await tokenFor('new@example.com'), 'new@example.com')).toMatchObject({ status: 200 })
+    expect(await peopleWith('new@example.com')).toHaveLength(1)
+  })
+
+  test('a link works once', async () => {
+    await ask('once@example.com')
+    const token = await tokenFor('once@example.com')
+    expect(await follow(token, 'once@example.com')).toMatchObject({ status: 200 })
+    expect(await follow(token, 'once@example.com')).toMatchObject({ status: 401, body: { code: 'unauthorized' } })
+  })
+
+  test('of ten who follow it at once one comes in', async () => {
+    await ask('race@example.com')
+    const token = await tokenFor('race@example.com')
+    const replies = await Promise.all(Array.from({ length: 10 }, () => follow(token, 'race@example.com')))
+    expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(401)])
+    expect(await peopleWith('race@example.com')).toHaveLength(1)
+  })
+
+  test('a newer link kills the older', async () => {
+    await ask('twice@example.com')
+    const older = await tokenFor('twice@example.com')
+    await ask('twice@example.com')
+    const newer = await tokenFor('twice@example.com')
+    expect(await follow(older, 'twice@example.com')).toMatchObject({ status: 401 })
+    expect(await follow(newer, 'twice@example.com')).toMatchObject({ status: 200 })
+  })
+
+  test('a link of an address is worth nothing for another', async () => {
+    await ask('mine@example.com')
+    const token = await tokenFor('mine@example.com')
+    expect(await follow(token, 'yours@example.com')).toMatchObject({ status: 401 })
+    expect(await peopleWith('yours@example.com')).toEqual([])
+    expect(await follow(token, 'mine@example.com')).toMatchObject({ status: 200 })
+  })
+
+  test('a link lasts 15 minutes', async () => {
+    await ask('late@example.com')
+    const token = await tokenFor('late@example.com')
+    server.pass(900_000)
+    expect(await follow(token, 'late@example.com')).toMatchObject({ status: 401 })
+  })
+
+  test('a person who was removed comes back by a new link only', async () => {
+    await ask('back@example.com')
+    await follow(await tokenFor('back@example.com'), 'back@example.com')
+    await ask('back@example.com')
+    const fromBefore = await tokenFor('back@example.com')
+    await server.deps.db.updateTable('users').set({ removedAt: 1 }).where('email', '=', 'back@example.com').execute()
+
+    expect(await follow(fromBefore, 'back@example.com')).toMatchObject({ status: 401 })
+    await ask('back@example.com')
+    expect(await follow(await tokenFor('back@example.com'), 'back@example.com')).toMatchObject({ status: 200 })
+  })
+
+  test.each([
+    ['no token', undefined],
+    ['nonsense', 'nonsense'],
+    ['an access token', 'access'],
+    ['a refresh token', 'refresh'],
+  ])('%s signs nobody in', async (_, what) => {
+    await ask('tokens@example.com')
+    const link = await tokenFor('tokens@example.com')
+    const { body } = await follow(link, 'tokens@example.com')
+    server.pass(900_000)
+    const token = { access: body.accessToken, refresh: body.refreshToken }[what ?? ''] ?? what
+    const reply =
+      token === undefined
+        ? await server.nobody.post('/auth/verify', { email: 'tokens@example.com' })
+        : await follow(token, 'tokens@example.com')
+    expect(reply).toMatchObject({ status: 401 })
+  })
+
+  test('a link is no access token', async () => {
+    await ask('link@example.com')
+    const stranger = new Person(server.nobody.baseUrl, { id: '', userName: '' }, await tokenFor('link@example.com'))
+    expect(await stranger.get('/auth/me')).toMatchObject({ status: 401 })
+  })
+
+  test('an address gets five mails in 15 minutes, however many are asked for at once', async () => {
+    server.pass(900_000)
+    const replies = await Promise.all(Array.from({ length: 12 }, () => ask('bombed@example.com')))
+    expect(new Set(replies.map(({ status, body }) => `${status} ${body.message}`)).size).toBe(1)
+    expect(await server.mailTo('bombed@example.com')).toHaveLength(5)
+    // The newest is the one that works, however they came about.
+    const works = await Promise.all(
+      (await server.mailTo('bombed@example.com')).map(async ({ text }) => {
+        const token = new URL(/https:\S+/.exec(text)![0]).searchParams.get('token')!
+        return (await follow(token, 'bombed@example.com')).status
+      }),
+    )
+    expect(works.sort()).toEqual([200, 401, 401, 401, 401])
+
+    server.pass(900_000)
+    await ask('bombed@example.com')
+    expect(await server.mailTo('bombed@example.com')).toHaveLength(6)
+  })
+})
+
+describe('magic links in an administrator’s own words', () => {
+  const server = runningAuth({
+    auth: {
+      authMode: 'magic-link',
+      appUrl,
+      magicLinkExpirySeconds: 120,
+      templates: {
+        textVersion: (link, minutes) => `Hier: ${link} (${minutes})`,
+        htmlVersion: (link, minutes) => `<a href='${link}'>${minutes}</a>`,
+      },
+    },
+    email: { ...email, emailSubject: 'Willkommen' },
+  })
+  const { ask, tokenFor, follow } = visitor(server)
+
+  test('the templates get link and minutes, and the link lasts as long', async () => {
+    await server.invite('ann@example.com')
+    await ask('ann@example.com')
+    expect(await server.mailTo('ann@example.com')).toEqual([
+      {
+        to: 'ann@example.com',
+        subject: 'Willkommen',
+        text: expect.stringMatching(/^Hier: https:\/\/chat\.example\.com\/\?token=\S+&email=ann%40example\.com \(2\)$/),
+        html: expect.stringMatching(/^<a href='https:\/\/chat\.example\.com\/\?token=\S+'>2<\/a>$/),
+      },
+    ])
+    const token = await tokenFor('ann@example.com')
+    server.pass(120_000)
+    expect(await follow(token, 'ann@example.com')).toMatchObject({ status: 401 })
+  })
+})

@@ -1,0 +1,154 @@
+import { countWrongGuess } from '@parley/accounts'
+import { Person } from '@parley/test'
+import { describe, expect, test } from 'vitest'
+import { runningAuth, tokensOf } from '../auth.testing.ts'
+
+const server = runningAuth({
+  auth: { authMode: 'password', isInviteRequired: true, maxActiveSessions: 3 },
+  email: { host: 'mail.example.com' },
+})
+const right = 'correct horse'
+const login = (email: unknown, password: unknown, ip = '192.0.2.1') =>
+  server.nobody.post('/auth/password-login', { email, password }, { 'x-forwarded-for': ip })
+const repeated = <T>(count: number, work: (index: number) => Promise<T>) =>
+  Promise.all(Array.from({ length: count }, (_, index) => work(index)))
+const statuses = (replies: { status: number }[]) => replies.map(({ status }) => status).sort()
+const liveSessions = (userId: string) =>
+  server.deps.db.selectFrom('sessions').select('id').where('userId', '=', userId).where('endedAt', 'is', null).execute()
+
+describe('POST /auth/password-login', () => {
+  test('lets in who knows the password, by the address in any case', async () => {
+    const { id } = await server.invite('ann@example.com', right)
+    const reply = await login(' ANN@Example.com', right)
+    expect(reply).toMatchObject({ status: 200, body: tokensOf(900) })
+    const ann = new Person(server.nobody.baseUrl, { id, userName: 'ann' }, reply.body.accessToken)
+    expect(await ann.get('/auth/me')).toMatchObject({ status: 200, body: { user: { id, userName: 'ann' } } })
+  })
+
+  test('who is not here, has no password, was removed or has another one: the same answer after the same work', async () => {
+    await server.invite('bob@example.com', right)
+    await server.invite('without@example.com')
+    const { id } = await server.invite('removed@example.com', right)
+    await server.deps.db.updateTable('users').set({ removedAt: 1 }).where('id', '=', id).execute()
+
+    const answers = []
+    for (const email of ['bob', 'without', 'removed', 'stranger']) {
+      const before = server.passwords.begun
+      const { status, body } = await login(`${email}@example.com`, 'wrong horse')
+      answers.push({ status, error: body.error, code: body.code, derivations: server.passwords.begun - before })
+    }
+    expect(answers).toEqual(Array(4).fill({ ...answers[0], status: 401, code: 'unauthorized', derivations: 1 }))
+    expect(await login('without@example.com', '')).toMatchObject({ status: 401 })
+  })
+
+  test.each([
+    ['no password', { email: 'ann@example.com' }],
+    ['no address', { password: right }],
+    ['another type', { email: 'ann@example.com', password: 7 }],
+    ['an endless password', { email: 'ann@example.com', password: 'x'.repeat(1_001) }],
+    ['something else than an address', { email: 'ann', password: right }],
+    ['nothing', undefined],
+  ])('%s is 400', async (_, body) => {
+    expect(await server.nobody.post('/auth/password-login', body)).toMatchObject({ status: 400 })
+  })
+
+  test('the sessions of a person stay within their number when they sign in eight times at once', async () => {
+    const { id } = await server.invite('many@example.com', right)
+    expect(statuses(await repeated(8, () => login('many@example.com', right)))).toEqual(Array(8).fill(200))
+    expect(await liveSessions(id)).toHaveLength(3)
+  })
+
+  test('a password that changes while the old one is being looked at lets nobody in', async () => {
+    const { id } = await server.invite('changing@example.com', right)
+    const before = server.passwords.begun
+    const reply = await server.deps.db.transaction().execute(async (trx) => {
+      await trx.updateTable('users').set({ passwordHash: 'another' }).where('id', '=', id).execute()
+      const asked = { reply: login('changing@example.com', right) }
+      await expect.poll(() => server.passwords.begun, { interval: 1 }).toBeGreaterThan(before)
+      return asked
+    })
+    expect(await reply.reply).toMatchObject({ status: 401 })
+    expect(await liveSessions(id)).toEqual([])
+  })
+})
+
+describe('guessing', () => {
+  test('ends after ten wrong passwords for an account, exactly, from wherever they come', async () => {
+    await server.invite('guessed@example.com', right)
+    const guesses = await repeated(16, (index) =>
+      login('guessed@example.com', `guess ${index}`, `192.0.2.${100 + index}`),
+    )
+    expect(statuses(guesses)).toEqual([...Array(10).fill(401), ...Array(6).fill(429)])
+
+    const before = server.passwords.begun
+    const reply = await login('guessed@example.com', right)
+    expect(reply).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
+    const seconds = Number(reply.headers['retry-after'])
+    expect(seconds).toBeGreaterThan(800)
+    expect(seconds).toBeLessThanOrEqual(900)
+    expect(server.passwords.begun).toBe(before)
+
+    server.pass(900_000)
+    expect(await login('guessed@example.com', right)).toMatchObject({ status: 200 })
+  })
+
+  test('of an account that nobody has ends alike', async () => {
+    const guesses = await repeated(12, () => login('nobody@example.com', right))
+    expect(statuses(guesses)).toEqual([...Array(10).fill(401), 429, 429])
+    expect(
+      await server.deps.db.selectFrom('users').select('id').where('email', '=', 'nobody@example.com').execute(),
+    ).toEqual([])
+  })
+
+  test('right passwords do not count, and do not make room for wrong ones', async () => {
+    await server.invite('careless@example.com', right)
+    for (let index = 0; index < 9; index++) await login('careless@example.com', 'wrong horse')
+    expect(await login('careless@example.com', right)).toMatchObject({ status: 200 })
+    expect(await login('careless@example.com', 'wrong horse')).toMatchObject({ status: 401 })
+    expect(await login('careless@example.com', right)).toMatchObject({ status: 429 })
+  })
+
+  test('ends after a hundred wrong passwords from a network, whomever they are for', async () => {
+    await server.invite('elsewhere@example.com', right)
+    const { db, clock } = server.deps
+    for (let index = 0; index < 98; index++) {
+      const guess = { email: `victim${index}@example.com`, ip: '2001:db8::1', now: clock() }
+      await db.transaction().execute((trx) => countWrongGuess(trx, guess))
+    }
+    const guesses = await repeated(4, (index) => login(`more${index}@example.com`, right, `2001:db8::${index + 2}`))
+    expect(statuses(guesses)).toEqual([401, 401, 429, 429])
+    expect(await login('elsewhere@example.com', right, '2001:db8::ffff')).toMatchObject({ status: 429 })
+    expect(await login('elsewhere@example.com', right, '2001:db8:0:1::1')).toMatchObject({ status: 200 })
+  })
+})
+
+describe('a storm of sign-ins', () => {
+  const busy = runningAuth(
+    { auth: { authMode: 'password' }, email: { host: 'mail.example.com' } },
+    { atOnce: 1, waiting: 1 },
+  )
+
+  test('is told to come back, and the server answers everything else meanwhile', async () => {
+    await busy.invite('storm@example.com', right)
+    const body = { email: 'storm@example.com', password: right }
+    const storm = repeated(8, () => busy.nobody.post('/auth/password-login', body))
+    await expect.poll(() => busy.passwords.begun, { interval: 1 }).toBeGreaterThan(0)
+    expect(await busy.nobody.get('/config.json')).toMatchObject({ status: 200 })
+
+    const replies = await storm
+    expect(new Set(statuses(replies))).toEqual(new Set([200, 503]))
+    const refused = replies.find(({ status }) => status === 503)
+    expect(refused!.headers['retry-after']).toBe('5')
+    expect(await busy.nobody.post('/auth/password-login', body)).toMatchObject({ status: 200 })
+  })
+})
+
+describe('what is not there', () => {
+  test.each(['/auth/register', '/auth/login', '/auth/verify', '/auth/dev-login'])(
+    'where an invitation is required there is no %s',
+    async (path) => {
+      const body = { email: 'new@example.com', password: right }
+      expect(await server.nobody.post(path, body)).toMatchObject({ status: 404, body: { error: expect.any(String) } })
+    },
+  )
+})
