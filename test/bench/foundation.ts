@@ -19,6 +19,8 @@ export interface Foundation {
   postgresUrl: string
   redisUrl: string
   jwtSecret: string
+  /** The servers beside Parley, by name. */
+  pids: Record<string, number>
 }
 
 export async function layFoundation(scene: Scene, options: Options): Promise<Foundation> {
@@ -42,7 +44,15 @@ export async function layFoundation(scene: Scene, options: Options): Promise<Fou
     (opened) => opened.close(),
   )
   await migrate(database.db)
-  return { options, directory, database, postgresUrl: postgres.url, redisUrl: redis.url, jwtSecret }
+  return {
+    options,
+    directory,
+    database,
+    postgresUrl: postgres.url,
+    redisUrl: redis.url,
+    jwtSecret,
+    pids: { postgres: postgres.pid, redis: redis.pid },
+  }
 }
 
 /** Apart from these, everything has its default. */

@@ -2,6 +2,7 @@ import { startBaseline } from './baseline.ts'
 import { type Foundation, startParley } from './foundation.ts'
 import { postOf } from './http-connection.ts'
 import { seedChannels, seedPeople } from './people.ts'
+import { withProcessorTime } from './processor-time.ts'
 import { type Row, rateRow } from './report.ts'
 import { measureRequests } from './request-load.ts'
 import type { Scene } from './scene.ts'
@@ -51,11 +52,14 @@ async function measureSends(
   const rows: Row[] = []
   for (const { work, inFlight, channels, atLeast } of workloads) {
     const nextRequest = requests(channels)
-    const side = (port: number, seconds: number) => () => measureRequests({ port, inFlight, seconds, nextRequest })
-    await inTurns(1, { ours: side(parley.port, 2), theirs: side(baseline.port, 2) })
+    const side = ({ port, pid }: { port: number; pid: number }, seconds: number) =>
+      withProcessorTime({ server: pid, ...foundation.pids }, () =>
+        measureRequests({ port, inFlight, seconds, nextRequest }),
+      )
+    await inTurns(1, { ours: side(parley, 2), theirs: side(baseline, 2) })
     const measured = await inTurns(rounds, {
-      ours: side(parley.port, seconds),
-      theirs: side(baseline.port, seconds),
+      ours: side(parley, seconds),
+      theirs: side(baseline, seconds),
     })
     rows.push(rateRow({ part, work, unit: 'sends/s', against, rounds: measured, atLeast }))
   }

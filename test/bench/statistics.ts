@@ -24,11 +24,15 @@ export interface Sample {
   perSecond: number
   p50Ms: number
   p99Ms: number
+  /** How many were counted. */
+  count: number
+  /** Microseconds of processor time for each that was counted, by who used them. */
+  processorUs?: Record<string, number>
 }
 
 export function sampleOf(count: number, seconds: number, latenciesMs: number[]): Sample {
   const sorted = latenciesMs.sort((a, b) => a - b)
-  return { perSecond: count / seconds, p50Ms: percentile(sorted, 0.5), p99Ms: percentile(sorted, 0.99) }
+  return { count, perSecond: count / seconds, p50Ms: percentile(sorted, 0.5), p99Ms: percentile(sorted, 0.99) }
 }
 
 export interface Rounds {
