@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Deps } from '@parley/service'
 import { messageRoutes } from './messages/messages.routes.ts'
+import { pinRoutes } from './pins/pins.routes.ts'
 import { reactionRoutes } from './reactions/reactions.routes.ts'
 import { sendRoutes } from './sending/send.routes.ts'
 import { createSender } from './sending/sender.ts'
@@ -15,4 +16,5 @@ export const messaging =
     await app.register(sendRoutes(deps, sender))
     await app.register(messageRoutes(deps))
     await app.register(reactionRoutes(deps))
+    await app.register(pinRoutes(deps))
   }

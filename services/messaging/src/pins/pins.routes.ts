@@ -1,0 +1,64 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { accessChannel, accessMessage } from '@parley/access'
+import { Id, invalid, Message, refusals } from '@parley/contract'
+import type { Database } from '@parley/database'
+import type { Caller } from '@parley/identity'
+import type { Deps } from '@parley/service'
+import { Type } from 'typebox'
+import { recordMessageUpdated } from '../messages/message.events.ts'
+import { MessageParams } from '../messages/message.fields.ts'
+import { findMessage } from '../messages/messages.queries.ts'
+import { listPinned, updatePinnedAt } from './pins.queries.ts'
+
+const shape = {
+  params: MessageParams,
+  response: { 200: Type.Object({ message: Message }), ...refusals(400, 401, 403, 404) },
+}
+const PinMessage = {
+  summary: 'Pin a channel message',
+  description: 'A message that is pinned already stays as it is. Direct messages and replies cannot be pinned.',
+  ...shape,
+}
+const UnpinMessage = { summary: 'Unpin a channel message', ...shape }
+
+const ListPins = {
+  summary: 'Pinned messages of a channel, newest pin first',
+  params: Type.Object({ channelId: Id }),
+  response: { 200: Type.Object({ messages: Type.Array(Message) }), ...refusals(401, 403, 404) },
+}
+
+export const pinRoutes =
+  ({ db, clock }: Deps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    app.post('/messages/:messageId/pin', { schema: PinMessage }, async ({ caller, params }) => ({
+      message: await setPin(db, caller, params.messageId, clock()),
+    }))
+
+    app.delete('/messages/:messageId/pin', { schema: UnpinMessage }, async ({ caller, params }) => ({
+      message: await setPin(db, caller, params.messageId, null),
+    }))
+
+    app.get('/channels/:channelId/pins', { schema: ListPins }, async ({ caller, params }) => {
+      const channel = await accessChannel(db, caller, params.channelId)
+      return { messages: await listPinned(db, channel.id) }
+    })
+  }
+
+/**
+ * Pins (or with `null` unpins) a channel message; the event carries the whole message so that clients replace theirs. What
+ * is as wanted already changes nothing and tells nobody.
+ */
+function setPin(db: Database, caller: Caller, messageId: string, pinnedAt: number | null): Promise<Message> {
+  return db.transaction().execute(async (trx) => {
+    const { message, channel } = await accessMessage(trx, caller, messageId, { lock: true })
+    if (channel.kind === 'direct') throw invalid('Direct messages cannot be pinned')
+    if (message.threadId !== null) throw invalid('Replies cannot be pinned')
+    if ((message.pinnedAt === null) === (pinnedAt === null)) return findMessage(trx, message.id)
+
+    await updatePinnedAt(trx, message.id, pinnedAt)
+    const changed = await findMessage(trx, message.id)
+    await recordMessageUpdated(trx, channel, changed)
+
+    return changed
+  })
+}

@@ -1,0 +1,82 @@
+import type { Message } from '@parley/contract'
+import { uuidv7 } from '@parley/database'
+import { house } from '@parley/test/house'
+import { describe, expect, test } from 'vitest'
+
+const home = house()
+const pinsOf = async (channel: { id: string }): Promise<Message[]> =>
+  (await home.people.ann.get(`/channels/${channel.id}/pins`)).body.messages
+
+describe('POST and DELETE /messages/:messageId/pin', () => {
+  test('answer the whole message, and tell the channel', async () => {
+    const { ann, bob, cat } = home.people
+    const message = await ann.says('keep this', home.channel.secret)
+    const reply = await bob.post(`/messages/${message.id}/pin`)
+
+    const pinned = { ...message, pinnedAt: expect.any(Number), rev: message.rev + 1 }
+    expect({ status: reply.status, body: reply.body }).toEqual({ status: 200, body: { message: pinned } })
+    await home.events.to(ann).toHave('UPDATE_MESSAGE', reply.body.message)
+    await home.events.to(cat).neverHave('UPDATE_MESSAGE', { id: message.id })
+
+    const unpinned = await ann.delete(`/messages/${message.id}/pin`)
+    expect(unpinned.body).toEqual({ message: { ...message, rev: message.rev + 2 } })
+    await home.events.to(bob).toHave('UPDATE_MESSAGE', unpinned.body.message)
+  })
+
+  test('change and tell nothing when it is as wanted already', async () => {
+    const { ann, bob } = home.people
+    const message = await ann.says('once', home.channel.open)
+    expect((await ann.delete(`/messages/${message.id}/pin`)).body).toEqual({ message })
+    const first = await ann.post(`/messages/${message.id}/pin`)
+    home.pass(1_000)
+    expect((await bob.post(`/messages/${message.id}/pin`)).body).toEqual(first.body)
+    const recorded = home.deps.db.selectFrom('outbox').select('event').where('event', 'like', `%"id":"${message.id}"%`)
+    expect((await recorded.execute()).map(({ event }) => JSON.parse(event!).type)).toEqual([
+      'NEW_MESSAGE',
+      'UPDATE_MESSAGE',
+    ])
+  })
+
+  test('are for those who may read the message', async () => {
+    const { ada, ann, bob, cat, nobody } = home.people
+    const message = await ann.says('for few', home.channel.secret)
+    for (const method of ['post', 'delete'] as const) {
+      const statuses = [ada, bob, cat, nobody].map(
+        async (person) => (await person[method](`/messages/${message.id}/pin`)).status,
+      )
+      expect(await Promise.all(statuses)).toEqual([200, 200, 403, 401])
+      for (const id of [uuidv7(), 'nonsense']) {
+        expect(await ann[method](`/messages/${id}/pin`)).toMatchObject({ status: 404 })
+      }
+    }
+  })
+})
+
+describe('GET /channels/:channelId/pins', () => {
+  test('answers what is pinned, newest pin first, without what was deleted', async () => {
+    const { ann } = home.people
+    const channel = await ann.creates({ name: 'pinboard' })
+    const [one, two, three] = [await ann.says('1', channel), await ann.says('2', channel), await ann.says('3', channel)]
+    await ann.says('not pinned', channel)
+    for (const { id } of [two, one, three]) {
+      home.pass(1)
+      await ann.post(`/messages/${id}/pin`)
+    }
+    expect((await pinsOf(channel)).map(({ id }) => id)).toEqual([three.id, one.id, two.id])
+    await ann.delete(`/messages/${one.id}/pin`)
+    await ann.delete(`/messages/${three.id}`)
+    expect((await pinsOf(channel)).map(({ id }) => id)).toEqual([two.id])
+    const { body } = await ann.get(`/channels/${channel.id}/messages?limit=3`)
+    expect(await pinsOf(channel)).toEqual([body.messages.find(({ id }: Message) => id === two.id)])
+  })
+
+  test('is for those who may read the channel', async () => {
+    const { ada, ann, bob, cat, nobody } = home.people
+    const path = `/channels/${home.channel.secret.id}/pins`
+    const statuses = [ada, bob, cat, nobody].map(async (person) => (await person.get(path)).status)
+    expect(await Promise.all(statuses)).toEqual([200, 200, 403, 401])
+    for (const id of [uuidv7(), 'nonsense', `dm:${uuidv7()}`]) {
+      expect(await ann.get(`/channels/${id}/pins`)).toMatchObject({ status: 404 })
+    }
+  })
+})
