@@ -18,6 +18,8 @@ export function connectRedis({ url, name, logger }: RedisConnection): Redis {
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
+    // Whoever subscribes does so at each `ready`: nobody hears of ioredis' own attempt when it fails, which ends the process.
+    autoResubscribe: false,
     commandTimeout: 5_000,
     retryStrategy: (attempt) => Math.min(50 * attempt, 2_000),
   })

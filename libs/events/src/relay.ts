@@ -61,7 +61,7 @@ export function createRelay(options: RelayOptions): Relay {
     start() {
       const redis = connectRedis({ url: redisUrl, name: 'parley-relay', logger })
       const hints = connectRedis({ url: redisUrl, name: 'parley-relay-hints', logger })
-      hints.once('ready', () => void hints.subscribe(wakeChannel).catch(() => {}))
+      hints.on('ready', () => void hints.subscribe(wakeChannel).catch(() => {}))
       hints.on('message', signal.ring)
       const endObservation = metrics.gauge(metric.relayLeader, () => (isLeader ? 1 : 0))
       const done = campaign(redis)

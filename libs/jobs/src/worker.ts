@@ -77,7 +77,7 @@ export function createWorker<N extends JobName>(options: WorkerOptions<N>): JobW
     onError: (err) => logger.warn({ err, queue: name }, 'jobs could not be enqueued'),
   })
   const hints = connectRedis({ url: redisUrl, name: `parley-jobs-${name}-hints`, logger })
-  hints.once('ready', () => void hints.subscribe(wakeChannel).catch(() => {}))
+  hints.on('ready', () => void hints.subscribe(wakeChannel).catch(() => {}))
   hints.on('message', feeder.wake)
 
   const endObservation = metrics.gauge(metric.queueDepth, async () => {

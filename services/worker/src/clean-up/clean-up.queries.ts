@@ -39,6 +39,62 @@ export function deleteOldSessions(db: Database, before: number): Promise<number>
   )
 }
 
+/** Deletes links that stopped working before a moment; answers how many. Served by one_time_links_expiry. */
+export function deleteOldLinks(db: Database, before: number): Promise<number> {
+  return inPortions(() =>
+    db
+      .deleteFrom('oneTimeLinks')
+      .where(({ eb, refTuple, selectFrom }) =>
+        eb(
+          refTuple('email', 'purpose'),
+          'in',
+          selectFrom('oneTimeLinks')
+            .select(['email', 'purpose'])
+            .where('expiresAt', '<', before)
+            .orderBy('expiresAt')
+            .limit(atOnce)
+            .forUpdate()
+            .skipLocked()
+            .$asTuple('email', 'purpose'),
+        ),
+      )
+      .executeTakeFirst(),
+  )
+}
+
+/** Deletes the counters of whoever attempted nothing since a moment; answers how many. Served by attempts_age. */
+export function deleteOldAttempts(db: Database, before: number): Promise<number> {
+  return inPortions(() =>
+    db
+      .deleteFrom('attempts')
+      .where(({ eb, refTuple, selectFrom }) =>
+        eb(
+          refTuple('kind', 'subject'),
+          'in',
+          selectFrom('attempts')
+            .select(['kind', 'subject'])
+            .where('lastAttemptAt', '<', before)
+            .orderBy('lastAttemptAt')
+            .limit(atOnce)
+            .forUpdate()
+            .skipLocked()
+            .$asTuple('kind', 'subject'),
+        ),
+      )
+      .executeTakeFirst(),
+  )
+}
+
+/** Deletes jobs that were given up before a moment; answers how many. What mails said must not lie about for ever. */
+export function deleteDeadJobs(db: Database, before: number): Promise<number> {
+  return inPortions(() =>
+    db
+      .deleteFrom('jobs')
+      .where('id', 'in', (eb) => eb.selectFrom('jobs').select('id').where('failedAt', '<', before).limit(atOnce))
+      .executeTakeFirst(),
+  )
+}
+
 /** Short statements instead of one long one, which would hold its locks and old row versions all the while. */
 async function inPortions(deletePortion: () => Promise<{ numDeletedRows: bigint }>): Promise<number> {
   let total = 0

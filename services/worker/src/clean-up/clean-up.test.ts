@@ -8,7 +8,9 @@ const hourMs = 3_600_000
 const now = 1_800_000_000_000
 
 describe('cleaning up', () => {
-  beforeEach(() => held.deps.pool.query('truncate idempotency_keys, sessions, users cascade'))
+  beforeEach(() =>
+    held.deps.pool.query('truncate idempotency_keys, sessions, users, one_time_links, attempts, jobs cascade'),
+  )
 
   test('removes idempotency keys older than a day and no others', async () => {
     const { db } = held.deps
@@ -56,5 +58,41 @@ describe('cleaning up', () => {
     await cleanUp({ ...held.deps, clock: () => now })
     const left = await db.selectFrom('sessions').select('ip').orderBy('ip').execute()
     expect(left).toEqual([{ ip: 'just ended' }, { ip: 'live' }])
+  })
+
+  test('removes links that work no more, counters that count no more, and jobs given up a month ago', async () => {
+    const { db } = held.deps
+    const link = (email: string, expiresAt: number) => ({
+      email,
+      purpose: 'login' as const,
+      tokenHash: Buffer.from(''),
+      userId: null,
+      expiresAt,
+    })
+    await db
+      .insertInto('oneTimeLinks')
+      .values([link('old', now - 1), link('young', now + hourMs)])
+      .execute()
+    const attempts = (subject: string, at: number) => ({
+      kind: 'mail',
+      subject,
+      attemptedAt: [at],
+      lastAttemptAt: at,
+    })
+    await db
+      .insertInto('attempts')
+      .values([attempts('old', now - hourMs - 1), attempts('young', now - hourMs / 4)])
+      .execute()
+    const job = (name: string, failedAt: number | null) => ({ id: uuidv7(), name, data: '{}', createdAt: 0, failedAt })
+    await db
+      .insertInto('jobs')
+      .values([job('dead', now - 30 * 24 * hourMs - 1), job('just dead', now - hourMs), job('alive', null)])
+      .execute()
+
+    await cleanUp({ ...held.deps, clock: () => now })
+    expect(await db.selectFrom('oneTimeLinks').select('email').execute()).toEqual([{ email: 'young' }])
+    expect(await db.selectFrom('attempts').select('subject').execute()).toEqual([{ subject: 'young' }])
+    const jobs = await db.selectFrom('jobs').select('name').orderBy('name').execute()
+    expect(jobs).toEqual([{ name: 'alive' }, { name: 'just dead' }])
   })
 })

@@ -1,7 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '@parley/database'
 import type { Logger } from '@parley/telemetry'
-import { deleteOldIdempotencyKeys, deleteOldSessions } from './clean-up.queries.ts'
+import {
+  deleteDeadJobs,
+  deleteOldAttempts,
+  deleteOldIdempotencyKeys,
+  deleteOldLinks,
+  deleteOldSessions,
+} from './clean-up.queries.ts'
 
 export interface CleanUpOptions {
   db: Database
@@ -13,12 +19,19 @@ const hourMs = 3_600_000
 const idempotencyMs = 24 * hourMs
 /** Ended sessions stay a while, so that late use of an old refresh token is recognised as such. */
 const sessionsMs = 30 * 24 * hourMs
+/** The window in which attempts count is 15 minutes. */
+const attemptsMs = hourMs
+/** Long enough to find out why mails could not be sent, and to send them again. */
+const deadJobsMs = 30 * 24 * hourMs
 
 /** Removes what nobody needs any more. Several workers may do it at once: what one has deleted the other does not find. */
 export async function cleanUp({ db, logger, clock }: CleanUpOptions): Promise<void> {
   const idempotencyKeys = await deleteOldIdempotencyKeys(db, clock() - idempotencyMs)
   const sessions = await deleteOldSessions(db, clock() - sessionsMs)
-  logger.info({ idempotencyKeys, sessions }, 'cleaned up')
+  const links = await deleteOldLinks(db, clock())
+  const attempts = await deleteOldAttempts(db, clock() - attemptsMs)
+  const deadJobs = await deleteDeadJobs(db, clock() - deadJobsMs)
+  logger.info({ idempotencyKeys, sessions, links, attempts, deadJobs }, 'cleaned up')
 }
 
 /** Cleans up now and every hour, give or take some minutes so that replicas do not do it together. */

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { readdir, readFile, stat } from 'node:fs/promises'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { recordJob } from '@parley/database'
@@ -46,6 +46,11 @@ async function startWorker(deps: Deps) {
   open.unshift(async () => running.stop!())
 }
 
+const refuseAuth: SMTPServerOptions['onAuth'] = (_auth, _session, done) => done(new Error('Authentication failed'))
+const acceptAuth: SMTPServerOptions['onAuth'] = ({ username }, _session, done) => done(null, { user: username })
+const refuseRecipient: SMTPServerOptions['onRcptTo'] = (_address, _session, done) =>
+  done(Object.assign(new Error('no such box'), { responseCode: 550 }))
+
 const recordMail = () => held.deps.db.transaction().execute((trx) => recordJob(trx, 'send-mail', mail))
 const jobs = async () => (await held.deps.pool.query('select id, failed_at from jobs')).rows
 
@@ -81,7 +86,78 @@ describe('a mail that was recorded', () => {
   })
 })
 
+describe('a mail that cannot be sent', () => {
+  test.each([
+    [
+      'the password is refused',
+      { disabledCommands: ['STARTTLS'], authOptional: false, onAuth: refuseAuth },
+      /Authentication failed/,
+    ],
+    [
+      'the address is refused',
+      { disabledCommands: ['STARTTLS'], onAuth: acceptAuth, onRcptTo: refuseRecipient },
+      /no such box/,
+    ],
+  ] as const)('because %s is tried as often as configured, then kept with the reason', async (_, options, reason) => {
+    const server = await smtp(options as SMTPServerOptions)
+    const email = { host: '127.0.0.1', port: server.port, user: 'bot@example.com', password: 'secret', maxRetries: 0 }
+    await startWorker(await held.depsWith({ email }))
+    await recordMail()
+
+    await eventually(async () => expect(await jobs()).toMatchObject([{ failed_at: expect.any(Number) }]))
+    const { rows } = await held.deps.pool.query('select failure from jobs')
+    expect(rows[0].failure).toMatch(reason)
+    expect(server.received).toEqual([])
+    await held.deps.pool.query('truncate jobs')
+  })
+
+  test('because nobody listens there, or something else does than a mail server, is a failure', async () => {
+    const silent = createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
+    silent.listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    open.push(() => new Promise<void>((resolve) => silent.close(() => resolve())))
+    for (const port of [1, (silent.address() as AddressInfo).port]) {
+      const { config } = await held.depsWith({ email: { host: '127.0.0.1', port } })
+      const postman = createPostman(config)
+      await expect(postman.send(mail, 'an-id')).rejects.toThrow()
+      postman.close()
+    }
+  })
+
+  test('because TLS is wanted and not spoken is a failure, and nothing is sent in the clear', async () => {
+    const server = await smtp({ disabledCommands: ['STARTTLS'] })
+    const { config } = await held.depsWith({ email: { host: '127.0.0.1', port: server.port, secure: true } })
+    const postman = createPostman(config)
+    await expect(postman.send(mail, 'an-id')).rejects.toThrow(/SSL|TLS|wrong version/i)
+    postman.close()
+    expect(server.received).toEqual([])
+  })
+})
+
 describe('the SMTP server', () => {
+  test('gets a mail under the same Message-ID however often it is sent', async () => {
+    const server = await smtp()
+    const { config } = await held.depsWith({
+      email: { host: '127.0.0.1', port: server.port },
+      auth: { jwtSecret: 'a-secret-of-tests-with-more-than-32-characters', appUrl: 'https://chat.example.com' },
+    })
+    const postman = createPostman(config)
+    await postman.send(mail, 'the-job')
+    await postman.send(mail, 'the-job')
+    postman.close()
+    const ids = server.received.map(({ body }) => /^Message-ID: (.*)$/im.exec(body)?.[1])
+    expect(ids).toEqual(['<the-job@chat.example.com>', '<the-job@chat.example.com>'])
+  })
+
+  test('with TLS from the start gets mail encrypted', async () => {
+    const server = await smtp({ secure: true })
+    const { config } = await held.depsWith({ email: { host: '127.0.0.1', port: server.port, secure: true } })
+    const postman = createPostman(config)
+    await postman.send(mail, 'an-id')
+    postman.close()
+    expect(server.received).toMatchObject([{ secure: true }])
+  })
+
   test('gets mail encrypted when it offers STARTTLS, on this machine with any certificate', async () => {
     const server = await smtp()
     const { config } = await held.depsWith({ email: { host: '127.0.0.1', port: server.port } })
