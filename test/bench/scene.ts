@@ -13,19 +13,32 @@ export interface Scene {
 
 export function openScene(): Scene {
   const stack = new AsyncDisposableStack()
+  const starting = new Set<Promise<unknown>>()
+  let ending: Promise<void> | undefined
   const requireOpen = () => {
-    if (stack.disposed) throw new Interrupted()
+    if (ending) throw new Interrupted()
   }
+
+  async function startAndKeep<T>(start: () => T | Promise<T>, end: (started: T) => unknown): Promise<T> {
+    const started = await start()
+    stack.defer(async () => void (await end(started)))
+    return started
+  }
+
   return {
     async keep(start, end) {
       requireOpen()
-      const started = await start()
-      if (stack.disposed) await end(started)
+      const kept = startAndKeep(start, end)
+      starting.add(kept)
+      const started = await kept.finally(() => starting.delete(kept))
       requireOpen()
-      stack.defer(async () => void (await end(started)))
       return started
     },
-    end: () => stack.disposeAsync(),
+    end() {
+      // What is being started has to be there before it can be ended.
+      ending ??= Promise.allSettled(starting).then(() => stack.disposeAsync())
+      return ending
+    },
   }
 }
 
