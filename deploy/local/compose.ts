@@ -18,12 +18,15 @@ export interface Solo {
 }
 
 /** Every service and the worker in one process, mounted on the gateway's own app. */
-export async function composeSolo(deps: Deps): Promise<Solo> {
+export async function composeSolo(given: Deps): Promise<Solo> {
+  // The relay is in this house: whoever sends tells it directly, not through Redis.
+  const background = worker(given)
+  const deps = { ...given, wakeRelay: background.wakeRelay }
   const edge = gateway(deps)
   // Started in this order: whoever serves streams after the relay that feeds them.
   const services: Service[] = [
     edge,
-    worker(deps),
+    background,
     { plugin: auth(deps) },
     { plugin: directory(deps) },
     { plugin: messaging(deps) },

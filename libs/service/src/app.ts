@@ -12,6 +12,7 @@ import { answerHealth, type Checks } from './health.ts'
 import { identifyCallers } from './identify.ts'
 import { measureRequests } from './measure.ts'
 import { answerOpenApi, describeApi } from './openapi.ts'
+import { cutOverdueRequests } from './overdue.ts'
 import { renderRefusals, sendRefusal } from './refusals.ts'
 import { compileValidator } from './validation.ts'
 
@@ -41,6 +42,8 @@ export async function buildApp({ deps, checks, position, front }: AppOptions): P
   const fastify: FastifyInstance = Fastify({
     loggerInstance: logger as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
+    // Refusals log the request's id themselves; a logger for each request would cost more than its routing.
+    childLoggerFactory: (parent) => parent,
     genReqId: () => randomUUID(),
     requestIdHeader: position === 'inside' ? 'x-request-id' : false,
     trustProxy: position === 'inside' ? true : [...config.server.trustedProxies],
@@ -60,6 +63,8 @@ export async function buildApp({ deps, checks, position, front }: AppOptions): P
   identifyCallers(fastify, deps)
   measureRequests(fastify, deps.metrics)
   hintRelay(fastify, deps.wakeRelay)
+  // Before the process is at the end of its own patience, so that the rest of its stop is in order.
+  cutOverdueRequests(fastify, config.server.shutdownSeconds / 2)
   await describeApi(fastify)
   if (position === 'inside') answerOpenApi(fastify)
   answerHealth(fastify, checks, () => draining)
@@ -73,8 +78,10 @@ export async function buildApp({ deps, checks, position, front }: AppOptions): P
 
 /** Whatever changed something may have recorded an event: the relay need not wait for its next look. */
 function hintRelay(app: FastifyInstance, wakeRelay: () => void) {
-  app.addHook('onResponse', async ({ method }, { statusCode }) => {
-    if (method !== 'GET' && statusCode < 400) wakeRelay()
+  app.addHook('onResponse', ({ method, routeOptions }, { statusCode }, done) => {
+    // A route that checks the session by itself is one that sends, and has told the relay when it committed.
+    if (method !== 'GET' && statusCode < 400 && routeOptions.config.access !== 'token') wakeRelay()
+    done()
   })
 }
 

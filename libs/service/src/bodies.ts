@@ -24,11 +24,10 @@ export function readBodies(app: FastifyInstance): void {
     if (body === '') return done(null, {})
     done(invalid('Please send the body as JSON, with the header Content-Type: application/json'))
   })
-  app.addHook('onRequest', async ({ url }) => {
-    if (url.includes('%00')) throw nulRefusal()
-  })
-  app.addHook('preValidation', async (request) => {
+  app.addHook('onRequest', ({ url }, _reply, done) => done(url.includes('%00') ? nulRefusal() : undefined))
+  app.addHook('preValidation', (request, _reply, done) => {
     request.body ??= request.body === null ? null : {}
+    done()
   })
 }
 

@@ -4,8 +4,8 @@ import type { FastifyInstance } from 'fastify'
 /** Rate, errors and duration of every route, under its template and never its path. Event streams are not in it. */
 export function measureRequests(app: FastifyInstance, metrics: Metrics): void {
   const durations = metrics.histogram(metric.requestDuration)
-  app.addHook('onResponse', async (request, reply) => {
-    if (request.routeOptions.url === '/events') return
+  app.addHook('onResponse', (request, reply, done) => {
+    if (request.routeOptions.url === '/events') return done()
     durations
       .with({
         http_request_method: request.method,
@@ -13,5 +13,6 @@ export function measureRequests(app: FastifyInstance, metrics: Metrics): void {
         http_response_status_code: String(reply.statusCode),
       })
       .record(reply.elapsedTime / 1000)
+    done()
   })
 }

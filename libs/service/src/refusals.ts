@@ -13,9 +13,12 @@ export function sendRefusal(error: Error, request: FastifyRequest, reply: Fastif
   const refusal = asRefusal(error)
   if (refusal.status >= 500) {
     const level = refusal.status === 503 ? 'warn' : 'error'
-    request.log[level]({ err: error, route: request.routeOptions?.url }, 'request failed')
+    request.log[level]({ err: error, requestId: request.id, route: request.routeOptions?.url }, 'request failed')
   } else {
-    request.log.debug({ code: refusal.code, route: request.routeOptions?.url }, 'request refused')
+    request.log.debug(
+      { code: refusal.code, requestId: request.id, route: request.routeOptions?.url },
+      'request refused',
+    )
   }
   if (refusal.retryAfter !== undefined) reply.header('retry-after', Math.ceil(refusal.retryAfter))
   // A body that was refused unread would otherwise be taken for the connection's next request.

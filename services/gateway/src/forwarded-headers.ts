@@ -40,23 +40,9 @@ export function requestHeaders(request: FastifyRequest): Record<string, string |
   return kept
 }
 
-/** What the edge has to say about a reply through Fastify; everything else of it stands on the raw reply already. */
-const edgeHeaders = [
-  'x-request-id',
-  'vary',
-  'access-control-allow-origin',
-  'access-control-expose-headers',
-  'x-ratelimit-limit',
-  'x-ratelimit-remaining',
-]
-
 /** What the client gets to see of a reply: the service's headers over ours, for only it knows of exceptions. */
 export function replyHeaders(raw: readonly Buffer[], reply: FastifyReply): OutgoingHttpHeaders {
-  const headers: OutgoingHttpHeaders = {}
-  for (const name of edgeHeaders) {
-    const value = reply.getHeader(name)
-    if (value !== undefined) headers[name] = value
-  }
+  const headers = reply.getHeaders() as OutgoingHttpHeaders
   const { vary } = headers
   const named = namedByConnection(valueNamed(raw, 'connection'))
   const seen = new Set<string>()

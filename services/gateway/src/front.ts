@@ -1,17 +1,18 @@
 import cors from '@fastify/cors'
 import helmet from '@fastify/helmet'
 import type { Deps } from '@parley/service'
-import type { FastifyInstance } from 'fastify'
+import Fastify, { type FastifyInstance } from 'fastify'
 import type { Redis } from 'ioredis'
 import { refuseStrangers } from './local-only.ts'
 import { limitRates } from './rate-limit.ts'
 
 /** What every request from outside meets first, before anybody is identified or a body is read. */
 export const createFront = (deps: Deps, redis: Redis) => async (app: FastifyInstance) => {
-  app.addHook('onRequest', async ({ id }, reply) => {
-    reply.header('x-request-id', id)
+  const constant = await findSecurityHeaders()
+  app.addHook('onRequest', ({ id }, reply, done) => {
+    reply.headers(constant).header('x-request-id', id)
+    done()
   })
-  await app.register(helmet, securityHeaders)
   refuseStrangers(app, deps.config)
   await app.register(cors, {
     origin: [...deps.config.server.allowedOrigins],
@@ -24,6 +25,18 @@ export const createFront = (deps: Deps, redis: Redis) => async (app: FastifyInst
   })
   if (deps.config.rateLimit.enabled) await limitRates(app, deps, redis)
 }
+
+/** What helmet answers is the same for every reply: it is asked once, by a request of our own. */
+async function findSecurityHeaders() {
+  const probe = Fastify()
+  await probe.register(helmet, securityHeaders)
+  probe.get('/', async () => 'anything')
+  const { headers } = await probe.inject('/')
+  await probe.close()
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !ordinaryHeaders.has(name)))
+}
+
+const ordinaryHeaders = new Set(['content-type', 'content-length', 'date', 'connection'])
 
 // Replies are data: nothing in them may run or be framed. A page (the documentation) brings a policy of its own.
 const securityHeaders = {

@@ -51,7 +51,10 @@ export function createProxy({ config }: Pick<Deps, 'config'>) {
       const outcome = await attempt(isStream ? replica.streams : replica.calls, options, reply)
       if (outcome.kind === 'answered') return
       if (outcome.kind === 'client left') throw outcome.error
-      request.log.warn({ err: outcome.error, upstream: service, sent: outcome.kind === 'lost' }, 'a replica failed')
+      request.log.warn(
+        { err: outcome.error, requestId: request.id, upstream: service, sent: outcome.kind === 'lost' },
+        'a replica failed',
+      )
       if (outcome.error instanceof ApiError) throw outcome.error
       if (outcome.kind === 'unreachable') replica.rest()
       else if (request.method !== 'GET') break

@@ -9,8 +9,13 @@ import { createPostman } from './mail/mail.ts'
 const mailsAtOnce = 5
 const mailBackoffMs = 2_000
 
+export interface Worker extends Service {
+  /** Wakes the relay; without a detour when it leads in this process. */
+  wakeRelay(): void
+}
+
 /** What happens behind the requests: the relay of events, e-mail, and tidying up. It has no routes. */
-export function worker(deps: Deps): Service {
+export function worker(deps: Deps): Worker {
   const { config, db, pool, logger, metrics, clock } = deps
   const redisUrl = config.redis.url
   const relay = createRelay({
@@ -39,6 +44,10 @@ export function worker(deps: Deps): Service {
   let cleanUp: { stop(): Promise<void> } | undefined
 
   return {
+    wakeRelay() {
+      if (relay.isLeader) relay.wake()
+      else deps.wakeRelay()
+    },
     async start() {
       relay.start()
       mail = mailQueue()

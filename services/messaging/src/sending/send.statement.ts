@@ -13,7 +13,8 @@ import type { Sending } from './sending.ts'
  *
  * A key that another process stored after this statement began violates the primary key of `idempotency_keys`: the
  * statement is aborted and, run again, finds it. The `(select …)` around the arrays hides their lengths from the
- * planner, so that it keeps one plan for every size of batch.
+ * planner, so that it keeps one plan for every size of batch; `offset 0` keeps each look-up a look-up by index, whatever
+ * the statistics of a young or fast-growing table make the planner believe.
  */
 function sendStatement(locking: string): string {
   return `
@@ -39,11 +40,21 @@ with asked as materialized (
       (select $14::text[]), (select $15::text[])
     ) with ordinality as t (id, channel_id, session_id, user_id, content, tail, created_at, direct,
       quoted, attachments, images, mentions, trace, key, hash, n)
-    left join sessions s on s.id = t.session_id and s.ended_at is null and s.expires_at > $16
-    left join users u on u.id = s.user_id and u.id = t.user_id and u.removed_at is null
-    left join channels c on c.id = t.channel_id and c.deleted_at is null
-      and (c.kind = 'direct') = coalesce(t.direct, false)
-    left join idempotency_keys k on k.user_id = t.user_id and k.key = t.key
+    left join lateral (
+      select u.id, u.user_name, u.is_admin from sessions s join users u on u.id = s.user_id
+      where s.id = t.session_id and s.ended_at is null and s.expires_at > $16 and u.id = t.user_id and u.removed_at is null
+      offset 0
+    ) u on true
+    left join lateral (
+      select c.id, c.kind, c.members_version from channels c
+      where c.id = t.channel_id and c.deleted_at is null and (c.kind = 'direct') = coalesce(t.direct, false)
+      offset 0
+    ) c on true
+    left join lateral (
+      select k.user_id, k.created_at, k.request_hash, k.answer from idempotency_keys k
+      where k.user_id = t.user_id and k.key = t.key
+      offset 0
+    ) k on true
 ), locked as materialized (
   select id, last_seq, members_version from channels
   where id = any(array(select channel_id from asked where refusal is null)) and deleted_at is null
