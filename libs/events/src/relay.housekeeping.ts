@@ -50,14 +50,17 @@ async function rotate(client: Client, low: LowWater, window: number) {
   return true
 }
 
-/** Forgets positions older than two windows, by when their rows may have gone. Never those a leader needs to take over. */
-export async function purgePositions(pool: Pool, low: LowWater, window: number): Promise<number> {
+/**
+ * Forgets positions older than two windows, by when their rows may have gone. Never those a leader needs to take over, and
+ * that one begins where the lease says: it may say less than the present leader knows.
+ */
+export async function purgePositions(pool: Pool, window: number): Promise<number> {
   const { rowCount } = await pool.query(
     `delete from event_positions where last_pos in (
-       select last_pos from event_positions where created_at < now_ms() - $1 and last_pos <= $2
+       select last_pos from event_positions where created_at < now_ms() - $1 and last_pos <= (select low_pos from relay_lease)
        order by created_at limit ${purgeLimit}
      )`,
-    [2 * window, low.pos],
+    [2 * window],
   )
   return rowCount ?? 0
 }
@@ -95,7 +98,7 @@ export function startChores({ pool, logger, progress, replaySeconds, onFloor }: 
     try {
       onFloor((await findWindowFloor(pool, replaySeconds)) + 1)
       if (await rotateOutbox(pool, progress.low, window)) logger.debug('the oldest outbox generation was emptied')
-      await purgePositions(pool, progress.low, window)
+      await purgePositions(pool, window)
     } catch (err) {
       logger.warn({ err }, 'the relay could not tidy up, it will try again')
     }

@@ -1,8 +1,11 @@
+import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { entryField, streamKey } from './keys.ts'
+import { connectRedis } from './redis.connection.ts'
+import { openEventStream } from './relay.stream.ts'
 import { eventually, stage } from './stage.fixture.ts'
 
-const { held, relay, feed, says, stepWithoutAppend, streamed, lease } = stage()
+const { held, relay, feed, says, stepWithoutAppend, streamed, lease, logger, onEnd } = stage()
 
 describe('the stream in Redis', () => {
   test('gets from the next leader what the one before had committed but not appended', async () => {
@@ -68,4 +71,42 @@ describe('the stream in Redis', () => {
     expect(listener.resets).toEqual(['another epoch has begun'])
     await eventually(async () => expect(await held.raw.ttl(streamKey(before.epoch))).toBeGreaterThan(0))
   })
+
+  test('is not ahead for a leader that finds Redis before it has taken its first step', async () => {
+    const first = relay()
+    await says('one', 'two')
+    await eventually(async () => expect(await streamed()).toEqual(['one', 'two']))
+    await first.stop()
+
+    const begun = await lease()
+    const redis = connect()
+    const stream = openStream(redis, begun)
+    await once(redis, 'ready')
+    await stream.close()
+    expect(stream.isAhead).toBe(false)
+  })
+
+  test('is ahead although the first step gives out more positions than Redis has of a lost history', async () => {
+    const { epoch } = await lease()
+    const lost = `${epoch} 1 2\n{"to":"nobody"}\t\t\n{"to":"nobody"}\t\t`
+    await held.raw.xadd(streamKey(epoch), '2-0', entryField, lost)
+    const redis = connect()
+    await once(redis, 'ready')
+    const stream = openStream(redis, await lease())
+
+    await says('one', 'two', 'three')
+    stream.offer(3, await stepWithoutAppend())
+    await stream.close()
+    expect(stream.isAhead).toBe(true)
+  })
+
+  function connect() {
+    const redis = connectRedis({ url: held.redis.url, name: 'test', logger })
+    onEnd(() => redis.disconnect())
+    return redis
+  }
+
+  /** As a leader opens it whose turn begins now. */
+  const openStream = (redis: ReturnType<typeof connect>, { epoch, pos }: Awaited<ReturnType<typeof lease>>) =>
+    openEventStream({ redis, pool: held.database.pool, epoch, pos, maxEvents: 1_000, onError: expect.fail })
 })

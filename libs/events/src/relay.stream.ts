@@ -21,6 +21,8 @@ export interface EventStreamOptions {
   redis: Redis
   pool: Pool
   epoch: string
+  /** The last position that was given before this turn. */
+  pos: number
   /** How many events are appended again at most when Redis has lost them. */
   maxEvents: number
   onError(error: unknown): void
@@ -34,11 +36,20 @@ const repairEvents = 2_000
  * Appends what it is offered. When it is in doubt (at first, after any failure, when Redis refuses a batch because another
  * one is missing before it) it looks what Redis holds and appends everything above that from PostgreSQL.
  */
-export function openEventStream({ redis, pool, epoch, maxEvents, onError }: EventStreamOptions): EventStream {
+export function openEventStream({
+  redis,
+  pool,
+  epoch,
+  pos: begunAt,
+  maxEvents,
+  onError,
+}: EventStreamOptions): EventStream {
   const key = streamKey(epoch)
   const appendEvents = defineAppend(redis)
   let queue: Batch[] = []
-  let target = 0
+  let target = begunAt
+  /** Redis has nothing above this, unless it is of another history: nobody else appends what this turn gives out. */
+  let own = begunAt
   let trimBelow = 0
   let inDoubt = true
   let isAhead = false
@@ -98,6 +109,7 @@ export function openEventStream({ redis, pool, epoch, maxEvents, onError }: Even
     for (const [index, part] of splitBatch(batch, maxEntryChars).entries()) {
       const last = part.first + part.count - 1
       const floor = Math.max(trimBelow, last - maxEvents)
+      own = Math.max(own, last)
       const top = await appendEvents(
         key,
         eventsChannel,
@@ -117,7 +129,7 @@ export function openEventStream({ redis, pool, epoch, maxEvents, onError }: Even
     queue = []
     const pos = target
     const top = await findStreamTop(redis, key)
-    isAhead = top > pos
+    isAhead = top > own
     if (isAhead) return
 
     if (top < pos) {

@@ -38,6 +38,7 @@ export async function lead(options: TurnOptions): Promise<void> {
     redis,
     pool,
     epoch: term.epoch,
+    pos: term.pos,
     maxEvents: events.replayMaxEvents,
     onError: (err) => logger.warn({ err }, 'events could not be appended to Redis'),
   })
