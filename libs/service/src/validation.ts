@@ -2,7 +2,13 @@ import { Ajv, type ErrorObject } from 'ajv'
 import type { FastifySchemaCompiler } from 'fastify'
 import type { TSchema } from 'typebox'
 
-const options = { allErrors: false, useDefaults: true, strict: false, allowUnionTypes: true } as const
+const options = {
+  allErrors: false,
+  useDefaults: true,
+  strict: false,
+  strictNumbers: true,
+  allowUnionTypes: true,
+} as const
 const bodies = new Ajv({ ...options, coerceTypes: false })
 // Everything in a URL or header is text; "50" means 50 there and nowhere else.
 const texts = new Ajv({ ...options, coerceTypes: true })
