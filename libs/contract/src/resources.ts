@@ -41,6 +41,14 @@ export const ReadState = Type.Object({
 })
 export type ReadState = Static<typeof ReadState>
 
+export const Conversation = Type.Object({
+  id: Type.String({ description: 'dm:…' }),
+  participants: Type.Array(Id, { description: 'The two of them, in the order of their ids' }),
+  otherUser: Type.Object({ id: Id, userName: Type.String() }),
+  createdAt: Timestamp,
+})
+export type Conversation = Static<typeof Conversation>
+
 export const Attachment = Type.Object({
   filename: Type.String({ description: 'Stored name' }),
   originalName: Type.String(),

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Deps } from '@parley/service'
+import { conversationRoutes } from './conversations/conversations.routes.ts'
 import { messageRoutes } from './messages/messages.routes.ts'
 import { pinRoutes } from './pins/pins.routes.ts'
 import { reactionRoutes } from './reactions/reactions.routes.ts'
@@ -17,4 +18,5 @@ export const messaging =
     await app.register(messageRoutes(deps))
     await app.register(reactionRoutes(deps))
     await app.register(pinRoutes(deps))
+    await app.register(conversationRoutes(deps))
   }

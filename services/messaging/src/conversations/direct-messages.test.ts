@@ -4,73 +4,173 @@ import { house } from '@parley/test/house'
 import { beforeAll, describe, expect, test } from 'vitest'
 
 const home = house()
+let id: string
+let path: string
+let participants: string[]
 
-describe('a message of a conversation', () => {
-  const conversation = uuidv7()
-  const id = uuidv7()
-  let participants: string[] = []
+/** Ann talks with ada, who is an admin; bob, ann's friend, and cat are others. */
+beforeAll(async () => {
+  const { ann, ada } = home.people
+  participants = [ann.id, ada.id].sort()
+  id = (await ann.post('/conversations', { targetUserId: ada.id })).body.conversation.id
+  path = `/conversations/${id}/messages`
+})
+const says = async (content: string): Promise<Message> => (await home.people.ann.post(path, { content })).body.message
 
-  beforeAll(async () => {
-    const { ann, ada } = home.people
-    participants = [ann.id, ada.id].sort()
-    const { db } = home.deps
-    await db
-      .insertInto('channels')
-      .values({ id: conversation, kind: 'direct', name: '', nameKey: '', createdAt: 1, lastSeq: 1 })
-      .execute()
-    for (const userId of participants) {
-      await db.insertInto('channelMembers').values({ channelId: conversation, userId, joinedAt: 1 }).execute()
-    }
-    await db
-      .insertInto('messages')
-      .values({
-        id,
-        channelId: conversation,
-        seq: 1,
-        authorId: ann.id,
-        content: 'psst',
-        createdAt: 1,
-        attachments: null,
-      })
-      .execute()
-  })
-
-  test('is edited by its author, and only the participants are told', async () => {
+describe('POST /conversations/:conversationId/messages', () => {
+  test('answers the whole message and tells the participants', async () => {
     const { ann, ada, bob } = home.people
-    const { status, body } = await ann.put(`/messages/${id}`, { content: 'hush' })
-    expect({ status, ...body }).toMatchObject({
+    const { status, body } = await ann.post(path, { content: `psst @${ada.userName}` })
+    expect({ status, body }).toEqual({
       status: 200,
-      message: { channelId: `dm:${conversation}`, content: 'hush' },
+      body: {
+        message: {
+          id: expect.any(String),
+          channelId: id,
+          threadId: null,
+          seq: 1,
+          rev: 1,
+          author: { id: ann.id, userName: ann.userName },
+          content: `psst @${ada.userName}`,
+          attachments: [],
+          images: [],
+          quotedMessageId: null,
+          mentions: [ada.id],
+          pinnedAt: null,
+          createdAt: expect.any(Number),
+          updatedAt: null,
+          reactions: {},
+          threadMeta: null,
+        },
+      },
     })
-    const message: Message = body.message
-    await home.events.to(ada).toHave('UPDATE_DM_MESSAGE', { ...message, participants })
-    await home.events.to(bob).neverHave('UPDATE_DM_MESSAGE', { id })
+    for (const person of [ann, ada]) {
+      await home.events.to(person).toHave('NEW_DM_MESSAGE', { ...body.message, participants })
+    }
+    await home.events.to(bob).neverHave('NEW_DM_MESSAGE', { id: body.message.id })
   })
 
-  test('takes reactions of the participants', async () => {
-    const { ann, ada, bob } = home.people
-    expect(await ada.post(`/messages/${id}/reactions`, { reaction: '+1' })).toMatchObject({ status: 200 })
-    const change = { messageId: id, channelId: `dm:${conversation}`, userId: ada.id, reaction: '+1' }
-    await home.events.to(ann).toHave('NEW_REACTION', change)
-    await home.events.to(bob).neverHave('NEW_REACTION', { messageId: id })
-    expect(await bob.post(`/messages/${id}/reactions`, { reaction: '+1' })).toMatchObject({ status: 403 })
-  })
-
-  test('is not reached through the routes of channels', async () => {
+  test('answers the same to the same Idempotency-Key, and quotes within the conversation only', async () => {
     const { ann } = home.people
-    for (const channelId of [conversation, `dm:${conversation}`]) {
+    const key = { 'idempotency-key': 'dm' }
+    const first = await ann.post(path, { content: 'once' }, key)
+    expect((await ann.post(path, { content: 'once' }, key)).body).toEqual(first.body)
+    expect(await ann.post(path, { content: 'twice' }, key)).toMatchObject({ status: 400 })
+    const quotedMessageId = first.body.message.id
+    expect(await ann.post(path, { content: 'x', quotedMessageId })).toMatchObject({
+      body: { message: { quotedMessageId } },
+    })
+    const elsewhere = await ann.says('in a channel', home.channel.open)
+    expect(await ann.post(path, { content: 'x', quotedMessageId: elsewhere.id })).toMatchObject({ status: 400 })
+    expect(await ann.post(path, { content: ' ' })).toMatchObject({ status: 400 })
+  })
+})
+
+describe('GET /conversations/:conversationId/messages', () => {
+  test('answers the newest page oldest first, and pages back', async () => {
+    const { ada } = home.people
+    const [one, two, three] = [await says('1'), await says('2'), await says('3')]
+    expect((await ada.get(`${path}?limit=2`)).body.messages).toEqual([two, three])
+    expect((await ada.get(`${path}?limit=1&before=${two.id}`)).body.messages).toEqual([one])
+    expect(await ada.get(`${path}?before=${uuidv7()}`)).toMatchObject({ status: 400 })
+    expect(await ada.get(`${path}?limit=0`)).toMatchObject({ status: 400 })
+  })
+})
+
+describe.each([
+  ['/messages/:messageId', (message: Message) => `/messages/${message.id}`],
+  ['/conversations/:conversationId/messages/:messageId', (message: Message) => `${path}/${message.id}`],
+])('PUT and DELETE %s', (_route, at) => {
+  test('edit for the author only, and the participants are told', async () => {
+    const { ann, ada, bob } = home.people
+    const message = await says('psst')
+    expect(await ada.put(at(message), { content: 'x' })).toMatchObject({ status: 403 })
+    const { status, body } = await ann.put(at(message), { content: 'hush' })
+    expect({ status, body }).toMatchObject({
+      status: 200,
+      body: { message: { channelId: id, content: 'hush', rev: 2 } },
+    })
+    await home.events.to(ada).toHave('UPDATE_DM_MESSAGE', { ...body.message, participants })
+    await home.events.to(bob).neverHave('UPDATE_DM_MESSAGE', { id: message.id })
+  })
+
+  test('delete for the author only, not for an admin, and the participants are told', async () => {
+    const { ann, ada, bob } = home.people
+    const message = await says('gone')
+    expect(await ada.delete(at(message))).toMatchObject({ status: 403 })
+    expect(await ann.delete(at(message))).toMatchObject({ status: 200, body: { success: true } })
+    const deleted = { id: message.id, channelId: id, conversationId: id, participants }
+    await home.events.to(ada).toHave('DELETE_DM_MESSAGE', deleted)
+    await home.events.to(bob).neverHave('DELETE_DM_MESSAGE', { id: message.id })
+    expect(await ann.delete(at(message))).toMatchObject({ status: 404 })
+  })
+})
+
+describe('a conversation', () => {
+  test('is its participants’ alone, on every route: admins are others too', async () => {
+    const { ann, bob, cat, ada, nobody } = home.people
+    const { conversation } = (await bob.post('/conversations', { targetUserId: ann.id })).body
+    const its = `/conversations/${conversation.id}/messages`
+    const { message } = (await bob.post(its, { content: 'between us' })).body
+    for (const [person, refusal] of [
+      [ada, 403],
+      [cat, 403],
+      [nobody, 401],
+    ] as const) {
+      const statuses = [
+        person.get(its),
+        person.post(its, { content: 'x' }),
+        person.put(`${its}/${message.id}`, { content: 'x' }),
+        person.delete(`${its}/${message.id}`),
+        person.put(`/messages/${message.id}`, { content: 'x' }),
+        person.delete(`/messages/${message.id}`),
+        person.post(`/messages/${message.id}/pin`),
+        person.delete(`/messages/${message.id}/pin`),
+        person.post(`/messages/${message.id}/reactions`, { reaction: 'x' }),
+        person.delete(`/messages/${message.id}/reactions`, { reaction: 'x' }),
+      ].map(async (reply) => (await reply).status)
+      expect(await Promise.all(statuses)).toEqual(statuses.map(() => refusal))
+    }
+    expect((await ann.get(its)).body.messages).toEqual([message])
+  })
+
+  test('keeps its messages: elsewhere they are unknown', async () => {
+    const { ann, cat } = home.people
+    const message = await says('here')
+    const other = (await ann.post('/conversations', { targetUserId: cat.id })).body.conversation.id
+    const inChannel = await ann.says('in a channel', home.channel.open)
+    for (const wrong of [
+      `/conversations/${other}/messages/${message.id}`,
+      `${path}/${inChannel.id}`,
+      `${path}/${uuidv7()}`,
+      `/conversations/nonsense/messages/${message.id}`,
+      `/conversations/dm:nonsense/messages/${message.id}`,
+    ]) {
+      expect(await ann.put(wrong, { content: 'x' })).toMatchObject({ status: 404 })
+      expect(await ann.delete(wrong)).toMatchObject({ status: 404 })
+    }
+  })
+
+  test('is not reached through the routes of channels, nor a channel through those of conversations', async () => {
+    const { ann } = home.people
+    for (const channelId of [id.slice('dm:'.length), id]) {
       expect(await ann.get(`/channels/${channelId}/messages`)).toMatchObject({ status: 404 })
       expect(await ann.post(`/channels/${channelId}/messages`, { content: 'x' })).toMatchObject({ status: 404 })
     }
+    for (const unknown of [`dm:${home.channel.open.id}`, home.channel.open.id, id.slice(3), `dm:${uuidv7()}`, 'dm:']) {
+      expect(await ann.get(`/conversations/${unknown}/messages`)).toMatchObject({ status: 404 })
+      expect(await ann.post(`/conversations/${unknown}/messages`, { content: 'x' })).toMatchObject({ status: 404 })
+    }
   })
 
-  test('is deleted by its author only, not by an admin', async () => {
+  test('takes reactions of the participants, but no pins', async () => {
     const { ann, ada, bob } = home.people
-    expect(await ada.delete(`/messages/${id}`)).toMatchObject({ status: 403 })
-    expect(await bob.delete(`/messages/${id}`)).toMatchObject({ status: 403 })
-    expect(await ann.delete(`/messages/${id}`)).toMatchObject({ status: 200 })
-    const channelId = `dm:${conversation}`
-    await home.events.to(ada).toHave('DELETE_DM_MESSAGE', { id, channelId, conversationId: channelId, participants })
-    await home.events.to(bob).neverHave('DELETE_DM_MESSAGE', { id })
+    const message = await says('react')
+    expect(await ada.post(`/messages/${message.id}/reactions`, { reaction: '+1' })).toMatchObject({ status: 200 })
+    const change = { messageId: message.id, channelId: id, userId: ada.id, reaction: '+1' }
+    await home.events.to(ann).toHave('NEW_REACTION', change)
+    await home.events.to(bob).neverHave('NEW_REACTION', { messageId: message.id })
+    expect(await ann.post(`/messages/${message.id}/pin`)).toMatchObject({ status: 400 })
+    expect(await ann.delete(`/messages/${message.id}/pin`)).toMatchObject({ status: 400 })
   })
 })

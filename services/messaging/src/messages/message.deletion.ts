@@ -3,6 +3,7 @@ import { forbidden } from '@parley/contract'
 import { audit, type ChannelRow, type Database, type MessageRow, type Transaction } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { recordMessageDeleted } from './message.events.ts'
+import { type Place, requirePlace } from './message.fields.ts'
 
 /**
  * Deletes a message and its replies. What is left is a tombstone without content: sequence numbers and the cursors of
@@ -12,9 +13,11 @@ export async function deleteMessage(
   db: Database,
   { caller, ip, now }: { caller: Caller; ip: string; now: number },
   messageId: string,
+  place: Place = {},
 ): Promise<void> {
   await db.transaction().execute(async (trx) => {
     const { message, channel } = await accessMessage(trx, caller, messageId, { lock: true })
+    requirePlace(message, place)
     requireRight(caller, message, channel)
 
     await leaveTombstones(trx, message.id, now)

@@ -4,7 +4,7 @@ import type { Database, Transaction } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { findMentions } from '../mentions/mentions.ts'
 import { recordMessageUpdated } from './message.events.ts'
-import { type MessageBody, readContent, requireKnownFiles } from './message.fields.ts'
+import { type MessageBody, type Place, readContent, requireKnownFiles, requirePlace } from './message.fields.ts'
 import { findMessage, isQuotable } from './messages.queries.ts'
 
 /**
@@ -17,6 +17,7 @@ export async function editMessage(
   messageId: string,
   body: MessageBody,
   now: number,
+  place: Place = {},
 ): Promise<Message> {
   const content = readContent(body)
   requireKnownFiles(body)
@@ -24,6 +25,7 @@ export async function editMessage(
 
   return db.transaction().execute(async (trx) => {
     const { message, channel } = await accessMessage(trx, caller, messageId, { lock: true })
+    requirePlace(message, place)
     if (message.authorId !== caller.userId) throw forbidden('Only its author may edit a message')
     const { quotedMessageId = message.quotedMessageId } = body
     if (quotedMessageId !== null && quotedMessageId !== message.quotedMessageId) {

@@ -1,4 +1,5 @@
-import { Attachment, Id, invalid, limits, Nullable } from '@parley/contract'
+import { Attachment, Id, invalid, limits, Nullable, notFound, PageLimit } from '@parley/contract'
+import type { MessageRow } from '@parley/database'
 import { type Static, Type } from 'typebox'
 
 /** What the author of a message gives, when sending as well as when editing. */
@@ -15,6 +16,11 @@ export type MessageBody = Static<typeof MessageBody>
 
 export const MessageParams = Type.Object({ messageId: Id })
 
+export const PageQuery = Type.Object({
+  limit: PageLimit(),
+  before: Type.Optional(Type.String({ description: 'Message id: only what is older' })),
+})
+
 /**
  * The content as it is stored: well-formed Unicode, as every JSON text of it will be.
  * @throws ApiError 400 when it is blank although neither attachments nor images were given; an empty list counts as
@@ -29,4 +35,13 @@ export function readContent({ content, attachments, images }: MessageBody): stri
 export function requireKnownFiles({ attachments = [], images = [] }: MessageBody): void {
   const unknown = attachments[0]?.filename ?? images[0]
   if (unknown !== undefined) throw invalid(`There is no upload of yours called ${unknown}`)
+}
+
+/** Where the path of a request says that its message is. */
+export type Place = Partial<Pick<MessageRow, 'channelId' | 'threadId'>>
+
+/** @throws ApiError 404 when the message is elsewhere: there it is unknown. */
+export function requirePlace(message: MessageRow, { channelId, threadId }: Place): void {
+  if (channelId !== undefined && channelId !== message.channelId) throw notFound('message')
+  if (threadId !== undefined && threadId !== message.threadId) throw notFound('message')
 }

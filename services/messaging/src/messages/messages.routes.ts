@@ -1,21 +1,18 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { accessChannel } from '@parley/access'
-import { Id, limits, Message, Ok, PageLimit, refusals } from '@parley/contract'
+import { Id, limits, Message, Ok, refusals } from '@parley/contract'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 import { deleteMessage } from './message.deletion.ts'
 import { editMessage } from './message.edit.ts'
-import { MessageBody, MessageParams } from './message.fields.ts'
+import { MessageBody, MessageParams, PageQuery } from './message.fields.ts'
 import { findCursor, listMessages } from './messages.queries.ts'
 
 const ListMessages = {
   summary: 'Messages of a channel, oldest first',
   description: 'The newest ones, or with `before` those just before that message. Thread replies are not among them.',
   params: Type.Object({ channelId: Id }),
-  querystring: Type.Object({
-    limit: PageLimit(),
-    before: Type.Optional(Type.String({ description: 'Message id: only what is older' })),
-  }),
+  querystring: PageQuery,
   response: { 200: Type.Object({ messages: Type.Array(Message) }), ...refusals(400, 401, 403, 404) },
 }
 

@@ -1,18 +1,18 @@
 import { hash } from 'node:crypto'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { conversationRowId } from '@parley/access'
 import { Id, limits, Message, refusals } from '@parley/contract'
 import type { Database } from '@parley/database'
 import type { AccessClaims } from '@parley/identity'
 import type { Deps } from '@parley/service'
+import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { findMentions } from '../mentions/mentions.ts'
 import { MessageBody, readContent, requireKnownFiles } from '../messages/message.fields.ts'
 import type { Sender } from './sender.ts'
 
-const SendMessage = {
-  summary: 'Send a message',
+const shape = {
   description: 'Safe to repeat with the same `Idempotency-Key`: within 24 hours it gets the first answer again.',
-  params: Type.Object({ channelId: Id }),
   headers: Type.Object({
     'idempotency-key': Type.Optional(
       Type.String({ minLength: 1, maxLength: limits.idempotencyKey, pattern: '^[ -~\\u00a1-\\u00ff]+$' }),
@@ -21,20 +21,37 @@ const SendMessage = {
   body: MessageBody,
   response: { 200: Type.Object({ message: Message }), ...refusals(400, 401, 403, 404, 409, 503) },
 }
+const SendMessage = { summary: 'Send a message', params: Type.Object({ channelId: Id }), ...shape }
+const SendDirectMessage = {
+  summary: 'Send a direct message',
+  params: Type.Object({ conversationId: Id }),
+  ...shape,
+}
 
 export const sendRoutes =
   ({ db }: Deps, sender: Sender): FastifyPluginAsyncTypebox =>
   async (app) => {
     // The session is checked by the send statement itself, along with everything else.
-    const route = { schema: SendMessage, config: { access: 'token' } } as const
-    app.post('/channels/:channelId/messages', route, async ({ claims, params, headers, body }, reply) => {
+    const config = { access: 'token' } as const
+
+    app.post('/channels/:channelId/messages', { schema: SendMessage, config }, async (request, reply) => {
+      const { claims, params, headers, body } = request
       const place = { kind: 'channel', channelId: params.channelId } as const
-      const message = await sendMessage(db, sender, claims, place, body, headers['idempotency-key'])
-      // It is JSON already, the same that the event and the stored answer have.
-      reply.type('application/json; charset=utf-8').send(`{"message":${message}}` as never)
-      return reply
+      return answer(reply, await sendMessage(db, sender, claims, place, body, headers['idempotency-key']))
+    })
+
+    const route = { schema: SendDirectMessage, config }
+    app.post('/conversations/:conversationId/messages', route, async (request, reply) => {
+      const { claims, params, headers, body } = request
+      const place = { kind: 'conversation', channelId: conversationRowId(params.conversationId) ?? '' } as const
+      return answer(reply, await sendMessage(db, sender, claims, place, body, headers['idempotency-key']))
     })
   }
+
+/** The message is JSON already, the same that the event and the stored answer have. */
+function answer(reply: FastifyReply, message: string): never {
+  return reply.type('application/json; charset=utf-8').send(`{"message":${message}}`) as never
+}
 
 /** Sends a message to a channel, or by its row id to a conversation; answers the JSON text of the Message. */
 async function sendMessage(

@@ -1,0 +1,98 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { accessConversation, conversationRowId } from '@parley/access'
+import { Conversation, Id, limits, Message, notFound, Ok, refusals, Timestamp } from '@parley/contract'
+import type { Deps } from '@parley/service'
+import { Type } from 'typebox'
+import { deleteMessage } from '../messages/message.deletion.ts'
+import { editMessage } from '../messages/message.edit.ts'
+import { MessageBody, PageQuery } from '../messages/message.fields.ts'
+import { findCursor, listMessages } from '../messages/messages.queries.ts'
+import { openConversation } from './conversation.creation.ts'
+import { listConversations } from './conversations.queries.ts'
+
+const ListConversations = {
+  summary: 'The caller’s direct conversations, those with the newest messages first',
+  response: {
+    200: Type.Object({
+      conversations: Type.Array(
+        Type.Object({
+          ...Conversation.properties,
+          lastMessageAt: { ...Timestamp, description: 'When it began, as long as it has no messages' },
+          lastSeq: Type.Integer({ description: 'seq of the newest message, 0 when there is none' }),
+        }),
+      ),
+    }),
+    ...refusals(401),
+  },
+}
+
+const OpenConversation = {
+  summary: 'The direct conversation with somebody, created if there is none yet',
+  body: Type.Object({ targetUserId: Id }),
+  response: {
+    200: Type.Object({ conversation: Conversation, isNew: Type.Boolean() }),
+    ...refusals(400, 401),
+  },
+}
+
+const ListDirectMessages = {
+  summary: 'Messages of a conversation, oldest first',
+  description:
+    'For its participants, as everything here. The newest ones, or with `before` those just before that one.',
+  params: Type.Object({ conversationId: Id }),
+  querystring: PageQuery,
+  response: { 200: Type.Object({ messages: Type.Array(Message) }), ...refusals(400, 401, 403, 404) },
+}
+
+const DirectMessageParams = Type.Object({ conversationId: Id, messageId: Id })
+
+const EditDirectMessage = {
+  summary: 'Edit a direct message',
+  description: 'For its author. Attachments, images and the quote stay unless given.',
+  params: DirectMessageParams,
+  body: MessageBody,
+  response: { 200: Type.Object({ message: Message }), ...refusals(400, 401, 403, 404) },
+}
+
+const DeleteDirectMessage = {
+  summary: 'Delete a direct message',
+  description: 'For its author.',
+  params: DirectMessageParams,
+  response: { 200: Ok, ...refusals(401, 403, 404) },
+}
+
+/** Sending is among the routes of `sending/`: a direct message is stored by the same statement as any other. */
+export const conversationRoutes =
+  ({ db, clock }: Deps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    app.get('/conversations', { schema: ListConversations }, async ({ caller }) => ({
+      conversations: await listConversations(db, caller.userId),
+    }))
+
+    app.post('/conversations', { schema: OpenConversation }, async ({ caller, body }) =>
+      openConversation(db, caller, body.targetUserId, clock()),
+    )
+
+    const messages = '/conversations/:conversationId/messages'
+    app.get(messages, { schema: ListDirectMessages }, async ({ caller, params, query }) => {
+      const conversation = await accessConversation(db, caller, params.conversationId)
+      const beforeSeq = query.before === undefined ? undefined : await findCursor(db, conversation.id, query.before)
+      const limit = Math.min(query.limit, limits.pageSize)
+      return { messages: await listMessages(db, conversation.id, { limit, beforeSeq }) }
+    })
+
+    app.put(`${messages}/:messageId`, { schema: EditDirectMessage }, async ({ caller, params, body }) => ({
+      message: await editMessage(db, caller, params.messageId, body, clock(), placeOf(params)),
+    }))
+
+    app.delete(`${messages}/:messageId`, { schema: DeleteDirectMessage }, async ({ caller, ip, params }) => {
+      await deleteMessage(db, { caller, ip, now: clock() }, params.messageId, placeOf(params))
+      return { success: true as const }
+    })
+  }
+
+function placeOf({ conversationId }: { conversationId: string }) {
+  const channelId = conversationRowId(conversationId)
+  if (channelId === null) throw notFound('conversation')
+  return { channelId }
+}

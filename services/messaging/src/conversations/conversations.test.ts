@@ -1,0 +1,117 @@
+import { uuidv7 } from '@parley/database'
+import { Person } from '@parley/test'
+import { house } from '@parley/test/house'
+import { describe, expect, test } from 'vitest'
+
+const home = house()
+const newcomer = (name: string) => Person.signIn(home.baseUrl, `${name}-${uuidv7()}@example.com`)
+const opens = async (person: Person, other: { id: string }) => {
+  const { status, body } = await person.post('/conversations', { targetUserId: other.id })
+  expect(status).toBe(200)
+  return body
+}
+const listOf = async (person: Person) => (await person.get('/conversations')).body.conversations
+
+describe('POST /conversations', () => {
+  test('creates it once, from whichever side, and tells the two', async () => {
+    const { ann, bob, cat, ada } = home.people
+    const participants = [ann.id, bob.id].sort()
+    const { status, body } = await ann.post('/conversations', { targetUserId: bob.id })
+    const conversation = {
+      id: expect.stringMatching(/^dm:/),
+      participants,
+      otherUser: { id: bob.id, userName: bob.userName },
+      createdAt: expect.any(Number),
+    }
+    expect({ status, body }).toEqual({ status: 200, body: { conversation, isNew: true } })
+    const { id, createdAt } = body.conversation
+    expect(await opens(ann, bob)).toEqual({ ...body, isNew: false })
+    expect(await opens(bob, ann)).toEqual({
+      conversation: { ...body.conversation, otherUser: { id: ann.id, userName: ann.userName } },
+      isNew: false,
+    })
+    for (const person of [ann, bob]) {
+      await home.events.to(person).toHave('NEW_CONVERSATION', { id, participants, createdAt })
+    }
+    for (const person of [ada, cat]) await home.events.to(person).neverHave('NEW_CONVERSATION', { id })
+  })
+
+  test('of twenty at once, from both sides, one creates it', async () => {
+    const [one, other] = [await newcomer('one'), await newcomer('other')]
+    const replies = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => (n % 2 ? opens(one, other) : opens(other, one))),
+    )
+    expect(replies.filter(({ isNew }) => isNew)).toHaveLength(1)
+    expect(new Set(replies.map(({ conversation }) => conversation.id)).size).toBe(1)
+    const recorded = home.deps.db
+      .selectFrom('outbox')
+      .select('event')
+      .where('event', 'like', `%NEW_CONVERSATION%${replies[0].conversation.id}%`)
+    expect(await recorded.execute()).toHaveLength(1)
+  })
+
+  test.each([
+    ['oneself', () => ({ targetUserId: home.people.ann.id })],
+    ['oneself in capitals', () => ({ targetUserId: home.people.ann.id.toUpperCase() })],
+    ['somebody unknown', () => ({ targetUserId: uuidv7() })],
+    ['what is no id', () => ({ targetUserId: 'bob' })],
+    ['another type', () => ({ targetUserId: 7 })],
+    ['nobody', () => ({})],
+  ])('with %s is refused', async (_whom, body) => {
+    expect(await home.people.ann.post('/conversations', body())).toMatchObject({
+      status: 400,
+      body: { error: expect.any(String) },
+    })
+  })
+
+  test('is for those who are signed in', async () => {
+    const { ann, nobody } = home.people
+    expect(await nobody.post('/conversations', { targetUserId: ann.id })).toMatchObject({ status: 401 })
+    expect(await nobody.get('/conversations')).toMatchObject({ status: 401 })
+  })
+})
+
+describe('GET /conversations', () => {
+  test('answers the caller’s own, newest message first', async () => {
+    const me = await newcomer('me')
+    const { ann, bob, cat } = home.people
+    const ids: string[] = []
+    for (const person of [ann, bob, cat]) {
+      home.pass(10)
+      ids.push((await opens(me, person)).conversation.id)
+    }
+    home.pass(10)
+    const { body } = await ann.post(`/conversations/${ids[0]}/messages`, { content: 'hello' })
+
+    const listed = await listOf(me)
+    expect(listed.map(({ id }: { id: string }) => id)).toEqual([ids[0], ids[2], ids[1]])
+    expect(listed[0]).toEqual({
+      id: ids[0],
+      participants: [me.id, ann.id].sort(),
+      otherUser: { id: ann.id, userName: ann.userName },
+      createdAt: expect.any(Number),
+      lastMessageAt: body.message.createdAt,
+      lastSeq: 1,
+    })
+    expect(listed[1]).toMatchObject({ lastMessageAt: listed[1].createdAt, lastSeq: 0 })
+    expect(await listOf(await newcomer('lonely'))).toEqual([])
+  })
+
+  test('goes on when the other one has left: reading, writing, finding it again', async () => {
+    const { ann } = home.people
+    const leaver = await newcomer('leaver')
+    const { conversation } = await opens(ann, leaver)
+    await leaver.post(`/conversations/${conversation.id}/messages`, { content: 'bye' })
+    expect(await leaver.post('/users/exit')).toMatchObject({ status: 200 })
+
+    expect(await listOf(ann)).toContainEqual(expect.objectContaining({ id: conversation.id, lastSeq: 1 }))
+    expect(await opens(ann, leaver)).toEqual({ conversation, isNew: false })
+    const path = `/conversations/${conversation.id}/messages`
+    expect(await ann.post(path, { content: 'anyway' })).toMatchObject({ status: 200 })
+    const { messages } = (await ann.get(path)).body
+    expect(messages).toMatchObject([{ content: 'bye', author: { userName: leaver.userName } }, { content: 'anyway' }])
+
+    const { cat } = home.people
+    expect(await cat.post('/conversations', { targetUserId: leaver.id })).toMatchObject({ status: 400 })
+  })
+})
