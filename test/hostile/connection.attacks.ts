@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import net from 'node:net'
 import { expect, test } from 'vitest'
 import { exchange, expectRefusal, expectSanity } from './exchange.ts'
@@ -81,5 +82,25 @@ export function connectionAttacks(stage: HostileStage) {
       for await (const chunk of socket.setEncoding('utf8')) answer += chunk
       expect(answer, bytes.slice(0, 80)).toMatch(/^HTTP\/1\.1 4\d\d [\s\S]*\r\n\r\n\{"error":"/)
     }
+  })
+
+  test('a body that does not say how long it is ends at the limit too', async () => {
+    const { hostname, port } = new URL(stage.baseUrl)
+    const socket = net.connect(Number(port), hostname)
+    socket.write(
+      `POST /channels HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${stage.adminToken}\r\n` +
+        'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',
+    )
+    const answered = once(socket.setEncoding('utf8'), 'data')
+    const chunk = `10000\r\n${'x'.repeat(0x10000)}\r\n`
+    socket.on('error', () => {})
+    let sent = 0
+    while (!socket.destroyed && sent < 64 && socket.writable) {
+      sent++
+      if (!socket.write(chunk)) await Promise.race([once(socket, 'drain'), answered])
+    }
+    const answer = String(await answered)
+    socket.destroy()
+    expect(answer).toMatch(/^HTTP\/1\.1 413 /)
   })
 }

@@ -108,4 +108,50 @@ export function audienceJourneys(stage: Stage) {
     expect((await cat.get(`/channels/${channel.id}/messages`)).status).toBe(403)
     await close()
   })
+
+  test('membership that comes and goes under a stream of messages is exact', async () => {
+    const { ann, bob, channel, toBob, close } = await privateChannel()
+    let isOver = false
+    const chatter = (async () => {
+      while (!isOver) await ann.says('chatter', channel)
+    })()
+    const withoutBob: string[] = []
+    for (let round = 0; round < 15; round++) {
+      expect((await ann.put(`/channels/${channel.id}`, { members: [] })).status).toBe(200)
+      withoutBob.push((await ann.says('not for bob', channel)).id)
+      expect((await bob.post(`/channels/${channel.id}/messages`, { content: 'let me in' })).status).toBe(403)
+      // Rights are judged at delivery: what was said before comes to who is a member by then.
+      await marker(ann, toBob)
+      expect((await ann.put(`/channels/${channel.id}`, { members: [bob.id] })).status).toBe(200)
+      const { id } = await ann.says('for bob', channel)
+      await toBob.waitFor('NEW_MESSAGE', { id })
+    }
+    isOver = true
+    await chatter
+    await marker(ann, toBob)
+
+    const messages = toBob.all('NEW_MESSAGE').filter(({ channelId }) => channelId === channel.id)
+    const heardByBob = new Set(messages.map(({ id }) => id))
+    expect(withoutBob.filter((id) => heardByBob.has(id))).toEqual([])
+    expect(messages.map(({ seq }) => seq)).toEqual(messages.map(({ seq }) => seq).toSorted((a, b) => a - b))
+    await close()
+  })
+
+  test('an admin hears private channels for as long as they are admin', async () => {
+    const { ann, cat, admin, channel, toCat, close } = await privateChannel()
+    const setRole = async (role: string) =>
+      expect((await admin.put(`/users/${cat.id}/role`, { role })).status).toBe(200)
+    await setRole('admin')
+    await toCat.waitFor('UPDATE_USER', { id: cat.id, isAdmin: true })
+    const during = await ann.says('an admin listens', channel)
+    await toCat.waitFor('NEW_MESSAGE', { id: during.id })
+
+    await setRole('user')
+    const after = await ann.says('no more', channel)
+    await marker(ann, toCat)
+    expect(toCat.all('NEW_MESSAGE').map(({ id }) => id)).not.toContain(after.id)
+    expect((await cat.get(`/channels/${channel.id}/messages`)).status).toBe(403)
+    expect((await cat.get('/admin/audit-log')).status).toBe(403)
+    await close()
+  })
 }

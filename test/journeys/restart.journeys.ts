@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import net from 'node:net'
 import type { Channel, Message } from '@parley/contract'
 import type { Person } from '@parley/test'
 import { expect, test } from 'vitest'
@@ -35,5 +37,28 @@ export function restartJourneys(stage: Stage) {
     const already = before.all('NEW_MESSAGE').filter(({ channelId }) => channelId === channel.id)
     expect([...already, ...heard].map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5])
     await resumed.close()
+  })
+
+  test('a request that never ends and a client that never reads hold up no stop', { timeout: 120_000 }, async () => {
+    const ann = await stage.newcomer('ann')
+    const { hostname, port } = new URL(stage.baseUrl)
+    const open = (head: string) => {
+      const socket = net.connect(Number(port), hostname)
+      socket.on('error', () => {})
+      socket.write(`${head} HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${ann.token}\r\n`)
+      return socket
+    }
+    const upload = open('POST /channels')
+    upload.write('Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"name":')
+    const reader = open('GET /events')
+    reader.write('\r\n')
+    await once(reader, 'readable')
+    // Neither has ended its request or reads on; `stop` wants all of it ended, in order, with nothing left behind.
+    await stage.installation.stop()
+    upload.destroy()
+    reader.destroy()
+
+    await stage.installation.start()
+    expect((await ann.get('/auth/me')).status).toBe(200)
   })
 }

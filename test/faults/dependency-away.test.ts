@@ -1,0 +1,123 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { type EmbeddedPart, startPostgres, startRedis } from '@parley/embedded'
+import { Person, type Reply } from '@parley/test'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Installation, launch, type Topology } from '../src/launch.ts'
+
+/** PostgreSQL and Redis of our own, so that nobody starts them again before we do. */
+describe.each(['solo', 'cluster'] as const)('%s', (topology: Topology) => {
+  let directory: string
+  let postgres: EmbeddedPart
+  let redis: EmbeddedPart
+  let installation: Installation
+  let ann: Person
+
+  beforeAll(async () => {
+    directory = await mkdtemp(path.join(tmpdir(), 'parley-parts-'))
+    // PostgreSQL runs as another user when root starts it, and has to get in.
+    await chmod(directory, 0o711)
+    postgres = await startPostgres({ directory: path.join(directory, 'postgres'), durable: true })
+    redis = await startRedis({ directory: path.join(directory, 'redis'), durable: false })
+    const env = { DATABASE_URL: postgres.url, REDIS_URL: redis.url, PARLEY_RATE_LIMIT_ENABLED: 'true' }
+    installation = await launch(topology, { replicas: 1, env })
+    ann = await Person.signIn(installation.baseUrl, 'ann@example.com')
+  })
+  afterAll(async () => {
+    await installation?.discard()
+    await redis?.stop()
+    await postgres?.stop()
+    await rm(directory, { recursive: true, force: true })
+  })
+
+  const ready = () => Person.nobody(installation.baseUrl).get('/health/ready')
+
+  /** What has no event to wait for: asks until the answer is as wanted. @throws with the last answer after 20 s. */
+  async function answers(ask: () => Promise<Reply>, status: number): Promise<Reply> {
+    const until = performance.now() + 20_000
+    for (;;) {
+      const reply = await ask()
+      if (reply.status === status) return reply
+      if (performance.now() > until) throw new Error(`still ${reply.status} ${JSON.stringify(reply.body)}`)
+    }
+  }
+
+  test('without Redis people sign in, talk, read and log out, and what happened is heard when it is back', async () => {
+    const channel = await ann.creates({ name: 'without redis' })
+    const bob = await Person.signIn(installation.baseUrl, 'bob@example.com')
+    const [toAnn, toBob] = await Promise.all([ann.opensStream(), bob.opensStream()])
+    const gone = new Promise((resolve) => redis.onExit(resolve))
+    redis.kill('SIGKILL')
+    await gone
+
+    const cat = await Person.signIn(installation.baseUrl, 'cat@example.com')
+    const said = [await cat.says('one', channel), await bob.says('two', channel), await ann.says('three', channel)]
+    expect((await ann.get(`/channels/${channel.id}/messages`)).body.messages).toEqual(said)
+    expect(await ready()).toMatchObject({ status: 200 })
+    expect((await bob.post('/auth/logout')).status).toBe(200)
+    await toBob.ended
+    expect(toAnn.all('NEW_MESSAGE')).toEqual([])
+
+    await redis.restart()
+    await toAnn.waitFor('NEW_MESSAGE', { id: said.at(-1)!.id }, 20_000)
+    expect(toAnn.all('NEW_MESSAGE')).toEqual(said)
+    expect(toAnn.all('NEW_USER').map(({ id }) => id)).toContain(cat.id)
+    await toAnn.close()
+  })
+
+  test('a Redis that does not answer holds up nobody', async () => {
+    const channel = await ann.creates({ name: 'frozen redis' })
+    const stream = await ann.opensStream()
+    redis.kill('SIGSTOP')
+    const dan = await Person.signIn(installation.baseUrl, 'dan@example.com')
+    const toDan = await dan.opensStream()
+    const message = await dan.says('hello?', channel)
+    expect((await ann.get(`/channels/${channel.id}/messages`)).body.messages).toEqual([message])
+    expect((await dan.post('/auth/logout')).status).toBe(200)
+    await toDan.ended
+    redis.kill('SIGCONT')
+    await stream.waitFor('NEW_MESSAGE', { id: message.id }, 20_000)
+    await stream.close()
+  })
+
+  test('without PostgreSQL everything is 503 with Retry-After, and goes on by itself when it is back', async () => {
+    const channel = await ann.creates({ name: 'without postgresql' })
+    const stream = await ann.opensStream()
+    const before = await ann.says('before', channel)
+    await stream.waitFor('NEW_MESSAGE', { id: before.id })
+    const gone = new Promise((resolve) => postgres.onExit(resolve))
+    postgres.kill('SIGKILL')
+    await gone
+
+    const nobody = Person.nobody(installation.baseUrl)
+    const refusals = await Promise.all([
+      ann.get('/channels'),
+      ann.get('/auth/me'),
+      ann.get(`/channels/${channel.id}/messages`),
+      ann.post(`/channels/${channel.id}/messages`, { content: 'lost' }),
+      ann.post('/channels', { name: 'lost' }),
+      nobody.post('/auth/dev-login', { email: 'eve@example.com' }),
+    ])
+    for (const refusal of refusals) {
+      expect(refusal).toMatchObject({ status: 503, body: { error: expect.any(String) } })
+      expect(Number(refusal.headers['retry-after'])).toBeGreaterThan(0)
+    }
+    await expect(ann.opensStream()).rejects.toMatchObject({ status: 503 })
+    expect((await ready()).status).toBe(503)
+    expect((await nobody.get('/health/live')).status).toBe(200)
+    expect((await nobody.get('/health')).body).toBe('OK')
+
+    await postgres.restart()
+    await answers(ready, 200)
+    const stored = await ann.get(`/channels/${channel.id}/messages`)
+    expect(stored).toMatchObject({ status: 200, body: { messages: [before] } })
+    expect(stored.body.messages).toHaveLength(1)
+    const after = await ann.says('after', channel)
+    expect(after.seq).toBe(2)
+    const live = await ann.opensStream(stream.cursor)
+    expect(live.connected.payload.resumed).toBe(true)
+    await live.waitFor('NEW_MESSAGE', { id: after.id })
+    await Promise.all([live.close(), stream.close()])
+  })
+})
