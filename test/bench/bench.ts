@@ -1,4 +1,4 @@
-/** `npm run bench`: how fast Parley is, measured side by side with what it is compared to. docs: `-- --help`. */
+/** `npm run bench`: how fast Parley is, measured side by side with what it is compared to. `-- --help` tells the options. */
 import { writeFile } from 'node:fs/promises'
 import { measureEndToEnd } from './end-to-end.part.ts'
 import { measureFanOut } from './fan-out.part.ts'
@@ -21,30 +21,28 @@ const parts: Record<string, (scene: Scene, foundation: Foundation) => Promise<Ro
 
 let scene = openScene()
 let interrupted = false
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.on(signal, () => {
-    if (interrupted) return
-    interrupted = true
-    say('Stopping …')
-    // Whatever was being measured fails as soon as its servers are gone; nobody waits for it.
-    void scene.end().finally(() => process.exit(130))
-  })
+/** Whatever was being measured fails as soon as its servers are gone; nobody waits for it. */
+const breakOff = (why: string, exitCode: number) => {
+  if (interrupted) return
+  interrupted = true
+  say(why)
+  void scene.end().finally(() => process.exit(exitCode))
 }
+process.on('SIGINT', () => breakOff('Stopping …', 130))
+process.on('SIGTERM', () => breakOff('Stopping …', 143))
+process.on('uncaughtException', (error) => breakOff(error.stack ?? error.message, 1))
 
 try {
-  process.exitCode = await run(process.argv.slice(2))
+  await run(process.argv.slice(2))
+  process.exit()
 } catch (error) {
-  if (!interrupted) process.stderr.write(`${(error as Error).stack}\n`)
-  process.exitCode = interrupted ? 130 : 1
-} finally {
-  await scene.end()
+  breakOff((error as Error).stack ?? String(error), 1)
 }
-process.exit()
 
-async function run(args: string[]): Promise<number> {
+async function run(args: string[]): Promise<void> {
   if (args.includes('--help')) {
     process.stdout.write(usage)
-    return 0
+    return
   }
   const options = readOptions(args)
   const unknown = options.only.filter((name) => !Object.hasOwn(parts, name))
@@ -68,7 +66,6 @@ async function run(args: string[]): Promise<number> {
   ]
   process.stdout.write(renderReport(machine!, notes, rows))
   if (options.json) await writeFile(options.json, `${JSON.stringify({ machine, options, rows }, null, 2)}\n`)
-  return 0
 }
 
 async function withFoundation(options: Options, measure: (foundation: Foundation) => Promise<Row[]>): Promise<Row[]> {

@@ -1,6 +1,6 @@
 import { measureDeliveries } from './fan-out-load.ts'
 import { type Foundation, startParley } from './foundation.ts'
-import { openConnections, postOf } from './http-connection.ts'
+import { openPool, postOf } from './http-connection.ts'
 import { openParleyStreams } from './parley-streams.ts'
 import { seedChannels, seedPeople } from './people.ts'
 import { type Row, rateOf } from './report.ts'
@@ -19,18 +19,18 @@ export async function measureEndToEnd(scene: Scene, foundation: Foundation): Pro
   const [channel] = await seedChannels(foundation, 1)
   const parley = await startParley(scene, foundation, 'deploy/local/solo.ts')
   const senders = await scene.keep(
-    () => openConnections(parley.port, inFlight),
-    (opened) => opened.forEach((connection) => void connection.close()),
+    () => openPool(parley.port),
+    (opened) => opened.close(),
   )
   const streams = await scene.keep(
     () => openParleyStreams(parley.port, signed, count),
     (opened) => opened.close(),
   )
-  const publish = (slot: number) => async (event: number) => {
+  const publish = async (event: number) => {
     const content = `Message ${numbered(event)}: shall we meet at the usual place, or has somebody a better idea for today?`
     const authorization = `Bearer ${signed[event % signed.length]!.token}`
     const request = postOf(`/channels/${channel}/messages`, JSON.stringify({ content }), { authorization })
-    const { status, body } = await senders[slot]!.send(request)
+    const { status, body } = await senders.send(request)
     if (status !== 200) throw new Error(`answered ${status}: ${body}`)
   }
 

@@ -1,6 +1,6 @@
 import { measureDeliveries, measureLatency, type Publish } from './fan-out-load.ts'
 import { type Foundation, startParley } from './foundation.ts'
-import { openConnections, postOf } from './http-connection.ts'
+import { openPool, postOf } from './http-connection.ts'
 import { type Nchan, startNchan } from './nchan.ts'
 import { getOf, openParleyStreams } from './parley-streams.ts'
 import { seedPeople } from './people.ts'
@@ -63,8 +63,7 @@ export async function measureFanOut(scene: Scene, foundation: Foundation): Promi
 
 interface FanOutSide {
   streams: StreamAudience
-  /** A way to publish for each slot: some need a connection of their own. */
-  publish: (slot: number) => Publish
+  publish: Publish
 }
 
 async function parleySide(scene: Scene, foundation: Foundation): Promise<FanOutSide> {
@@ -75,20 +74,20 @@ async function parleySide(scene: Scene, foundation: Foundation): Promise<FanOutS
     () => openParleyStreams(node.port, signed, foundation.options.streams),
     (opened) => opened.close(),
   )
-  return { streams, publish: () => (event) => publish(eventText(event)) }
+  return { streams, publish: (event) => publish(eventText(event)) }
 }
 
 async function nchanSide(scene: Scene, port: number, count: number): Promise<FanOutSide> {
   const publishers = await scene.keep(
-    () => openConnections(port, Math.max(...goals.map(({ inFlight }) => inFlight))),
-    (opened) => opened.forEach((connection) => void connection.close()),
+    () => openPool(port),
+    (opened) => opened.close(),
   )
   const streams = await scene.keep(
     () => StreamAudience.open({ port, count, openedBy: '\r\n\r\n', request: () => getOf('/events') }),
     (opened) => opened.close(),
   )
-  const publish = (slot: number) => async (event: number) => {
-    const { status, body } = await publishers[slot]!.send(postOf('/publish', eventText(event)))
+  const publish = async (event: number) => {
+    const { status, body } = await publishers.send(postOf('/publish', eventText(event)))
     if (status >= 300) throw new Error(`nchan answered ${status}: ${body}`)
   }
   return { streams, publish }

@@ -83,6 +83,25 @@ export function postOf(path: string, json: string, headers: Record<string, strin
   return Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${json}`)
 }
 
-/** Opens so many connections at once. Whoever gets them closes them. */
-export const openConnections = (port: number, count: number): Promise<HttpConnection[]> =>
-  Promise.all(Array.from({ length: count }, () => HttpConnection.open(port)))
+/** Keep-alive connections to one server, as many as are needed at the same time. */
+export interface ConnectionPool {
+  send(request: Buffer): Promise<HttpReply>
+  close(): void
+}
+
+export function openPool(port: number): ConnectionPool {
+  const all = new Set<HttpConnection>()
+  const idle: HttpConnection[] = []
+  return {
+    async send(request) {
+      const connection = idle.pop() ?? (await HttpConnection.open(port))
+      all.add(connection)
+      const reply = await connection.send(request)
+      idle.push(connection)
+      return reply
+    },
+    close() {
+      for (const connection of all) connection.close()
+    },
+  }
+}

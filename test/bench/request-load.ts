@@ -1,4 +1,4 @@
-import { openConnections } from './http-connection.ts'
+import { HttpConnection } from './http-connection.ts'
 import { type Sample, sampleOf } from './statistics.ts'
 
 export interface RequestLoad {
@@ -11,7 +11,7 @@ export interface RequestLoad {
 
 /** Sends requests for a while, the next one as soon as one is answered. @throws when one is not answered with 200. */
 export async function measureRequests({ port, inFlight, seconds, nextRequest }: RequestLoad): Promise<Sample> {
-  const connections = await openConnections(port, inFlight)
+  const connections = await Promise.all(Array.from({ length: inFlight }, () => HttpConnection.open(port)))
   const latenciesMs: number[] = []
   const begun = performance.now()
   const end = begun + seconds * 1000
