@@ -128,6 +128,18 @@ describe('the audience follows', () => {
     expect(await receivers(routing)).toEqual(['ann', 'ada'])
   })
 
+  test('an older database, put back in place of a newer one', async () => {
+    const { id } = await stage.addChannel('private', [people.ann])
+    expect(await receivers(await change(id, 'private', ['ann', 'bob']))).toEqual(['ann', 'bob', 'ada'])
+
+    await change(id, 'private', ['ann'])
+    await stage.db.updateTable('channels').set({ membersVersion: 1 }).where('id', '=', id).execute()
+    await stage.beginEpoch()
+    await Promise.all(names.map((name) => streams[name].ended))
+    for (const name of names) streams[name] = await node.open(people[name])
+    expect(await receivers(audienceOf({ id, membersVersion: 1 }))).toEqual(['ann', 'ada'])
+  })
+
   test('a replay is judged by what holds when it is delivered', async () => {
     const { id, ...first } = await stage.addChannel('private', [people.ann, people.bob])
     const bob = await node.open(people.bob)

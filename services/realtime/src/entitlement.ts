@@ -20,7 +20,13 @@ export type Judged =
 
 export type Entitlement = ReturnType<typeof createEntitlement>
 
-const knownChannels = 20_000
+export interface EntitlementParts {
+  db: Database
+  connections: Connections
+  /** Most channels kept in memory, beside those of the events under way. */
+  knownChannels?: number
+}
+
 const nobody: Judged = { to: 'nobody' }
 const everyone: Judged = { to: 'everyone' }
 
@@ -28,9 +34,10 @@ const everyone: Judged = { to: 'everyone' }
  * Who may receive what, judged at delivery from what this node knows of channels and admins. The events themselves keep
  * it right: one that names a newer membership than is known here must wait for `load`.
  */
-export function createEntitlement({ db, connections }: { db: Database; connections: Connections }) {
+export function createEntitlement({ db, connections, knownChannels = 20_000 }: EntitlementParts) {
   const channels = new Map<string, KnownChannel>()
   let changes = 0
+  let loading = 0
 
   /** Whether these events can be judged at once. */
   const canJudge = (events: readonly PositionedEvent[]) => events.every(({ routing }) => isKnown(routing))
@@ -43,6 +50,25 @@ export function createEntitlement({ db, connections }: { db: Database; connectio
 
   /** Reads the channels of these events that are unknown, or known in an older version. Throws when the database is away. */
   async function load(events: readonly PositionedEvent[]): Promise<void> {
+    loading++
+    try {
+      await readMissing(events)
+    } finally {
+      loading--
+      // Not before the events of this turn are judged: a channel they need would be nobody's.
+      if (channels.size > knownChannels) setImmediate(forgetOldest)
+    }
+  }
+
+  function forgetOldest() {
+    if (loading > 0) return
+    for (const id of channels.keys()) {
+      if (channels.size <= knownChannels) return
+      channels.delete(id)
+    }
+  }
+
+  async function readMissing(events: readonly PositionedEvent[]) {
     const wanted = new Map<string, number>()
     for (const { routing } of events) {
       if (routing.to === 'channel' && !isKnown(routing)) {
@@ -59,7 +85,6 @@ export function createEntitlement({ db, connections }: { db: Database; connectio
     const known = channels.get(id)
     if (known && found && known.version > found.membersVersion) return
     channels.delete(id)
-    if (channels.size >= knownChannels) channels.delete(channels.keys().next().value!)
     // A channel without a row is no longer anybody's, but those who could read it are still told so.
     if (found)
       channels.set(id, { kind: found.kind, version: found.membersVersion, members: new Set(found.members?.split(',')) })
@@ -106,9 +131,16 @@ export function createEntitlement({ db, connections }: { db: Database; connectio
     }
   }
 
+  /** Versions mean nothing any more when the order of events begins anew: the database may be an older one. */
+  function forget() {
+    changes++
+    channels.clear()
+  }
+
   return {
     canJudge,
     load,
+    forget,
     judge,
     reloadUsers,
     endSessions,

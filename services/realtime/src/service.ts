@@ -30,6 +30,7 @@ export function realtime(deps: Deps): Service {
     onReset(reason) {
       logger.warn({ reason, streams: connections.all.size }, 'the order of events begins anew, all streams end')
       fanOut.reset()
+      entitlement.forget()
       for (const connection of connections.all) connections.end(connection, 'reset')
     },
   })

@@ -125,10 +125,19 @@ export async function openStage(open: () => Promise<StageDatabase> = () => creat
     relay.wake()
   }
 
+  /** As after a restored backup: the leader's turn ends, and the next one finds another epoch. */
+  async function beginEpoch() {
+    await db
+      .updateTable('relayLease')
+      .set(({ eb }) => ({ epoch: uuidv7(), token: eb('token', '+', 1), expiresAt: 0 }))
+      .execute()
+  }
+
   return {
     db,
     redis,
     relay,
+    beginEpoch,
     startNode,
     addMember,
     addSession,
