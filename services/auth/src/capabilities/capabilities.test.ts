@@ -50,3 +50,21 @@ describe('an open password server with e-mail and a provider', () => {
     expect(reply).toMatchObject({ status: 404, body: { error: expect.any(String) } })
   })
 })
+
+describe('a magic-link server for invited people', () => {
+  const server = runningAuth({ auth: { authMode: 'magic-link' }, email: { host: 'mail.example.com' } })
+
+  test.each(paths)('%s tells that links are sent, and nothing of passwords', async (path) => {
+    const { body } = await server.nobody.get(path)
+    expect(body).toEqual({
+      auth: {
+        mode: 'magic-link',
+        hasEmail: true,
+        isInviteRequired: true,
+        oauthEnabled: false,
+        passwordResetEnabled: false,
+        registrationEnabled: false,
+      },
+    })
+  })
+})

@@ -49,7 +49,7 @@ async function startWorker(deps: Deps) {
 const refuseAuth: SMTPServerOptions['onAuth'] = (_auth, _session, done) => done(new Error('Authentication failed'))
 const acceptAuth: SMTPServerOptions['onAuth'] = ({ username }, _session, done) => done(null, { user: username })
 const refuseRecipient: SMTPServerOptions['onRcptTo'] = (_address, _session, done) =>
-  done(Object.assign(new Error('no such box'), { responseCode: 550 }))
+  done(Object.assign(new Error('no such box <ann@example.com>'), { responseCode: 550 }))
 
 const recordMail = () => held.deps.db.transaction().execute((trx) => recordJob(trx, 'send-mail', mail))
 const jobs = async () => (await held.deps.pool.query('select id, failed_at from jobs')).rows
@@ -96,7 +96,7 @@ describe('a mail that cannot be sent', () => {
     [
       'the address is refused',
       { disabledCommands: ['STARTTLS'], onAuth: acceptAuth, onRcptTo: refuseRecipient },
-      /no such box/,
+      /no such box <\[address\]>/,
     ],
   ] as const)('because %s is tried as often as configured, then kept with the reason', async (_, options, reason) => {
     const server = await smtp(options as SMTPServerOptions)

@@ -39,10 +39,17 @@ export function createPostman({ email, auth, dataDir }: MailSettings): Postman {
   })
   return {
     async send({ to, subject, text, html }, id) {
-      await transport.sendMail({ from, to, subject, text, html, messageId: messageId(id) })
+      await transport.sendMail({ from, to, subject, text, html, messageId: messageId(id) }).catch((error) => {
+        throw withoutAddresses(error)
+      })
     },
     close: () => transport.close(),
   }
+}
+
+/** SMTP servers quote addresses in their refusals, and refusals are logged. */
+function withoutAddresses({ message, code }: Error & { code?: string }): Error {
+  return Object.assign(new Error(message.replace(/[^\s<>"'(),;:]+@[^\s<>"'(),;:]+/g, '[address]')), { code })
 }
 
 /** The account that sends, when it is an address; else an address of the application's own host. */

@@ -1,0 +1,45 @@
+import { house } from '@parley/test/house'
+import { describe, expect, test } from 'vitest'
+
+describe('password mode without e-mail', () => {
+  const home = house({
+    auth: { authMode: 'password', isInviteRequired: true },
+    chat: { initialUser: { userName: 'ada', email: 'ada@example.com', password: 'of the first start' } },
+  })
+  const login = (email: string, password: string) =>
+    home.people.nobody.post('/auth/password-login', { email, password })
+
+  test('the initial admin comes in by the password of the first start', async () => {
+    expect(await login('ada@example.com', 'of the first start')).toMatchObject({ status: 200 })
+  })
+
+  test('everybody is told that there is neither registration nor a way to ask for a new password', async () => {
+    expect((await home.people.nobody.get('/config.json')).body).toEqual({
+      auth: {
+        mode: 'password',
+        hasEmail: false,
+        isInviteRequired: true,
+        oauthEnabled: false,
+        passwordResetEnabled: false,
+        registrationEnabled: false,
+      },
+    })
+  })
+
+  test('somebody who is added with a password has it, without one has none until an admin gives them one', async () => {
+    const { ada } = home.people
+    const dan = { email: 'dan@example.com', password: 'told to dan' }
+    expect(await ada.post('/users/add', dan)).toMatchObject({ status: 200 })
+    expect(await login(dan.email, dan.password)).toMatchObject({ status: 200 })
+
+    const { status, body } = await ada.post('/users/add', { email: 'eve@example.com', role: 'user' })
+    expect(status).toBe(200)
+    expect(await login('eve@example.com', 'anything at all')).toMatchObject({ status: 401 })
+    expect(await ada.post(`/users/${body.userId}/reset-password`, { password: 'told to eve' })).toMatchObject({
+      status: 200,
+    })
+    expect(await login('eve@example.com', 'told to eve')).toMatchObject({ status: 200 })
+    expect(await home.deps.db.selectFrom('jobs').select('id').execute()).toEqual([])
+    expect(await home.deps.db.selectFrom('oneTimeLinks').select('email').execute()).toEqual([])
+  })
+})

@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto'
+import { Person } from '@parley/test'
+import { type House, house } from '@parley/test/house'
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { Known } from '../hostile/routes.ts'
+import { badCredentials } from './credentials.ts'
+import { type GuardedRoute, guardedRoutes, knock } from './knock.ts'
+import { table } from './table.ts'
+
+describe('every route', () => {
+  const home = house({ auth: { maxActiveSessions: 1_000 } })
+  const guarded = watched(home)
+  const demanding = (...demands: GuardedRoute['demand'][]) =>
+    guarded.routes.filter(({ demand }) => demands.includes(demand))
+
+  test('has its row in the table, every row its route, and both say the same', () => {
+    const described = guarded.routes.map(({ name, access }) => [name, name === 'GET /events' ? 'stream' : access])
+    expect(Object.fromEntries(described)).toEqual(table)
+    expect(guarded.routes).toHaveLength(Object.keys(table).length)
+  })
+
+  test('that demands a token refuses whatever is none', async () => {
+    const { general } = home.channel
+    for (const [what, token] of guarded.bad) {
+      for (const route of demanding('user', 'token', 'stream', 'admin')) {
+        const { status, error } = await knock(home.baseUrl, route, token, { channelId: general.id })
+        expect({ route: route.name, what, status }).toEqual({ route: route.name, what, status: 401 })
+        expect(error).toEqual(expect.any(String))
+      }
+    }
+  })
+
+  test('that takes its token from the query refuses the same there', async () => {
+    for (const [what, token = ''] of guarded.bad) {
+      for (const { name, path } of demanding('stream')) {
+        const { status } = await fetch(`${home.baseUrl}${path}?token=${token}`)
+        expect({ name, what, status }).toEqual({ name, what, status: 401 })
+      }
+    }
+  })
+
+  test('lets in whoever is signed in, but to what is for admins', async () => {
+    for (const route of demanding('user', 'token', 'stream', 'admin')) {
+      const { person, known } = await somebody(home, `${randomUUID()}@example.com`)
+      const { status } = await knock(home.baseUrl, route, person.token, known)
+      if (route.demand === 'admin') expect(`${route.name} ${status}`).toBe(`${route.name} 403`)
+      else expectPassed(route, status)
+    }
+  })
+
+  test('lets in an admin', async () => {
+    for (const route of demanding('user', 'token', 'stream', 'admin')) {
+      const { person, known } = await somebody(home, 'ada@example.com')
+      expectPassed(route, (await knock(home.baseUrl, route, person.token, known)).status)
+    }
+  })
+})
+
+// Of the routes that need no access token, other ones are there in each mode.
+describe.each(['dev', 'magic-link', 'password'] as const)('a route for everybody in %s mode', (authMode) => {
+  const home = house({
+    auth: { authMode, isInviteRequired: false, maxActiveSessions: 1_000 },
+    email: { host: '127.0.0.1', port: 1 },
+  })
+  const guarded = watched(home)
+
+  test('answers no token and any other alike: none helps, none harms', async () => {
+    const open = guarded.routes.filter(({ demand }) => demand === 'none')
+    expect(open.length).toBeGreaterThan(5)
+    for (const route of open) {
+      const expected = (await knock(home.baseUrl, route, undefined, {})).status
+      expect(expected).toBeLessThan(500)
+      for (const [what, token] of [...guarded.bad, ...guarded.good]) {
+        const { status } = await knock(home.baseUrl, route, token, {})
+        expect({ route: route.name, what, status }).toEqual({ route: route.name, what, status: expected })
+      }
+    }
+  })
+})
+
+/** The routes of a house, what lets nobody in, and what does. */
+function watched(home: House) {
+  const watch = {} as {
+    routes: GuardedRoute[]
+    bad: Map<string, string | undefined>
+    good: Map<string, string | undefined>
+  }
+  beforeAll(async () => {
+    watch.routes = await guardedRoutes(home.people.nobody)
+    watch.bad = await badCredentials(home)
+    watch.good = new Map([
+      ['a user’s token', home.people.ann.token],
+      ['an admin’s token', home.people.ada.token],
+    ])
+  })
+  return watch
+}
+
+/** Somebody with a session of their own, since it may be ended, and something of everything that they may change. */
+async function somebody({ baseUrl }: House, email: string): Promise<{ person: Person; known: Known }> {
+  const person = await Person.signIn(baseUrl, email)
+  const other = await Person.signIn(baseUrl, `${randomUUID()}@example.com`)
+  const channel = await person.creates({ name: `a place ${randomUUID()}` })
+  const [message, quoted] = [await person.says('a word', channel), await person.says('another', channel)]
+  return {
+    person,
+    known: {
+      channelId: channel.id,
+      messageId: message.id,
+      quotedMessageId: quoted.id,
+      id: other.id,
+      userId: other.id,
+      targetUserId: other.id,
+      refreshToken: person.refreshToken!,
+    },
+  }
+}
+
+function expectPassed({ name }: GuardedRoute, status: number) {
+  expect([401, 403], `${name} → ${status}`).not.toContain(status)
+  expect(status, name).toBeLessThan(500)
+}

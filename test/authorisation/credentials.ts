@@ -1,0 +1,39 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { createOneTimeLinks } from '@parley/accounts'
+import type { House } from '@parley/test/house'
+
+/**
+ * Everything a client may show that lets nobody in: by name, what stands behind `Bearer`, undefined for no header at all.
+ * Each is good in all but one respect.
+ */
+export async function badCredentials({ deps, people }: House): Promise<Map<string, string | undefined>> {
+  const { db, config, tokens, clock } = deps
+  const { ada, ann, bob, cat } = people
+  const [header, payload] = ann.token!.split('.')
+  const { sub: userId, sid: sessionId } = JSON.parse(Buffer.from(payload!, 'base64url').toString())
+  const signedBy = (secret: string) => createHmac('sha256', secret).update(`${header}.${payload}`).digest('base64url')
+  const unsigned = Buffer.from(JSON.stringify({ alg: 'none', typ: 'JWT' })).toString('base64url')
+  const unsignedOfOurs = Buffer.from(header!, 'base64url').toString().replace('HS256', 'none')
+  const link = await db
+    .transaction()
+    .execute((trx) =>
+      createOneTimeLinks(config).issue(trx, { purpose: 'login', email: 'ann@example.com', userId, now: clock() }),
+    )
+  await bob.post('/auth/logout', {})
+  await ada.delete(`/users/${cat.id}`)
+
+  return new Map([
+    ['no token', undefined],
+    ['an expired token', await tokens.issueAccess({ userId, sessionId, seconds: -1 })],
+    ['a wrong signature', `${header}.${payload}.${signedBy('another-secret-with-more-than-32-characters')}`],
+    ['no signature', `${header}.${payload}.`],
+    ['alg none', `${unsigned}.${payload}.`],
+    ['alg none under our key id', `${Buffer.from(unsignedOfOurs).toString('base64url')}.${payload}.`],
+    ['the token of an ended session', bob.token],
+    ['the token of a removed user', cat.token],
+    ['the token of somebody else’s session', await tokens.issueAccess({ userId: ada.id, sessionId, seconds: 900 })],
+    ['a refresh token', ann.refreshToken],
+    ['a one-time token', new URL(link).searchParams.get('token')!],
+    ['what a webhook shows', randomBytes(32).toString('base64url')],
+  ])
+}

@@ -1,0 +1,40 @@
+import type { Person } from '@parley/test'
+import { describedRoutes, filled, type Known, type Route, validBody } from '../hostile/routes.ts'
+import { type Demand, table } from './table.ts'
+
+export interface GuardedRoute extends Route {
+  demand: Demand | undefined
+}
+
+/** Every described route with what the table says of it, the event stream too. */
+export async function guardedRoutes(anybody: Person): Promise<GuardedRoute[]> {
+  const { paths } = (await anybody.get('/openapi.json')).body
+  const stream = { name: 'GET /events', method: 'GET', path: '/events', pathParameters: [], query: {}, body: undefined }
+  const streams = paths['/events'] ? [{ ...stream, access: paths['/events'].get['x-access'] as string }] : []
+  return [...(await describedRoutes(anybody)), ...streams].map((route) => ({ ...route, demand: table[route.name] }))
+}
+
+export interface Answer {
+  status: number
+  /** The sentence of a refusal. */
+  error: unknown
+}
+
+/** Sends a request that has nothing wrong but perhaps its token, and reads no more of the answer than it must. */
+export async function knock(baseUrl: string, route: Route, token: string | undefined, known: Known): Promise<Answer> {
+  const response = await fetch(baseUrl + filled(route.path, known), {
+    method: route.method,
+    headers: {
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...(route.body && { 'content-type': 'application/json' }),
+    },
+    body: route.body ? JSON.stringify(validBody(route.body, known)) : null,
+    redirect: 'manual',
+  })
+  if (response.ok) {
+    await response.body?.cancel()
+    return { status: response.status, error: undefined }
+  }
+  const text = await response.text()
+  return { status: response.status, error: text.startsWith('{') ? JSON.parse(text).error : text }
+}

@@ -1,0 +1,70 @@
+/** What a route demands of whoever calls it. */
+export type Demand =
+  /** Nothing: a token of ours changes nothing. The route may look at credentials of its own. */
+  | 'none'
+  /** An access token of a live session. */
+  | 'user'
+  /** The same; the route's own statement looks at the session. */
+  | 'token'
+  /** The same; the token may stand in the query instead. */
+  | 'stream'
+  /** An access token of an admin. */
+  | 'admin'
+
+/** Who may call what, as the interface says. A new route gets its row here, or the tests fail. */
+export const table: Record<string, Demand> = {
+  'GET /config.json': 'none',
+  'GET /auth/config': 'none',
+  'POST /auth/dev-login': 'none',
+  'POST /auth/login': 'none',
+  'POST /auth/verify': 'none',
+  'POST /auth/password-login': 'none',
+  'POST /auth/register': 'none',
+  'POST /auth/request-password-reset': 'none',
+  'POST /auth/setup-password': 'none',
+  'GET /auth/oauth/providers': 'none',
+  'GET /auth/oauth/{providerId}': 'none',
+  'GET /auth/oauth/{providerId}/callback': 'none',
+  'POST /auth/refresh': 'none',
+  'POST /auth/logout': 'user',
+  'GET /auth/me': 'user',
+  'GET /auth/sessions': 'user',
+  'DELETE /auth/sessions': 'user',
+  'DELETE /auth/sessions/{sessionId}': 'user',
+
+  'GET /users': 'user',
+  'POST /users/add': 'admin',
+  'POST /users/{id}/reset-password': 'admin',
+  'PUT /users/{id}/role': 'admin',
+  'DELETE /users/{id}': 'admin',
+  'POST /users/exit': 'user',
+  'PUT /users/me': 'user',
+
+  'GET /channels': 'user',
+  'POST /channels': 'user',
+  'PUT /channels/{channelId}': 'user',
+  'DELETE /channels/{channelId}': 'user',
+
+  'GET /channels/{channelId}/messages': 'user',
+  'POST /channels/{channelId}/messages': 'token',
+  'PUT /messages/{messageId}': 'user',
+  'DELETE /messages/{messageId}': 'user',
+  'POST /messages/{messageId}/reactions': 'user',
+  'DELETE /messages/{messageId}/reactions': 'user',
+  'POST /messages/{messageId}/pin': 'user',
+  'DELETE /messages/{messageId}/pin': 'user',
+  'GET /channels/{channelId}/pins': 'user',
+
+  'GET /conversations': 'user',
+  'POST /conversations': 'user',
+  'GET /conversations/{conversationId}/messages': 'user',
+  'POST /conversations/{conversationId}/messages': 'token',
+  'PUT /conversations/{conversationId}/messages/{messageId}': 'user',
+  'DELETE /conversations/{conversationId}/messages/{messageId}': 'user',
+
+  'GET /server/settings': 'user',
+  'PUT /server/settings': 'admin',
+  'GET /admin/audit-log': 'admin',
+
+  'GET /events': 'stream',
+}
