@@ -87,7 +87,7 @@ describe('a mail that was recorded', () => {
 })
 
 describe('a mail that cannot be sent', () => {
-  test.each([
+  test.each<[string, SMTPServerOptions, RegExp]>([
     [
       'the password is refused',
       { disabledCommands: ['STARTTLS'], authOptional: false, onAuth: refuseAuth },
@@ -98,8 +98,8 @@ describe('a mail that cannot be sent', () => {
       { disabledCommands: ['STARTTLS'], onAuth: acceptAuth, onRcptTo: refuseRecipient },
       /no such box <\[address\]>/,
     ],
-  ] as const)('because %s is tried as often as configured, then kept with the reason', async (_, options, reason) => {
-    const server = await smtp(options as SMTPServerOptions)
+  ])('because %s is tried as often as configured, then kept with the reason', async (_, options, reason) => {
+    const server = await smtp(options)
     const email = { host: '127.0.0.1', port: server.port, user: 'bot@example.com', password: 'secret', maxRetries: 0 }
     await startWorker(await held.depsWith({ email }))
     await recordMail()
