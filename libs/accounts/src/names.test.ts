@@ -23,15 +23,25 @@ describe('the name of a person', () => {
     ['a line break', 'An\nn'],
     ['a bidirectional override', 'Ann\u202E'],
     ['a zero-width space', 'An\u200Bn'],
+    ['a soft hyphen', 'An\u00ADn'],
+    ['a letter that is blank', '\u3164'],
+    ['a blank of Braille', '\u2800'],
+    ['a tag', 'Ann\u{E0041}'],
     ['half a character', 'Ann\uD83D'],
     ['too many characters', 'a'.repeat(65)],
     ['too many after normalisation', '\uFDFA'.repeat(10)],
     ['the word that calls everybody', 'Channel'],
+    ['the same with a joiner in it', 'chan\u200Dnel'],
     ['the other word, in wide letters', 'ｈｅｒｅ'],
   ])('%s is refused', (_, text) => expect(() => readUserName(text)).toThrow(refusal))
 
-  test('is the same in any case and width', () => {
+  test('is the same in any case and width, whatever cannot be seen of it', () => {
     expect(nameKey('ＡＮＮ Äß')).toBe(nameKey('ann äß'))
+    expect(nameKey('Ann\u200D\uFE0F')).toBe(nameKey('ann'))
+  })
+
+  test('may hold what emoji and scripts need', () => {
+    for (const name of ['👩\u200D💻 Ann', 'Ann ❤\uFE0F', 'می\u200Cخواهم']) expect(readUserName(name)).toBe(name)
   })
 
   test('the words of mentions are free for other things', () => {

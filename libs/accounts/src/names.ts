@@ -21,8 +21,9 @@ export function readUserName(text: string): string {
   return name
 }
 
-/** What makes a name unique: NFKC and lower-case. */
-export const nameKey = (name: string) => name.normalize('NFKC').toLowerCase().normalize('NFKC')
+/** What makes a name unique: NFKC, lower-case, and only what can be seen of it. */
+export const nameKey = (name: string) =>
+  name.normalize('NFKC').toLowerCase().normalize('NFKC').replaceAll(everyInvisible, '')
 
 /** Names for a person whose own wish is `base`, `count` of them beginning with that number: `ann`, `ann2`, `ann3`. */
 export function automaticNames(base: string, from: number, count: number): string[] {
@@ -34,8 +35,10 @@ export function automaticNames(base: string, from: number, count: number): strin
   }).filter((name) => !isReserved(name))
 }
 
-const hidden = /[\p{Cc}\p{Cs}\u061C\u200B\u200E\u200F\u2028-\u202E\u2060-\u206F\uFEFF]/u
-const everyHidden = new RegExp(hidden.source, 'gu')
+// What Unicode draws nothing for, and the blank of Braille. Emoji and some scripts need joiners and variation selectors.
+const hidden = /[\p{Cc}\p{Cs}\u2028\u2029\u2800[\p{DI}--[\u200C\u200D\uFE00-\uFE0F\u{E0100}-\u{E01EF}]]]/v
+const everyHidden = new RegExp(hidden.source, 'gv')
+const everyInvisible = /\p{DI}/gu
 const visible = /[\p{L}\p{N}\p{P}\p{S}]/u
 const reserved = new Set(['channel', 'here'])
 
