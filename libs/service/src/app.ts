@@ -1,15 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import http from 'node:http'
-import Fastify, {
-  type FastifyBaseLogger,
-  type FastifyInstance,
-  type FastifyServerFactory,
-  LogController,
-} from 'fastify'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { readBodies } from './bodies.ts'
 import type { Deps } from './deps.ts'
 import { answerHealth, type Checks } from './health.ts'
+import { createServer, refuseMalformedRequest, refuseOddRequests } from './http-server.ts'
 import { identifyCallers } from './identify.ts'
+import { refuseForeignHosts } from './local-only.ts'
 import { measureRequests } from './measure.ts'
 import { answerOpenApi, describeApi } from './openapi.ts'
 import { cutOverdueRequests } from './overdue.ts'
@@ -48,7 +44,8 @@ export async function buildApp({ deps, checks, position, front }: AppOptions): P
     requestIdHeader: position === 'inside' ? 'x-request-id' : false,
     trustProxy: position === 'inside' ? true : [...config.server.trustedProxies],
     bodyLimit: config.server.bodyLimitBytes,
-    routerOptions: { maxParamLength: 1_000 },
+    // As long as a URL can be: an id of any length is simply unknown.
+    routerOptions: { maxParamLength: 16_384 },
     exposeHeadRoutes: false,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
@@ -59,6 +56,8 @@ export async function buildApp({ deps, checks, position, front }: AppOptions): P
   fastify.setValidatorCompiler(compileValidator)
   renderRefusals(fastify)
   await front?.(fastify)
+  refuseOddRequests(fastify)
+  if (position === 'inside') refuseForeignHosts(fastify, config)
   readBodies(fastify)
   identifyCallers(fastify, deps)
   measureRequests(fastify, deps.metrics)
@@ -83,34 +82,4 @@ function hintRelay(app: FastifyInstance, wakeRelay: () => void) {
     if (method !== 'GET' && statusCode < 400 && routeOptions.config.access !== 'token') wakeRelay()
     done()
   })
-}
-
-/** Fastify does not pass `reusePort` on to the server, so the server adds it. */
-const createServer =
-  (reusePort: boolean): FastifyServerFactory =>
-  (handler) => {
-    const server = http.createServer({ keepAliveTimeout: 72_000, requestTimeout: 120_000, noDelay: true }, handler)
-    if (reusePort) {
-      const listen = server.listen.bind(server) as (...args: unknown[]) => http.Server
-      server.listen = ((options: object, ...rest: unknown[]) =>
-        listen({ ...options, reusePort }, ...rest)) as typeof server.listen
-    }
-    return server
-  }
-
-/** What Node's parser refuses never becomes a request: answered on the bare socket. */
-function refuseMalformedRequest(error: NodeJS.ErrnoException, socket: import('node:net').Socket) {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy()
-    return
-  }
-  const tooLong = error.code === 'HPE_HEADER_OVERFLOW'
-  const body = JSON.stringify({
-    error: tooLong ? 'The request headers are too large' : 'The request is not valid HTTP',
-    code: 'invalid_request',
-  })
-  socket.end(
-    `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
-      `Connection: close\r\n\r\n${body}`,
-  )
 }

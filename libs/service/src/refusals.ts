@@ -41,6 +41,7 @@ export function asRefusal(error: Error): ApiError {
     return invalid('Please send the body as JSON, with the header Content-Type: application/json')
   }
   if (code === 'FST_ERR_CTP_INVALID_JSON_BODY') return invalid('The body is not valid JSON')
+  if (code === 'FST_ERR_BAD_URL') return invalid('The address is not a valid URL')
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) return invalid(error.message)
   // PostgreSQL's class 22: a value that no column can hold, which validation should have refused.
   if (code?.length === 5 && code.startsWith('22')) return invalid('The request contains a value that cannot be stored')

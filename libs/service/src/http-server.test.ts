@@ -1,0 +1,69 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { type Config, type DeepPartial, loadConfig } from '@parley/config'
+import { expect, onTestFinished, test } from 'vitest'
+import { buildApp, openDeps } from './index.ts'
+
+test.each([
+  ['no Host', 'GET /health HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
+  ['an expectation of its own', request('Expect: the-moon'), 400],
+  ['headers without end', request(`X-Much: ${'x'.repeat(20_000)}`), 400],
+  ['two lengths', request('Content-Length: 1\r\nTransfer-Encoding: chunked'), 400],
+  ['no request at all', 'hello\r\n\r\n', 400],
+  ['an address that does not decode', request('', '/things/%zz'), 400],
+  ['an id that is too long for any', request('', `/things/${'x'.repeat(4_000)}`), 404],
+])('%s is refused with a sentence', async (_what, sent, status) => {
+  const { head, body } = await exchange(await listening(), sent)
+  expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+  expect(JSON.parse(body)).toMatchObject({ error: expect.any(String) })
+})
+
+test('a client may ask before it sends a body', async () => {
+  const { head } = await exchange(await listening(), request('Expect: 100-continue'))
+  expect(head).toMatch(/^HTTP\/1.1 100 /)
+})
+
+test('in dev mode a service behind the gateway has no foreign name either', async () => {
+  const foreign = request('', '/health').replace('localhost', 'evil.example')
+  expect((await exchange(await listening(), foreign)).head).toMatch(/^HTTP\/1.1 403 /)
+  expect((await exchange(await listening(), request('', '/health'))).head).toMatch(/^HTTP\/1.1 200 /)
+
+  const withPassword = { authMode: 'password' } as const
+  const port = await listening({ auth: withPassword, chat: { initialUser: { password: 'long enough' } } })
+  expect((await exchange(port, foreign)).head).toMatch(/^HTTP\/1.1 200 /)
+})
+
+function request(headers: string, path = '/health') {
+  return `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${headers}${headers && '\r\n'}\r\n`
+}
+
+/** An app of the inside with one more route; its dependencies are nowhere. Answers the port. */
+async function listening(settings: DeepPartial<Config> = {}): Promise<number> {
+  const config = await loadConfig({
+    argv: [],
+    env: {},
+    cwd: import.meta.dirname,
+    defaults: {
+      ...settings,
+      log: { level: 'silent' },
+      auth: { jwtSecret: 'a secret of at least 32 characters', ...settings.auth },
+      database: { url: 'postgres://nobody:nothing@127.0.0.1:1/none' },
+      redis: { url: 'redis://127.0.0.1:1' },
+    },
+  })
+  const { deps, close } = openDeps('test', config)
+  const { fastify } = await buildApp({ deps, checks: {}, position: 'inside' })
+  fastify.get('/things/:id', { config: { access: 'none' } }, async (_request, reply) => reply.callNotFound())
+  await fastify.listen({ host: '127.0.0.1', port: 0 })
+  onTestFinished(() => fastify.close().then(close))
+  return (fastify.server.address() as AddressInfo).port
+}
+
+async function exchange(port: number, sent: string) {
+  const socket = connect(port, '127.0.0.1')
+  await once(socket, 'connect')
+  socket.write(sent)
+  const [head = '', body = ''] = (await text(socket)).split('\r\n\r\n')
+  return { head, body }
+}
