@@ -1,26 +1,26 @@
 import fc from 'fast-check'
 import { test } from 'vitest'
 import { expectRefusal, expectSanity } from './exchange.ts'
-import { filled, isText, validBody } from './routes.ts'
+import { filled, idsFor, isText, validBody } from './routes.ts'
 import type { HostileStage } from './stage.ts'
 
 export function addressAttacks(stage: HostileStage) {
   test('U+0000 is refused anywhere', async () => {
     await stage.all(async (route) => {
-      const path = filled(route.path, stage.known)
+      const path = filled(route.path, idsFor(route, stage.known))
       expectRefusal(await stage.send(route, { path: `${path}?x=%00` }), `${route.name} with %00 in the query`)
       for (const [name, schema] of Object.entries(route.body?.properties ?? {})) {
         if (!isText(schema)) continue
-        const body = { ...validBody(route.body!, stage.known), [name]: 'a\0b' }
+        const body = { ...validBody(route.body!, idsFor(route, stage.known)), [name]: 'a\0b' }
         expectRefusal(await stage.send(route, { body }), `${route.name} with U+0000 in ${name}`)
       }
       if (!route.body) return
-      const nested = { ...validBody(route.body, stage.known), deep: { er: [{ 'a\0': 1 }] } }
+      const nested = { ...validBody(route.body, idsFor(route, stage.known)), deep: { er: [{ 'a\0': 1 }] } }
       expectRefusal(await stage.send(route, { body: nested }), `${route.name} with U+0000 in a key`)
     })
     await stage.all(async (route) => {
       for (const name of route.pathParameters) {
-        const path = filled(route.path, { ...stage.known, [name]: 'a%00b' })
+        const path = filled(route.path, { ...idsFor(route, stage.known), [name]: 'a%00b' })
         expectRefusal(await stage.send(route, { path }), `${route.name} with %00 in ${name}`)
       }
     }, stage.withParameters)
@@ -30,8 +30,8 @@ export function addressAttacks(stage: HostileStage) {
     await stage.all(async (route) => {
       for (const name of route.pathParameters) {
         for (const id of [...strangeIds, '00000000-0000-7000-8000-000000000000']) {
-          const path = filled(route.path, { ...stage.known, [name]: id })
-          const body = route.body && validBody(route.body, stage.known)
+          const path = filled(route.path, { ...idsFor(route, stage.known), [name]: id })
+          const body = route.body && validBody(route.body, idsFor(route, stage.known))
           expectRefusal(await stage.send(route, { path, body }), `${route.name} with ${name} = ${id.slice(0, 60)}`)
         }
       }
@@ -56,13 +56,13 @@ export function addressAttacks(stage: HostileStage) {
       '%F0%9F%8D%9C',
     ]
     await stage.all(async (route) => {
-      const path = filled(route.path, stage.known)
+      const path = filled(route.path, idsFor(route, stage.known))
       for (const [name, schema] of Object.entries(route.query)) {
         const isNumber = ['integer', 'number'].includes([schema.type].flat()[0]!)
         for (const value of numbers) {
           const answer = await stage.send(route, { path: `${path}?${name}=${value}` })
           const what = `${route.name}?${name}=${value}`
-          if (name === 'limit' && /^(-1|0|1\.5|x|1e309|NaN|1,2|\[1\])$/.test(value)) expectRefusal(answer, what)
+          if (name === 'limit' && /^(-1|0|1\.5|x|NaN|1,2|\[1\])$/.test(value)) expectRefusal(answer, what)
           else expectSanity(answer, what)
         }
         const twice = await stage.send(route, { path: `${path}?${name}=1&${name}=2` })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { expectRefusal, expectSanity } from './exchange.ts'
-import { filled, isText, validBody, wrongValues } from './routes.ts'
+import { filled, idsFor, isText, validBody, wrongValues } from './routes.ts'
 import { type HostileStage, somethingOfEverything } from './stage.ts'
 
 export function bodyAttacks(stage: HostileStage) {
@@ -9,7 +9,8 @@ export function bodyAttacks(stage: HostileStage) {
     const refused: string[] = []
     await stage.all(
       async (route) => {
-        const own = { ...stage.known, ...(route.method === 'DELETE' && (await somethingOfEverything(stage.baseUrl))) }
+        const things = route.method === 'DELETE' ? await somethingOfEverything(stage.baseUrl) : stage.known
+        const own = idsFor(route, things)
         const path = filled(route.path, own)
         const { status, text } = await stage.send(route, { path, body: route.body && validBody(route.body, own) })
         if (status >= 400) refused.push(`${route.name}: ${status} ${text}`)
@@ -17,14 +18,14 @@ export function bodyAttacks(stage: HostileStage) {
       // Those of signing in ask for more than a description can say: the active mode, a real token.
       stage.routes.filter(({ path }) => !path.startsWith('/auth/')),
     )
-    expect(refused).toEqual([])
+    expect(refused, 'refused, or in want of something in somethingOfEverything()').toEqual([])
   })
 
   test('values of the wrong type are refused', async () => {
     await stage.all(async (route) => {
       for (const [name, schema] of Object.entries(route.body!.properties ?? {})) {
         for (const wrong of wrongValues(schema)) {
-          const body = { ...validBody(route.body!, stage.known), [name]: wrong }
+          const body = { ...validBody(route.body!, idsFor(route, stage.known)), [name]: wrong }
           expectRefusal(await stage.send(route, { body }), `${route.name} with ${name}: ${JSON.stringify(wrong)}`)
         }
       }
@@ -34,7 +35,7 @@ export function bodyAttacks(stage: HostileStage) {
   test('missing fields are refused', async () => {
     await stage.all(async (route) => {
       for (const name of route.body!.required ?? []) {
-        const { [name]: _left, ...body } = validBody(route.body!, stage.known)
+        const { [name]: _left, ...body } = validBody(route.body!, idsFor(route, stage.known))
         expectRefusal(await stage.send(route, { body }), `${route.name} without ${name}`)
       }
     }, stage.withBody)
@@ -85,7 +86,7 @@ export function bodyAttacks(stage: HostileStage) {
 
   test('a body is not taken under a type that is not JSON', async () => {
     await stage.all(async (route) => {
-      const body = JSON.stringify(validBody(route.body!, stage.known))
+      const body = JSON.stringify(validBody(route.body!, idsFor(route, stage.known)))
       for (const type of [
         'text/plain',
         'application/x-www-form-urlencoded',
@@ -104,11 +105,11 @@ export function bodyAttacks(stage: HostileStage) {
     await stage.all(async (route) => {
       for (const [name, schema] of Object.entries(route.body?.properties ?? {})) {
         if (!isText(schema)) continue
-        const body = { ...validBody(route.body!, stage.known), [name]: long }
+        const body = { ...validBody(route.body!, idsFor(route, stage.known)), [name]: long }
         expectRefusal(await stage.send(route, { body }), `${route.name} with a long ${name}`)
       }
       for (const name of Object.keys(route.query)) {
-        const path = `${filled(route.path, stage.known)}?${name}=${'x'.repeat(10_000)}`
+        const path = `${filled(route.path, idsFor(route, stage.known))}?${name}=${'x'.repeat(10_000)}`
         expectSanity(await stage.send(route, { path }), `${route.name} with a long ${name}`)
       }
     })
@@ -120,7 +121,7 @@ export function bodyAttacks(stage: HostileStage) {
         const text = `{"${name}":{"isAdmin":true,"length":-1},"email":"x@example.com"}`
         expectSanity(await stage.send(route, { body: text }), `${route.name} with the key ${name}`)
         for (const parameter of Object.keys(route.body?.properties ?? {})) {
-          const body = { ...validBody(route.body!, stage.known), [parameter]: name }
+          const body = { ...validBody(route.body!, idsFor(route, stage.known)), [parameter]: name }
           expectSanity(await stage.send(route, { body }), `${route.name} with ${parameter}: ${name}`)
         }
       }

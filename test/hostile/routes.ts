@@ -54,6 +54,12 @@ export async function describedRoutes(anybody: Person): Promise<Route[]> {
 /** Ids that exist, by the name a route gives them. */
 export type Known = Record<string, string>
 
+/** Messages of a conversation are not those of a channel. */
+export const idsFor = ({ path }: Route, { directMessageId, directQuotedId, ...known }: Known): Known =>
+  path.startsWith('/conversations/')
+    ? { ...known, messageId: directMessageId!, quotedMessageId: directQuotedId! }
+    : known
+
 export const filled = (path: string, ids: Known) =>
   path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'no-such-thing')
 

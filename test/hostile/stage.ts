@@ -3,7 +3,7 @@ import { Person } from '@parley/test'
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { type Installation, launch, type Topology } from '../src/launch.ts'
 import { type Exchange, exchange } from './exchange.ts'
-import { describedRoutes, filled, type Known, type Route } from './routes.ts'
+import { describedRoutes, filled, idsFor, type Known, type Route } from './routes.ts'
 
 interface Sent {
   /** Unless given, the route's own with ids that exist. */
@@ -80,7 +80,10 @@ export function hostileStage(topology: Topology): HostileStage {
     get adminToken() {
       return adminToken
     },
-    async send(route, { path = filled(route.path, known), body, headers = { 'content-type': 'application/json' } }) {
+    async send(
+      route,
+      { path = filled(route.path, idsFor(route, known)), body, headers = { 'content-type': 'application/json' } },
+    ) {
       return exchange(installation.baseUrl, {
         method: route.method,
         path,
@@ -100,10 +103,18 @@ export async function somethingOfEverything(baseUrl: string): Promise<Known> {
   const bob = await Person.signIn(baseUrl, `${randomUUID()}@example.com`)
   const channel = await admin.creates({ name: `a place ${randomUUID()}` })
   const [message, quoted] = [await admin.says('a word', channel), await admin.says('another', channel)]
+  const { reply } = (await admin.post(`/messages/${message.id}/thread`, { content: 'a reply' })).body
+  const { conversation } = (await admin.post('/conversations', { targetUserId: bob.id })).body
+  const direct = async (content: string): Promise<string> =>
+    (await admin.post(`/conversations/${conversation.id}/messages`, { content })).body.message.id
   return {
+    conversationId: conversation.id,
+    directMessageId: await direct('a word'),
+    directQuotedId: await direct('another'),
     channelId: channel.id,
     messageId: message.id,
     quotedMessageId: quoted.id,
+    replyId: reply?.id,
     id: bob.id,
     userId: bob.id,
     targetUserId: bob.id,
