@@ -93,6 +93,9 @@ export function createConnections({ maxStreams, maxStreamsPerUser, maxBufferByte
     return connection
   }
 
+  /** Whether this socket carries a stream already. */
+  const isTaken = (socket: Socket) => (socket as StreamSocket)[owner] !== undefined
+
   function setAdmin(person: Person, isAdmin: boolean) {
     person.isAdmin = isAdmin
     if (isAdmin) admins.add(person)
@@ -136,7 +139,7 @@ export function createConnections({ maxStreams, maxStreamsPerUser, maxBufferByte
     socket.resume()
   }
 
-  return { all, people, admins, sessions, checkRoom, add, setAdmin, write, end, stopObserving }
+  return { all, people, admins, sessions, checkRoom, isTaken, add, setAdmin, write, end, stopObserving }
 }
 
 const owner = Symbol('owner')

@@ -67,6 +67,8 @@ export const streamRoutes =
       const { socket } = reply.raw
       if (!(socket instanceof Socket)) throw invalid('The event stream needs a connection of its own')
       reply.hijack()
+      // Asked for behind another stream, which has the connection to itself: there is no way to answer.
+      if (connections.isTaken(socket)) socket.destroy()
       if (socket.destroyed) return reply
       const start = found ?? { after: fanOut.position(), page: null }
       const cursorNow = writeCursor({ epoch: feed().epoch, pos: start.after })
