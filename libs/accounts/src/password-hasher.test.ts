@@ -18,12 +18,14 @@ test('the same characters are the same password, however they are composed', asy
 })
 
 test('so many run, so many wait, whoever is beyond that is told to come back', async () => {
-  const passwords = createPasswordHasher({ atOnce: 1, waiting: 2 })
+  const told: string[] = []
+  const passwords = createPasswordHasher({ atOnce: 1, waiting: 2, onOutcome: (outcome) => told.push(outcome) })
   const order: number[] = []
   const all = [0, 1, 2, 3, 4].map((index) => passwords.verify('a password', null).then(() => order.push(index)))
   const outcomes = await Promise.allSettled(all)
 
   expect(order).toEqual([0, 1, 2])
+  expect(told).toEqual(['failed', 'failed', 'completed', 'completed', 'completed'])
   expect(outcomes.slice(3)).toMatchObject(
     Array.from({ length: 2 }, () => ({ status: 'rejected', reason: { status: 503, retryAfter: expect.any(Number) } })),
   )

@@ -8,6 +8,8 @@ export interface PasswordHasherOptions {
   waiting?: number
   /** Of new hashes. */
   cost?: PasswordCost
+  /** Called for each derivation that is done, or `failed` because too many waited. */
+  onOutcome?: (outcome: 'completed' | 'failed') => void
 }
 
 export interface PasswordHasher {
@@ -23,7 +25,12 @@ export interface PasswordHasher {
 }
 
 /** Derives passwords, a few at a time: however many sign in at once, the process has time and memory for everything else. */
-export function createPasswordHasher({ atOnce = 2, waiting = 64, cost }: PasswordHasherOptions = {}): PasswordHasher {
+export function createPasswordHasher({
+  atOnce = 2,
+  waiting = 64,
+  cost,
+  onOutcome = () => {},
+}: PasswordHasherOptions = {}): PasswordHasher {
   const queue: (() => void)[] = []
   let running = 0
   let begun = 0
@@ -33,7 +40,9 @@ export function createPasswordHasher({ atOnce = 2, waiting = 64, cost }: Passwor
     else await untilCalled()
     begun++
     try {
-      return await derive()
+      const derived = await derive()
+      onOutcome('completed')
+      return derived
     } finally {
       // The place goes to whoever is next, so nobody who comes just now slips in between.
       const next = queue.shift()
@@ -43,7 +52,10 @@ export function createPasswordHasher({ atOnce = 2, waiting = 64, cost }: Passwor
   }
 
   function untilCalled(): Promise<void> {
-    if (queue.length >= waiting) throw unavailable('Too many people are signing in right now, please try again', 5)
+    if (queue.length >= waiting) {
+      onOutcome('failed')
+      throw unavailable('Too many people are signing in right now, please try again', 5)
+    }
     return new Promise((resolve) => queue.push(resolve))
   }
 

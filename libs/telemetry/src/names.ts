@@ -78,6 +78,11 @@ export const metric = {
     label.queue,
     label.outcome,
   ]),
+  passwordDerivations: counter(
+    'parley_password_derivations_total',
+    'Passwords hashed or compared (scrypt). `failed` are those refused with 503 because too many waited.',
+    [label.outcome],
+  ),
   eventLoopDelay: gauge(
     'nodejs_eventloop_delay_seconds',
     'Delay of the event loop: by how much timers are late because something held the thread.',

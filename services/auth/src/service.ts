@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { createPasswordHasher, type PasswordHasher } from '@parley/accounts'
 import type { Deps } from '@parley/service'
+import { metric } from '@parley/telemetry'
 import { capabilityRoutes } from './capabilities/capabilities.routes.ts'
 import { currentUserRoutes } from './current-user/current-user.routes.ts'
 import { devLoginRoutes } from './dev-login/dev-login.routes.ts'
@@ -15,7 +16,7 @@ import { sessionRoutes } from './sessions/sessions.routes.ts'
 
 /** Signing in, sessions and tokens. */
 export const auth =
-  (deps: Deps, passwords: PasswordHasher = createPasswordHasher()): FastifyPluginAsyncTypebox =>
+  (deps: Deps, passwords: PasswordHasher = measuredHasher(deps)): FastifyPluginAsyncTypebox =>
   async (app) => {
     await app.register(capabilityRoutes(deps))
     await app.register(devLoginRoutes(deps))
@@ -29,3 +30,8 @@ export const auth =
     await app.register(logoutRoutes(deps))
     await app.register(sessionRoutes(deps))
   }
+
+function measuredHasher({ metrics }: Deps): PasswordHasher {
+  const derivations = metrics.counter(metric.passwordDerivations)
+  return createPasswordHasher({ onOutcome: (outcome) => derivations.with({ outcome }).add() })
+}

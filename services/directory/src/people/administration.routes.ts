@@ -1,15 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import {
-  createPasswordHasher,
-  type PasswordHasher,
-  readEmail,
-  removeUser,
-  setPassword,
-  setRole,
-} from '@parley/accounts'
+import { createPasswordHasher, readEmail, removeUser, setPassword, setRole } from '@parley/accounts'
 import { Id, invalid, limits, NewPassword, Ok, refusals, User } from '@parley/contract'
 import { audit, isRowId } from '@parley/database'
 import type { Deps } from '@parley/service'
+import { metric } from '@parley/telemetry'
 import { Type } from 'typebox'
 import { addUser, createInvitations } from './invitation.ts'
 
@@ -53,12 +47,11 @@ const RemoveUser = {
 }
 
 export const administrationRoutes =
-  (
-    { db, config, clock }: Deps,
-    passwords: PasswordHasher = createPasswordHasher({ atOnce: 1 }),
-  ): FastifyPluginAsyncTypebox =>
+  ({ db, config, clock, metrics }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
     const access = { access: 'admin' } as const
+    const derivations = metrics.counter(metric.passwordDerivations)
+    const passwords = createPasswordHasher({ atOnce: 1, onOutcome: (outcome) => derivations.with({ outcome }).add() })
     const invite = createInvitations(config)
 
     app.post('/users/add', { schema: AddUser, config: access }, async ({ caller, ip, body }) => {
