@@ -11,11 +11,13 @@ const ReactionChange = Type.Object({
 const UserRef = Type.Object({ id: Id, userName: Type.String(), email: Type.String(), isAdmin: Type.Boolean() })
 const DirectMessage = Type.Object({ ...Message.properties, participants: Type.Array(Id) })
 const Webhook = Type.Object({ id: Id, name: Type.String(), channelId: Id })
+const parentRev = Type.Integer({ description: 'rev of the parent, which has this threadMeta from then on' })
 const ThreadReply = Type.Object({
   parentMessageId: Id,
   channelId: Id,
   reply: Message,
   threadMeta: Nullable(ThreadMeta),
+  parentRev,
 })
 
 /**
@@ -52,8 +54,15 @@ export const eventPayloads = {
     participants: Type.Array(Id),
   }),
   NEW_THREAD_REPLY: ThreadReply,
+  /** `threadMeta` is the parent's. */
   UPDATE_THREAD_REPLY: Type.Object({ ...Message.properties, parentMessageId: Id }),
-  DELETE_THREAD_REPLY: Type.Object({ id: Id, threadId: Id, channelId: Id, threadMeta: Nullable(ThreadMeta) }),
+  DELETE_THREAD_REPLY: Type.Object({
+    id: Id,
+    threadId: Id,
+    channelId: Id,
+    threadMeta: Nullable(ThreadMeta),
+    parentRev,
+  }),
   NEW_WEBHOOK: Webhook,
   DELETE_WEBHOOK: Type.Object({ id: Id, channelId: Id }),
   UPDATE_SERVER_SETTINGS: Type.Object({ name: Type.String() }),

@@ -81,6 +81,19 @@ export interface Messages {
   deletedAt: Moment | null
 }
 
+/** The replies of a message, summed up. */
+export interface Threads {
+  /** The parent. */
+  messageId: string
+  /** Of all replies, deleted ones too; the other columns tell of those that are left. */
+  lastSeq: number
+  replyCount: number
+  lastReplyAt: Moment | null
+  lastReplyBy: string | null
+  /** In the order of their first replies. */
+  participants: string[]
+}
+
 export interface Reactions {
   messageId: string
   reaction: string
@@ -207,6 +220,7 @@ export interface Tables {
   channels: Channels
   channelMembers: ChannelMembers
   messages: Messages
+  threads: Threads
   reactions: Reactions
   idempotencyKeys: IdempotencyKeys
   outbox: Outbox

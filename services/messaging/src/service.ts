@@ -6,6 +6,7 @@ import { pinRoutes } from './pins/pins.routes.ts'
 import { reactionRoutes } from './reactions/reactions.routes.ts'
 import { sendRoutes } from './sending/send.routes.ts'
 import { createSender } from './sending/sender.ts'
+import { threadRoutes } from './threads/threads.routes.ts'
 
 /** What people say to each other. */
 export const messaging =
@@ -19,4 +20,5 @@ export const messaging =
     await app.register(reactionRoutes(deps))
     await app.register(pinRoutes(deps))
     await app.register(conversationRoutes(deps))
+    await app.register(threadRoutes(deps))
   }

@@ -76,7 +76,8 @@ export const conversationRoutes =
     const messages = '/conversations/:conversationId/messages'
     app.get(messages, { schema: ListDirectMessages }, async ({ caller, params, query }) => {
       const conversation = await accessConversation(db, caller, params.conversationId)
-      const beforeSeq = query.before === undefined ? undefined : await findCursor(db, conversation.id, query.before)
+      const beforeSeq =
+        query.before === undefined ? undefined : await findCursor(db, { channelId: conversation.id }, query.before)
       const limit = Math.min(query.limit, limits.pageSize)
       return { messages: await listMessages(db, conversation.id, { limit, beforeSeq }) }
     })

@@ -2,8 +2,10 @@ import { accessMessage, wireChannelId } from '@parley/access'
 import { forbidden } from '@parley/contract'
 import { audit, type ChannelRow, type Database, type MessageRow, type Transaction } from '@parley/database'
 import type { Caller } from '@parley/identity'
-import { recordMessageDeleted } from './message.events.ts'
+import { recountReplies } from '../threads/threads.queries.ts'
+import { recordMessageDeleted, recordReplyDeleted } from './message.events.ts'
 import { type Place, requirePlace } from './message.fields.ts'
+import { findMessage } from './messages.queries.ts'
 
 /**
  * Deletes a message and its replies. What is left is a tombstone without content: sequence numbers and the cursors of
@@ -21,7 +23,12 @@ export async function deleteMessage(
     requireRight(caller, message, channel)
 
     await leaveTombstones(trx, message.id, now)
-    await recordMessageDeleted(trx, channel, message.id)
+    if (message.threadId === null) {
+      await recordMessageDeleted(trx, channel, message.id)
+    } else {
+      await recountReplies(trx, message.threadId)
+      await recordReplyDeleted(trx, channel, message.id, await findMessage(trx, message.threadId))
+    }
 
     if (message.authorId !== caller.userId) {
       await audit(trx, {
@@ -67,4 +74,5 @@ async function leaveTombstones(trx: Transaction, id: string, now: number) {
       deleted.map((row) => row.id),
     )
     .execute()
+  await trx.deleteFrom('threads').where('messageId', '=', id).execute()
 }

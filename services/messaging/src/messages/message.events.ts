@@ -1,10 +1,11 @@
 import { wireChannelId } from '@parley/access'
 import { audienceOf, type Message, onlyUsers, type Routing } from '@parley/contract'
 import { type ChannelRow, record, type Transaction } from '@parley/database'
-import { findParticipants } from './messages.queries.ts'
+import { findMessage, findParticipants } from './messages.queries.ts'
 
 /** Records that a message changed. */
 export async function recordMessageUpdated(trx: Transaction, channel: ChannelRow, message: Message): Promise<void> {
+  if (message.threadId !== null) return recordReplyUpdated(trx, channel, message, message.threadId)
   if (channel.kind !== 'direct') {
     return record(trx, { type: 'UPDATE_MESSAGE', payload: message, routing: audienceOf(channel) })
   }
@@ -13,6 +14,15 @@ export async function recordMessageUpdated(trx: Transaction, channel: ChannelRow
     type: 'UPDATE_DM_MESSAGE',
     payload: { ...message, participants },
     routing: onlyUsers(...participants),
+  })
+}
+
+async function recordReplyUpdated(trx: Transaction, channel: ChannelRow, reply: Message, parentMessageId: string) {
+  const { threadMeta } = await findMessage(trx, parentMessageId)
+  await record(trx, {
+    type: 'UPDATE_THREAD_REPLY',
+    payload: { ...reply, parentMessageId, threadMeta },
+    routing: audienceOf(channel),
   })
 }
 
@@ -29,6 +39,34 @@ export async function recordMessageDeleted(trx: Transaction, channel: ChannelRow
     routing: onlyUsers(...participants),
   })
 }
+
+/** Records that there is a new reply, and what its parent is like now. */
+export const recordReplyCreated = (trx: Transaction, channel: ChannelRow, reply: Message, parent: Message) =>
+  record(trx, {
+    type: 'NEW_THREAD_REPLY',
+    payload: {
+      parentMessageId: parent.id,
+      channelId: channel.id,
+      reply,
+      threadMeta: parent.threadMeta,
+      parentRev: parent.rev,
+    },
+    routing: audienceOf(channel),
+  })
+
+/** Records that a reply was deleted, and what its parent is like now. */
+export const recordReplyDeleted = (trx: Transaction, channel: ChannelRow, id: string, parent: Message) =>
+  record(trx, {
+    type: 'DELETE_THREAD_REPLY',
+    payload: {
+      id,
+      threadId: parent.id,
+      channelId: channel.id,
+      threadMeta: parent.threadMeta,
+      parentRev: parent.rev,
+    },
+    routing: audienceOf(channel),
+  })
 
 /** Who is told of what happens to a message of this channel or conversation. */
 export async function messageAudience(trx: Transaction, channel: ChannelRow): Promise<Routing> {

@@ -30,7 +30,7 @@ export const selectMessages = (db: Reader) =>
       'messages.createdAt',
       'messages.updatedAt',
       reactionsOfMessage.as('reactions'),
-      sql<ThreadMeta | null>`null`.as('threadMeta'),
+      threadMetaOfMessage.as('threadMeta'),
     ])
 
 /** Reactions in the order in which each was first given, people in the order in which they gave it. */
@@ -40,6 +40,13 @@ const reactionsOfMessage = sql<Reactions>`coalesce((
     select reaction, json_agg(user_id order by position) as people, min(position) as first
     from reactions where message_id = messages.id group by reaction
   ) held), '{}')`
+
+/** Null without replies. Served by the primary key of threads. */
+const threadMetaOfMessage = sql<ThreadMeta | null>`(
+  select json_build_object('replyCount', threads.reply_count, 'lastReplyAt', threads.last_reply_at,
+    'lastReplyBy', json_build_object('id', replier.id, 'userName', replier.user_name), 'participants', threads.participants)
+  from threads join users replier on replier.id = threads.last_reply_by
+  where threads.message_id = messages.id)`
 
 /** One message, whole; it must exist. */
 export const findMessage = (db: Reader, id: string): Promise<Message> =>
@@ -52,10 +59,15 @@ export interface Page {
 }
 
 /** The newest `limit` messages of a channel, oldest of them first, replies left out. Served by messages_of_channel. */
-export async function listMessages(db: Reader, channelId: string, { limit, beforeSeq }: Page): Promise<Message[]> {
-  const newestFirst = await selectMessages(db)
-    .where('messages.channelId', '=', channelId)
-    .where('messages.threadId', 'is', null)
+export const listMessages = (db: Reader, channelId: string, page: Page): Promise<Message[]> =>
+  listPage(selectMessages(db).where('messages.channelId', '=', channelId).where('messages.threadId', 'is', null), page)
+
+/** The newest `limit` replies to a message, oldest of them first. Served by messages_of_thread. */
+export const listReplies = (db: Reader, parentId: string, page: Page): Promise<Message[]> =>
+  listPage(selectMessages(db).where('messages.threadId', '=', parentId), page)
+
+async function listPage(query: ReturnType<typeof selectMessages>, { limit, beforeSeq }: Page): Promise<Message[]> {
+  const newestFirst = await query
     .$if(beforeSeq !== undefined, (query) => query.where('messages.seq', '<', beforeSeq!))
     .orderBy('messages.seq', 'desc')
     .limit(limit)
@@ -64,20 +76,25 @@ export async function listMessages(db: Reader, channelId: string, { limit, befor
 }
 
 /**
- * The place in the channel of the message that a listing goes on from; a deleted one still has its place.
- * @throws ApiError 400 when it is no message of this channel.
+ * The place of the message that a listing goes on from, in the channel or among the replies to `threadId`; a deleted one
+ * still has its place.
+ * @throws ApiError 400 when it is not there.
  */
-export async function findCursor(db: Reader, channelId: string, messageId: string): Promise<number> {
+export async function findCursor(
+  db: Reader,
+  { channelId, threadId = null }: { channelId: string; threadId?: string | null },
+  messageId: string,
+): Promise<number> {
   const message = isRowId(messageId)
     ? await db
         .selectFrom('messages')
         .select('seq')
         .where('id', '=', messageId)
         .where('channelId', '=', channelId)
-        .where('threadId', 'is', null)
+        .where('threadId', 'is not distinct from', threadId)
         .executeTakeFirst()
     : undefined
-  if (!message) throw invalid('before is no message of this channel', 'invalid_cursor')
+  if (!message) throw invalid('before is no message of this listing', 'invalid_cursor')
   return message.seq
 }
 

@@ -36,7 +36,8 @@ export const messageRoutes =
   async (app) => {
     app.get('/channels/:channelId/messages', { schema: ListMessages }, async ({ caller, params, query }) => {
       const channel = await accessChannel(db, caller, params.channelId)
-      const beforeSeq = query.before === undefined ? undefined : await findCursor(db, channel.id, query.before)
+      const beforeSeq =
+        query.before === undefined ? undefined : await findCursor(db, { channelId: channel.id }, query.before)
       const limit = Math.min(query.limit, limits.pageSize)
       return { messages: await listMessages(db, channel.id, { limit, beforeSeq }) }
     })

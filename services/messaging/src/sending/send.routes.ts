@@ -1,7 +1,6 @@
-import { hash } from 'node:crypto'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { conversationRowId } from '@parley/access'
-import { Id, limits, Message, refusals } from '@parley/contract'
+import { Id, Message, refusals } from '@parley/contract'
 import type { Database } from '@parley/database'
 import type { AccessClaims } from '@parley/identity'
 import type { Deps } from '@parley/service'
@@ -9,15 +8,12 @@ import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { findMentions } from '../mentions/mentions.ts'
 import { MessageBody, readContent, requireKnownFiles } from '../messages/message.fields.ts'
+import { IdempotencyHeaders, requestHash } from './idempotency.ts'
 import type { Sender } from './sender.ts'
 
 const shape = {
   description: 'Safe to repeat with the same `Idempotency-Key`: within 24 hours it gets the first answer again.',
-  headers: Type.Object({
-    'idempotency-key': Type.Optional(
-      Type.String({ minLength: 1, maxLength: limits.idempotencyKey, pattern: '^[ -~\\u00a1-\\u00ff]+$' }),
-    ),
-  }),
+  headers: IdempotencyHeaders,
   body: MessageBody,
   response: { 200: Type.Object({ message: Message }), ...refusals(400, 401, 403, 404, 409, 503) },
 }
@@ -74,9 +70,4 @@ async function sendMessage(
     mentions: content.includes('@') ? await findMentions(db, content) : [],
     idempotency: key === undefined ? null : { key, requestHash: requestHash(place.channelId, body) },
   })
-}
-
-/** The same for two requests that ask for the same message. */
-function requestHash(channelId: string, { content, attachments, images, quotedMessageId }: MessageBody): string {
-  return hash('sha256', JSON.stringify([channelId, content, attachments ?? [], images ?? [], quotedMessageId ?? null]))
 }

@@ -1,0 +1,76 @@
+import { type AccessedMessage, accessMessage } from '@parley/access'
+import { invalid, type Message, type ThreadMeta } from '@parley/contract'
+import { type Database, type Reader, type Transaction, uuidv7 } from '@parley/database'
+import type { Caller } from '@parley/identity'
+import { findMentions } from '../mentions/mentions.ts'
+import { recordReplyCreated } from '../messages/message.events.ts'
+import { type MessageBody, readContent, requireKnownFiles } from '../messages/message.fields.ts'
+import { findMessage, isQuotable } from '../messages/messages.queries.ts'
+import { claimKey, insertAnswer, requestHash } from '../sending/idempotency.ts'
+import { insertReply } from './threads.queries.ts'
+
+export interface CreatedReply {
+  reply: Message
+  threadMeta: ThreadMeta
+}
+
+export interface ReplyRequest {
+  caller: Caller
+  parentId: string
+  body: MessageBody
+  /** `Idempotency-Key`. */
+  key: string | undefined
+  now: number
+}
+
+/**
+ * Replies to a message of a channel and tells the channel. The channel's lock is the thread's too: `seq` and what the
+ * parent says of its replies are exact however many reply at once.
+ */
+export async function createReply(db: Database, request: ReplyRequest): Promise<CreatedReply> {
+  const { caller, parentId, body, key, now } = request
+  const content = readContent(body)
+  requireKnownFiles(body)
+  const mentions = await findMentions(db, content)
+  const claim =
+    key === undefined ? null : { userId: caller.userId, key, requestHash: requestHash(`reply to ${parentId}`, body) }
+
+  return db.transaction().execute(async (trx) => {
+    const earlier = claim && (await claimKey(trx, claim, now))
+    if (earlier) return JSON.parse(earlier) as CreatedReply
+
+    const { message: parent, channel } = await accessParent(trx, caller, parentId, { lock: true })
+    const { quotedMessageId = null } = body
+    if (quotedMessageId !== null && !(await isQuotable(trx, channel, quotedMessageId))) {
+      throw invalid('The quoted message is not in this channel')
+    }
+
+    const id = uuidv7()
+    const place = { id, channelId: channel.id, parentId: parent.id, authorId: caller.userId }
+    await insertReply(trx, { ...body, ...place, content, mentions, createdAt: now })
+    const created = await recordCreated(trx, { message: parent, channel }, id)
+    if (claim) await insertAnswer(trx, claim, JSON.stringify(created), now)
+
+    return created
+  })
+}
+
+async function recordCreated(trx: Transaction, { message, channel }: AccessedMessage, id: string) {
+  const reply = await findMessage(trx, id)
+  const parent = await findMessage(trx, message.id)
+  await recordReplyCreated(trx, channel, reply, parent)
+  return { reply, threadMeta: parent.threadMeta! }
+}
+
+/** A message that may have replies. @throws ApiError 400 when it is a direct message or a reply itself. */
+export async function accessParent(
+  db: Reader,
+  caller: Caller,
+  messageId: string,
+  options: { lock?: boolean } = {},
+): Promise<AccessedMessage> {
+  const accessed = await accessMessage(db, caller, messageId, options)
+  if (accessed.channel.kind === 'direct') throw invalid('Direct messages have no threads')
+  if (accessed.message.threadId !== null) throw invalid('A reply has no thread of its own')
+  return accessed
+}

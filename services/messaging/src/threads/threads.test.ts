@@ -1,0 +1,259 @@
+import type { Message, ThreadMeta } from '@parley/contract'
+import { uuidv7 } from '@parley/database'
+import type { Person } from '@parley/test'
+import { house } from '@parley/test/house'
+import { describe, expect, test } from 'vitest'
+
+const home = house()
+const replies = async (
+  person: Person,
+  to: Message,
+  body: object = {},
+): Promise<{ reply: Message; threadMeta: ThreadMeta }> => {
+  const reply = await person.post(`/messages/${to.id}/thread`, { content: 'reply', ...body })
+  expect(reply.status).toBe(200)
+  return reply.body
+}
+/** A message as the listing of its channel shows it. */
+const listed = async (message: Message): Promise<Message> => {
+  const { body } = await home.people.ann.get(`/channels/${message.channelId}/messages?limit=200`)
+  return body.messages.find(({ id }: Message) => id === message.id)
+}
+const threadOf = async (parent: Message, query = ''): Promise<Message[]> =>
+  (await home.people.ann.get(`/messages/${parent.id}/thread${query}`)).body.replies
+
+describe('POST /messages/:messageId/thread', () => {
+  test('answers the reply and what its parent says of its replies, and tells the channel', async () => {
+    const { ann, bob, cat } = home.people
+    const parent = await ann.says('what do you think?', home.channel.secret)
+    const first = await replies(bob, parent, { content: `well, @${ann.userName}`, quotedMessageId: parent.id })
+    expect(first).toEqual({
+      reply: {
+        ...parent,
+        id: expect.any(String),
+        threadId: parent.id,
+        seq: 1,
+        author: { id: bob.id, userName: bob.userName },
+        content: `well, @${ann.userName}`,
+        quotedMessageId: parent.id,
+        mentions: [ann.id],
+        createdAt: expect.any(Number),
+      },
+      threadMeta: {
+        replyCount: 1,
+        lastReplyAt: first.reply.createdAt,
+        lastReplyBy: { id: bob.id, userName: bob.userName },
+        participants: [bob.id],
+      },
+    })
+    const told = { parentMessageId: parent.id, channelId: parent.channelId, parentRev: 2, ...first }
+    await home.events.to(ann).toHave('NEW_THREAD_REPLY', told)
+    await home.events.to(cat).neverHave('NEW_THREAD_REPLY', { parentMessageId: parent.id })
+
+    const second = await replies(ann, parent)
+    expect(second).toMatchObject({
+      reply: { seq: 2 },
+      threadMeta: { replyCount: 2, lastReplyBy: { id: ann.id }, participants: [bob.id, ann.id] },
+    })
+    expect(await threadOf(parent)).toEqual([first.reply, second.reply])
+    expect(await listed(parent)).toEqual({ ...parent, rev: 3, threadMeta: second.threadMeta })
+  })
+
+  test('leaves the listing and the seq of the channel alone', async () => {
+    const { ann } = home.people
+    const channel = await ann.creates({ name: 'with threads' })
+    const parent = await ann.says('parent', channel)
+    const { reply } = await replies(ann, parent)
+    const next = await ann.says('next', channel)
+    expect(next.seq).toBe(parent.seq + 1)
+    const { body } = await ann.get(`/channels/${channel.id}/messages`)
+    expect(body.messages.map(({ id }: Message) => id)).toEqual([parent.id, next.id])
+    expect(await ann.get(`/channels/${channel.id}/messages?before=${reply.id}`)).toMatchObject({ status: 400 })
+  })
+
+  test('of fifty at once, each has its place and all are counted', async () => {
+    const { ada, ann, bob, cat } = home.people
+    const parent = await ann.says('busy', home.channel.open)
+    const people = [ada, ann, bob, cat]
+    const made = await Promise.all(
+      Array.from({ length: 50 }, async (_, n) => {
+        // The channel goes on meanwhile.
+        if (n % 10 === 0) await bob.says('beside it', home.channel.open)
+        return replies(people[n % 4]!, parent, { content: `${n}` })
+      }),
+    )
+    const inOrder = made.toSorted((one, other) => one.reply.seq - other.reply.seq)
+    expect(inOrder.map(({ reply }) => reply.seq)).toEqual(Array.from({ length: 50 }, (_, n) => n + 1))
+    expect(inOrder.map(({ threadMeta }) => threadMeta.replyCount)).toEqual(inOrder.map(({ reply }) => reply.seq))
+    const { threadMeta, rev } = await listed(parent)
+    expect(threadMeta).toEqual(inOrder.at(-1)!.threadMeta)
+    expect(threadMeta!.participants).toEqual([...new Set(inOrder.map(({ reply }) => reply.author.id))])
+    expect(rev).toBe(51)
+    expect(await threadOf(parent, '?limit=200')).toEqual(inOrder.map(({ reply }) => reply))
+  })
+
+  test('answers the same to the same Idempotency-Key, also when both come at once', async () => {
+    const { ann, bob } = home.people
+    const parent = await ann.says('once', home.channel.open)
+    const asks = (body: object, person = ann) =>
+      person.post(`/messages/${parent.id}/thread`, { content: 'one', ...body }, { 'idempotency-key': 'reply' })
+    const together = await Promise.all(Array.from({ length: 8 }, () => asks({})))
+    const created = together.filter(({ status }) => status === 200)
+    expect(created.length).toBeGreaterThan(0)
+    expect(together.filter(({ status }) => status !== 200 && status !== 409)).toEqual([])
+    for (const { body } of [...created, await asks({})]) expect(body).toEqual(created[0]!.body)
+    expect(await asks({ content: 'another' })).toMatchObject({ status: 400, body: { code: 'idempotency_key_reused' } })
+    expect(await asks({}, bob)).toMatchObject({ status: 200 })
+    expect(await threadOf(parent)).toHaveLength(2)
+
+    const message = { content: 'one' }
+    const elsewhere = await ann.post(`/channels/${home.channel.open.id}/messages`, message, {
+      'idempotency-key': 'reply',
+    })
+    expect(elsewhere).toMatchObject({ status: 400, body: { code: 'idempotency_key_reused' } })
+    await home.deps.db
+      .updateTable('idempotencyKeys')
+      .set({ createdAt: Date.now() - 86_400_001 })
+      .execute()
+    const later = await asks({ content: 'another' })
+    expect(later).toMatchObject({ status: 200, body: { reply: { content: 'another', seq: 3 } } })
+  })
+
+  test.each([
+    ['nothing', {}],
+    ['a blank content', { content: ' ' }],
+    ['a content that is too long', { content: 'x'.repeat(16_001) }],
+    ['an unknown upload', { content: 'x', images: ['unknown.png'] }],
+    ['an unknown quote', { content: 'x', quotedMessageId: uuidv7() }],
+  ])('%s is refused', async (_what, body) => {
+    const { ann } = home.people
+    const parent = await ann.says('parent', home.channel.open)
+    expect(await ann.post(`/messages/${parent.id}/thread`, body)).toMatchObject({ status: 400 })
+    expect(await listed(parent)).toEqual(parent)
+  })
+
+  test('is for those who may read the parent, which is a message of a channel and no reply', async () => {
+    const { ada, ann, bob, cat, nobody } = home.people
+    const parent = await ann.says('for few', home.channel.secret)
+    const { reply } = await replies(ann, parent)
+    for (const ask of [
+      (person: Person, id: string) => person.post(`/messages/${id}/thread`, { content: 'x' }),
+      (person: Person, id: string) => person.get(`/messages/${id}/thread`),
+    ]) {
+      const statuses = [ada, bob, cat, nobody].map(async (person) => (await ask(person, parent.id)).status)
+      expect(await Promise.all(statuses)).toEqual([200, 200, 403, 401])
+      for (const id of [uuidv7(), 'nonsense']) expect(await ask(ann, id)).toMatchObject({ status: 404 })
+      expect(await ask(ann, reply.id)).toMatchObject({ status: 400 })
+      expect(await ask(ann, await directMessage(ann, bob))).toMatchObject({ status: 400 })
+    }
+  })
+})
+
+describe('GET /messages/:messageId/thread', () => {
+  test('answers the newest page oldest first, and pages back by reply id, from deleted ones too', async () => {
+    const { ann } = home.people
+    const parent = await ann.says('long', home.channel.open)
+    const [one, two, three] = [await replies(ann, parent), await replies(ann, parent), await replies(ann, parent)]
+    expect(await threadOf(parent, '?limit=2')).toEqual([two.reply, three.reply])
+    await ann.delete(`/messages/${two.reply.id}`)
+    expect(await threadOf(parent, `?before=${two.reply.id}`)).toEqual([one.reply])
+    expect(await threadOf(parent, '?limit=100000')).toEqual([one.reply, three.reply])
+    for (const query of ['limit=0', 'before=nonsense', `before=${parent.id}`]) {
+      expect(await ann.get(`/messages/${parent.id}/thread?${query}`)).toMatchObject({ status: 400 })
+    }
+  })
+})
+
+describe.each([
+  [
+    '/messages/:messageId/thread/:replyId',
+    (parent: Message, reply: Message) => `/messages/${parent.id}/thread/${reply.id}`,
+  ],
+  ['/messages/:messageId', (_parent: Message, reply: Message) => `/messages/${reply.id}`],
+])('PUT and DELETE %s', (_route, at) => {
+  test('edit a reply for its author, and tell the channel', async () => {
+    const { ada, ann, bob, cat, nobody } = home.people
+    const parent = await ann.says('parent', home.channel.secret)
+    const { reply, threadMeta } = await replies(bob, parent)
+    const statuses = [ada, ann, cat, nobody].map(
+      async (person) => (await person.put(at(parent, reply), { content: 'theirs' })).status,
+    )
+    expect(await Promise.all(statuses)).toEqual([403, 403, 403, 401])
+
+    const { status, body } = await bob.put(at(parent, reply), { content: 'better' })
+    const message = { ...reply, content: 'better', rev: 2, updatedAt: expect.any(Number) }
+    expect({ status, body }).toEqual({ status: 200, body: { message } })
+    await home.events.to(ann).toHave('UPDATE_THREAD_REPLY', { ...body.message, parentMessageId: parent.id, threadMeta })
+    await home.events.to(ann).neverHave('UPDATE_MESSAGE', { id: reply.id })
+    await home.events.to(cat).neverHave('UPDATE_THREAD_REPLY', { id: reply.id })
+    expect(await bob.put(at(parent, reply), { content: ' ' })).toMatchObject({ status: 400 })
+  })
+
+  test('delete a reply for its author and admins: the thread is counted anew, and the channel told', async () => {
+    const { ada, ann, bob, cat, nobody } = home.people
+    const parent = await ann.says('parent', home.channel.secret)
+    const [one, two, three] = [await replies(bob, parent), await replies(ann, parent), await replies(bob, parent)]
+    const statuses = [ann, cat, nobody].map(async (person) => (await person.delete(at(parent, one.reply))).status)
+    expect(await Promise.all(statuses)).toEqual([403, 403, 401])
+
+    const told = { threadId: parent.id, channelId: parent.channelId }
+    expect(await bob.delete(at(parent, one.reply))).toMatchObject({ status: 200, body: { success: true } })
+    const left = { ...three.threadMeta, replyCount: 2, participants: [ann.id, bob.id] }
+    await home.events
+      .to(ann)
+      .toHave('DELETE_THREAD_REPLY', { id: one.reply.id, ...told, threadMeta: left, parentRev: 5 })
+    expect(await listed(parent)).toEqual({ ...parent, rev: 5, threadMeta: left })
+
+    await ada.delete(at(parent, three.reply))
+    expect((await listed(parent)).threadMeta).toEqual({ ...two.threadMeta, replyCount: 1, participants: [ann.id] })
+    await ann.delete(at(parent, two.reply))
+    await home.events.to(bob).toHave('DELETE_THREAD_REPLY', { id: two.reply.id, ...told, threadMeta: null })
+    await home.events.to(bob).neverHave('DELETE_MESSAGE', { id: two.reply.id })
+    await home.events.to(cat).neverHave('DELETE_THREAD_REPLY', { threadId: parent.id })
+    expect((await listed(parent)).threadMeta).toBeNull()
+    expect(await ann.delete(at(parent, two.reply))).toMatchObject({ status: 404 })
+    expect(await replies(ann, parent)).toMatchObject({ reply: { seq: 4 }, threadMeta: { replyCount: 1 } })
+  })
+})
+
+describe('a reply', () => {
+  test('is unknown under another message', async () => {
+    const { ann } = home.people
+    const [parent, other] = [await ann.says('parent', home.channel.open), await ann.says('other', home.channel.open)]
+    const { reply } = await replies(ann, parent)
+    for (const wrong of [
+      `${other.id}/thread/${reply.id}`,
+      `${parent.id}/thread/${other.id}`,
+      `nonsense/thread/${reply.id}`,
+    ]) {
+      expect(await ann.put(`/messages/${wrong}`, { content: 'x' })).toMatchObject({ status: 404 })
+      expect(await ann.delete(`/messages/${wrong}`)).toMatchObject({ status: 404 })
+    }
+  })
+
+  test('takes reactions, but cannot be pinned', async () => {
+    const { ann, bob } = home.people
+    const { reply } = await replies(ann, await ann.says('parent', home.channel.open))
+    const { body } = await bob.post(`/messages/${reply.id}/reactions`, { reaction: '+1' })
+    expect(body.message).toEqual({ ...reply, reactions: { '+1': [bob.id] }, rev: 2 })
+    expect(await ann.post(`/messages/${reply.id}/pin`)).toMatchObject({ status: 400 })
+    expect(await ann.delete(`/messages/${reply.id}/pin`)).toMatchObject({ status: 400 })
+  })
+
+  test('goes with its parent', async () => {
+    const { ann, bob } = home.people
+    const parent = await ann.says('parent', home.channel.open)
+    const { reply } = await replies(bob, parent)
+    await ann.delete(`/messages/${parent.id}`)
+    await home.events.to(bob).toHave('DELETE_MESSAGE', { id: parent.id })
+    expect(await bob.get(`/messages/${parent.id}/thread`)).toMatchObject({ status: 404 })
+    expect(await bob.post(`/messages/${parent.id}/thread`, { content: 'x' })).toMatchObject({ status: 404 })
+    expect(await bob.put(`/messages/${reply.id}`, { content: 'x' })).toMatchObject({ status: 404 })
+  })
+})
+
+async function directMessage(person: Person, other: Person): Promise<string> {
+  const { conversation } = (await person.post('/conversations', { targetUserId: other.id })).body
+  const { body } = await person.post(`/conversations/${conversation.id}/messages`, { content: 'psst' })
+  return body.message.id
+}
