@@ -141,6 +141,21 @@ describe('a storm of sign-ins', () => {
     expect(refused!.headers['retry-after']).toBe('5')
     expect(await busy.nobody.post('/auth/password-login', body)).toMatchObject({ status: 200 })
   })
+
+  test('lets nobody in by a right password that was looked at after ten wrong ones', async () => {
+    await busy.invite('queued@example.com', right)
+    // Holds the only place, so that the sign-in waits between its first look at the limit and its second.
+    const nothing = 'A'.repeat(22)
+    const blocker = busy.passwords.verify('whatever', `scrypt$16384$8$40$${nothing}$${nothing}`)
+    const reply = busy.nobody.post('/auth/password-login', { email: 'queued@example.com', password: right })
+    const { db, clock } = busy.deps
+    for (let index = 0; index < 10; index++) {
+      const guess = { email: 'queued@example.com', ip: `192.0.2.${index}`, now: clock() }
+      await db.transaction().execute((trx) => countWrongGuess(trx, guess))
+    }
+    expect(await blocker).toBe(false)
+    expect(await reply).toMatchObject({ status: 429 })
+  })
 })
 
 describe('what is not there', () => {
