@@ -1,3 +1,4 @@
+import { Socket } from 'node:net'
 import { CamelCasePlugin, Kysely, type Transaction as KyselyTransaction, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import type { Tables } from './tables.ts'
@@ -16,6 +17,8 @@ export interface ConnectionOptions {
   applicationName: string
   /** Called when an idle connection is lost; the pool replaces it by itself. */
   onIdleError: (error: Error) => void
+  /** Milliseconds after which a connection that says nothing counts as lost; more than any statement may take. */
+  silenceMs?: number
 }
 
 export interface Connection {
@@ -29,19 +32,23 @@ const int8 = 20
 
 /**
  * Opens a connection pool. Nothing is connected until the first query. A query waits at most 5 s for a connection, a
- * statement runs at most 30 s, and a transaction left idle is ended after 30 s.
+ * statement runs at most 30 s, and a transaction left idle is ended after 30 s. A server that vanished without a word (frozen, cut
+ * off, failed over) fails what waits for it after 35 s.
  */
-export function connectDatabase({ url, poolSize, applicationName, onIdleError }: ConnectionOptions): Connection {
+export function connectDatabase(options: ConnectionOptions): Connection {
+  const { url, poolSize, applicationName, onIdleError, silenceMs = 35_000 } = options
   const pool = new pg.Pool({
     connectionString: url,
     max: poolSize,
     application_name: applicationName,
     connectionTimeoutMillis: 5_000,
-    idleTimeoutMillis: 60_000,
+    // Before an idle connection could be taken for a silent one.
+    idleTimeoutMillis: Math.min(30_000, silenceMs / 2),
     statement_timeout: 30_000,
     idle_in_transaction_session_timeout: 30_000,
     keepAlive: true,
     types: { getTypeParser },
+    stream: () => socketThatSpeaks(silenceMs),
   })
   pool.on('error', onIdleError)
   // A connection lost while in use fails its query; nobody else listens, and the unheard event would end the process.
@@ -51,6 +58,14 @@ export function connectDatabase({ url, poolSize, applicationName, onIdleError }:
     plugins: [new CamelCasePlugin({ maintainNestedObjectKeys: true })],
   })
   return { db, pool, close: () => db.destroy() }
+}
+
+/** The server's own time limits do not reach us when it is gone, and TCP gives up after a quarter of an hour. */
+function socketThatSpeaks(silenceMs: number): Socket {
+  const socket = new Socket()
+  return socket.setTimeout(silenceMs, () => {
+    socket.destroy(Object.assign(new Error('the database has said nothing for too long'), { code: 'ETIMEDOUT' }))
+  })
 }
 
 function getTypeParser(oid: number, format?: 'text' | 'binary') {

@@ -1,0 +1,66 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { connectDatabase, isDatabaseAway } from '@parley/database'
+import { createDatabase } from '@parley/test'
+import { sql } from 'kysely'
+import { expect, onTestFinished, test } from 'vitest'
+
+test('a server that falls silent fails what waits for it, and the next query goes elsewhere', async () => {
+  const server = await reachedThroughNetwork()
+  const { db, close } = connectDatabase({
+    url: server.url,
+    poolSize: 1,
+    applicationName: 'test',
+    onIdleError: () => {},
+    silenceMs: 1_000,
+  })
+  onTestFinished(close)
+  const ask = () => sql`select 1`.execute(db)
+  await ask()
+
+  server.cutOff()
+  const waiting = await db
+    .transaction()
+    .execute((trx) => sql`select 1`.execute(trx))
+    .catch((error: unknown) => error)
+  expect(isDatabaseAway(waiting), String(waiting)).toBe(true)
+
+  server.heal()
+  expect((await ask()).rows).toHaveLength(1)
+})
+
+/** A database behind a network that can swallow what is sent through it; connections of that time stay dead. */
+async function reachedThroughNetwork() {
+  const database = await createDatabase()
+  const { hostname, port } = new URL(database.url)
+  const sockets = new Set<Socket>()
+  let isCut = false
+  const network = createServer((near) => {
+    sockets.add(near)
+    if (isCut) return
+    const far = connect(Number(port), hostname)
+    sockets.add(far)
+    near.pipe(far).pipe(near)
+    for (const socket of [near, far]) socket.on('error', () => {})
+  })
+  network.listen(0, '127.0.0.1')
+  await once(network, 'listening')
+  onTestFinished(async () => {
+    for (const socket of sockets) socket.destroy()
+    network.close()
+    await database.drop()
+  })
+  const url = new URL(database.url)
+  url.hostname = '127.0.0.1'
+  url.port = String((network.address() as AddressInfo).port)
+  return {
+    url: url.href,
+    cutOff() {
+      isCut = true
+      for (const socket of sockets) socket.unpipe()
+    },
+    heal() {
+      isCut = false
+    },
+  }
+}
