@@ -128,11 +128,11 @@ export class Installation {
     const left = setTimeout(() => void this.killEverything(), stopPatienceMs)
     const [code, signalName] = (await this.#end(launcher)) as [number | null, string | null]
     clearTimeout(left)
+    const alive = await this.#leftOf(family)
+    for (const { pid } of alive) signal(pid, 'SIGKILL')
     if (code !== 0) {
       throw new Error(`the launcher ended with ${signalName ?? code} after:\n${this.output.slice(from)}`)
     }
-    const alive = await this.#leftOf(family)
-    for (const { pid } of alive) signal(pid, 'SIGKILL')
     if (alive.length > 0) throw new Error(`left behind: ${alive.map(({ pid, command }) => `${pid} ${command}`)}`)
   }
 
