@@ -26,6 +26,9 @@ const awayCodes = new Set([
   'EAI_AGAIN',
   'ENOTFOUND',
   'EHOSTUNREACH',
+  '25006', // read only: a failover has made a standby of it
+  '53100', // disk full
+  '53200', // out of memory
   '53300', // too many connections
   '57P01', // terminated by administrator
   '57P02', // crash of another backend

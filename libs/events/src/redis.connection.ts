@@ -22,6 +22,8 @@ export function connectRedis({ url, name, logger }: RedisConnection): Redis {
     autoResubscribe: false,
     commandTimeout: 5_000,
     retryStrategy: (attempt) => Math.min(50 * attempt, 2_000),
+    // After a failover the old master stays at the other end, as a replica: a new connection finds the new master.
+    reconnectOnError: ({ message }) => message.startsWith('READONLY'),
   })
   let away = false
   redis.on('error', (err) => {

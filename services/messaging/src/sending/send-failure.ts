@@ -10,12 +10,16 @@ import { isDuplicate } from '@parley/database'
 export type SendFailure = 'lost' | 'passing' | 'overtaken' | 'refused'
 
 export function sendFailure(error: unknown): SendFailure {
-  // Only what PostgreSQL itself reports has a severity; FATAL and PANIC end the connection.
   const { code, severity } = error as { code?: string; severity?: string }
-  if (severity !== 'ERROR' || code === undefined) return 'lost'
+  // Only what PostgreSQL itself reports has a severity, in its own language.
+  if (severity === undefined || code === undefined) return 'lost'
+  if (severity !== 'ERROR' && (fatal.has(severity) || ending.test(code))) return 'lost'
   if (passing.test(code)) return 'passing'
   return isDuplicate(error, 'idempotency_keys_pkey') ? 'overtaken' : 'refused'
 }
 
-/** Serialization failure and deadlock, insufficient resources, lock not available, query cancelled, system error. */
-const passing = /^(40|53|55P03|57014|58)/
+const fatal = new Set(['FATAL', 'PANIC'])
+/** What ends the connection whatever the language: shutting down, crashed, idle for too long, broken protocol or data. */
+const ending = /^(57P|25P0[34]|08|XX)/
+/** Serialization failure and deadlock, read only after a failover, no resources, no lock, query cancelled, system error. */
+const passing = /^(40|25006|53|55P03|57014|58)/

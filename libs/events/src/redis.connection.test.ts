@@ -1,0 +1,28 @@
+import { once } from 'node:events'
+import { createLogger } from '@parley/telemetry'
+import { createRedis, type TestRedis } from '@parley/test'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { connectRedis } from './redis.connection.ts'
+
+let server: TestRedis
+beforeAll(async () => {
+  server = await createRedis()
+})
+afterAll(() => server.discard())
+
+test('a connection to a master that became a replica is made anew', async () => {
+  const redis = connectRedis({
+    url: server.url,
+    name: 'test',
+    logger: createLogger({ service: 'test', level: 'silent' }),
+  })
+  await once(redis, 'ready')
+  const before = await redis.client('ID')
+  await redis.replicaof('127.0.0.1', 1)
+
+  const again = once(redis, 'ready')
+  await expect(redis.publish('channel', 'text').then(() => redis.set('key', 'value'))).rejects.toThrow()
+  await again
+  expect(await redis.client('ID')).not.toBe(before)
+  redis.disconnect()
+})
