@@ -47,6 +47,7 @@ export const table: Record<string, Demand> = {
 
   'GET /channels/{channelId}/messages': 'user',
   'POST /channels/{channelId}/messages': 'token',
+  'PUT /channels/{channelId}/read': 'user',
   'PUT /messages/{messageId}': 'user',
   'DELETE /messages/{messageId}': 'user',
   'POST /messages/{messageId}/reactions': 'user',
@@ -54,6 +55,10 @@ export const table: Record<string, Demand> = {
   'POST /messages/{messageId}/pin': 'user',
   'DELETE /messages/{messageId}/pin': 'user',
   'GET /channels/{channelId}/pins': 'user',
+  'GET /messages/{messageId}/thread': 'user',
+  'POST /messages/{messageId}/thread': 'user',
+  'PUT /messages/{messageId}/thread/{replyId}': 'user',
+  'DELETE /messages/{messageId}/thread/{replyId}': 'user',
 
   'GET /conversations': 'user',
   'POST /conversations': 'user',
@@ -61,6 +66,7 @@ export const table: Record<string, Demand> = {
   'POST /conversations/{conversationId}/messages': 'token',
   'PUT /conversations/{conversationId}/messages/{messageId}': 'user',
   'DELETE /conversations/{conversationId}/messages/{messageId}': 'user',
+  'PUT /conversations/{conversationId}/read': 'user',
 
   'GET /server/settings': 'user',
   'PUT /server/settings': 'admin',
