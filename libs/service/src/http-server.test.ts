@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { type Config, type DeepPartial, loadConfig } from '@parley/config'
+import { Type } from 'typebox'
 import { expect, onTestFinished, test } from 'vitest'
 import { buildApp, openDeps } from './index.ts'
 
@@ -12,6 +13,7 @@ test.each([
   ['two lengths', request('Content-Length: 1\r\nTransfer-Encoding: chunked'), 400],
   ['no request at all', 'hello\r\n\r\n', 400],
   ['an address that does not decode', request('', '/things/%zz'), 400],
+  ['an id of the wrong form', request('', `/things/${'x'.repeat(201)}`), 404],
   ['an id that is too long for any', request('', `/things/${'x'.repeat(4_000)}`), 404],
 ])('%s is refused with a sentence', async (_what, sent, status) => {
   const { head, body } = await exchange(await listening(), sent)
@@ -54,7 +56,8 @@ async function listening(settings: DeepPartial<Config> = {}): Promise<number> {
   })
   const { deps, close } = openDeps('test', config)
   const { fastify } = await buildApp({ deps, checks: {}, position: 'inside' })
-  fastify.get('/things/:id', { config: { access: 'none' } }, async (_request, reply) => reply.callNotFound())
+  const schema = { params: Type.Object({ id: Type.String({ maxLength: 200 }) }) }
+  fastify.get('/things/:id', { schema, config: { access: 'none' } }, async () => 'a thing')
   await fastify.listen({ host: '127.0.0.1', port: 0 })
   onTestFinished(() => fastify.close().then(close))
   return (fastify.server.address() as AddressInfo).port

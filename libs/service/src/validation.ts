@@ -1,3 +1,4 @@
+import { notFound } from '@parley/contract'
 import { Ajv, type ErrorObject } from 'ajv'
 import type { FastifySchemaCompiler } from 'fastify'
 import type { TSchema } from 'typebox'
@@ -18,6 +19,8 @@ export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpP
   const validate = (httpPart === 'body' ? bodies : texts).compile(schema)
   return (value) => {
     if (validate(value)) return { value }
+    // An id of the wrong form is simply unknown.
+    if (httpPart === 'params') return { error: notFound('address') }
     return { error: new Error(explain(validate.errors![0]!)) }
   }
 }
