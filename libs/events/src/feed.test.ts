@@ -106,6 +106,18 @@ describe('a feed', () => {
     expect(listener.resets).toEqual([])
   })
 
+  test('reads from PostgreSQL what it cannot make sense of in Redis', async () => {
+    const listener = await feed()
+    const { epoch } = await lease()
+    await says('one')
+    await stepWithoutAppend()
+    await held.raw.xadd(streamKey(epoch), '1-0', 'another field', 'garbage')
+    await held.raw.publish(eventsChannel, 'garbage')
+    await eventually(() => expect(listener.names()).toEqual(['one']))
+    expect(await listener.read(0, 1)).toHaveLength(1)
+    expect(listener.resets).toEqual([])
+  })
+
   test('drops what it knows already, and takes the rest of a batch that overlaps', async () => {
     const listener = await feed()
     const { epoch } = await lease()
