@@ -16,11 +16,14 @@ export interface Term {
   positioned: number[]
 }
 
-/** Takes the lease when nobody holds it (or the same holder does, whose earlier turn ends with this), else undefined. */
+/**
+ * Takes the lease when nobody holds it (or the same holder does, whose earlier turn ends with this), else undefined. One that
+ * says to last longer than any lease was taken before the clock was set back: its holder may be long gone.
+ */
 export async function acquireLease(pool: Pool, holder: string): Promise<Term | undefined> {
   const { rows } = await pool.query<LeaseRow>(
     `update relay_lease set token = token + 1, holder = $1, expires_at = now_ms() + $2
-     where expires_at < now_ms() or holder = $1
+     where expires_at not between now_ms() and now_ms() + $2 or holder = $1
      returning token, ctid::text, epoch, pos, low_id, low_pos`,
     [holder, leaseMs],
   )

@@ -135,6 +135,12 @@ describe('positions', () => {
 })
 
 describe('the lease', () => {
+  test('goes to the next candidate although the clock was set back after a dead leader took it', async () => {
+    await held.database.pool.query(`update relay_lease set holder = 'dead', expires_at = now_ms() + 3600000`)
+    const candidate = relay()
+    await eventually(() => expect(candidate.isLeader).toBe(true))
+  })
+
   test('is held by one candidate, and goes to the other at once when it is given back', async () => {
     const first = relay()
     await eventually(() => expect(first.isLeader).toBe(true))
