@@ -1,5 +1,5 @@
 import { everyone, forbidden, invalid, unauthorized } from '@parley/contract'
-import { audit, isRowId, record, type Transaction, type UserRow } from '@parley/database'
+import { audit, isRowId, record, startReadingAll, type Transaction, type UserRow } from '@parley/database'
 import type { Act } from './users.ts'
 
 export type Role = 'user' | 'admin'
@@ -22,6 +22,7 @@ export async function setRole(
   if (before.isAdmin === isAdmin) return before
   if (!isAdmin) refuseLastAdmin(people, userId)
 
+  if (isAdmin) await startReadingAll(trx, { userId, kinds: ['private'] })
   const user = await updateIsAdmin(trx, userId, isAdmin)
   await record(trx, {
     type: 'UPDATE_USER',

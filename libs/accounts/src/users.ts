@@ -1,5 +1,14 @@
 import { everyone, invalid, unauthorized } from '@parley/contract'
-import { audit, isDuplicate, type Reader, record, type Transaction, type UserRow, uuidv7 } from '@parley/database'
+import {
+  audit,
+  isDuplicate,
+  type Reader,
+  record,
+  startReadingAll,
+  type Transaction,
+  type UserRow,
+  uuidv7,
+} from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { automaticNames, nameKey, readUserName } from './names.ts'
 
@@ -35,6 +44,7 @@ export async function createUser(trx: Transaction, input: NewUser): Promise<User
   if (!user) return undefined
 
   const { id, userName, email, isAdmin } = user
+  await startReadingAll(trx, { userId: id, kinds: isAdmin ? ['public', 'private'] : ['public'] })
   await record(trx, {
     type: 'NEW_USER',
     payload: { id, userName, email, isAdmin },

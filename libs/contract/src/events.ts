@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Channel, Id, Message, Nullable, ThreadMeta, Timestamp } from './resources.ts'
+import { Channel, Id, Message, Nullable, ReadState, ThreadMeta, Timestamp } from './resources.ts'
 
 const MessageRef = Type.Object({ id: Id, channelId: Type.String() })
 const ReactionChange = Type.Object({
@@ -67,12 +67,8 @@ export const eventPayloads = {
   DELETE_WEBHOOK: Type.Object({ id: Id, channelId: Id }),
   UPDATE_SERVER_SETTINGS: Type.Object({ name: Type.String() }),
   PRESENCE_UPDATE: Type.Object({ userId: Id, status: Type.String(), lastSeen: Timestamp }),
-  READ_UPDATE: Type.Object({
-    channelId: Type.String(),
-    readSeq: Type.Integer(),
-    unreadCount: Type.Integer(),
-    mentionCount: Type.Integer(),
-  }),
+  /** The counts are those as of `lastSeq`: a NEW_MESSAGE beyond it, whichever came first, is unread on top. */
+  READ_UPDATE: Type.Object({ channelId: Type.String(), ...ReadState.properties }),
   TYPING: Type.Object({ channelId: Type.String(), userId: Id, userName: Type.String() }),
 } as const
 

@@ -8,6 +8,7 @@ export {
 } from './connect.ts'
 export { isDatabaseAway, isDuplicate } from './failures.ts'
 export { migrate } from './migrate.ts'
+export { foldEvery, foldReads, readStateOf, startReading, startReadingAll } from './read-states.ts'
 export {
   type AuditAction,
   type AuditEntry,

@@ -94,6 +94,20 @@ export interface Threads {
   participants: string[]
 }
 
+export interface ReadStates {
+  userId: string
+  /** A channel or conversation. */
+  channelId: string
+  /** Marked as read up to here; one's own messages beyond it are read as well. */
+  readSeq: number
+}
+
+/** Up to where a channel's authors were entered in `read_states`, as those who have read their own messages. */
+export interface ReadFolds {
+  channelId: string
+  foldedSeq: number
+}
+
 export interface Reactions {
   messageId: string
   reaction: string
@@ -221,6 +235,8 @@ export interface Tables {
   channelMembers: ChannelMembers
   messages: Messages
   threads: Threads
+  readStates: ReadStates
+  readFolds: ReadFolds
   reactions: Reactions
   idempotencyKeys: IdempotencyKeys
   outbox: Outbox

@@ -4,6 +4,7 @@ import { conversationRoutes } from './conversations/conversations.routes.ts'
 import { messageRoutes } from './messages/messages.routes.ts'
 import { pinRoutes } from './pins/pins.routes.ts'
 import { reactionRoutes } from './reactions/reactions.routes.ts'
+import { readStateRoutes } from './read-state/read-state.routes.ts'
 import { sendRoutes } from './sending/send.routes.ts'
 import { createSender } from './sending/sender.ts'
 import { threadRoutes } from './threads/threads.routes.ts'
@@ -21,4 +22,5 @@ export const messaging =
     await app.register(pinRoutes(deps))
     await app.register(conversationRoutes(deps))
     await app.register(threadRoutes(deps))
+    await app.register(readStateRoutes(deps))
   }

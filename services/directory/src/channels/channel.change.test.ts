@@ -4,6 +4,7 @@ import { house } from '@parley/test/house'
 import { beforeEach, describe, expect, test } from 'vitest'
 
 const home = house()
+const nothingUnread = { lastSeq: 0, readSeq: 0, unreadCount: 0, mentionCount: 0 }
 
 let round = 0
 let ada: Person
@@ -112,7 +113,7 @@ describe('PUT /channels/:channelId', () => {
     ['a word for a flag', () => ({ isPrivate: 'yes' })],
   ])('%s is 400 and changes nothing', async (_, fields) => {
     expect(await change(closed, fields())).toMatchObject({ status: 400, refusal: expect.any(String) })
-    expect((await ann.get('/channels')).body.channels).toContainEqual({ ...closed, lastSeq: 0 })
+    expect((await ann.get('/channels')).body.channels).toContainEqual({ ...closed, ...nothingUnread })
     await told('UPDATE_CHANNEL', closed, [])
   })
 

@@ -1,6 +1,6 @@
 import type { Act } from '@parley/accounts'
 import { audienceOf, type Channel, onlyUsers } from '@parley/contract'
-import { audit, type ChannelRow, type Database, record, type Transaction } from '@parley/database'
+import { audit, type ChannelRow, type Database, record, startReading, type Transaction } from '@parley/database'
 import {
   type ChannelFields,
   channelView,
@@ -51,6 +51,9 @@ export function changeChannel(
     const joined = without(wished, before.members)
     const left = without(before.members, wished)
     const readersChange = kind !== row.kind || joined.length + left.length > 0
+    if (row.kind === 'private') {
+      await startReading(trx, row.id, kind === 'public' ? { allBut: before.members } : { only: joined })
+    }
     await insertMembers(trx, row.id, joined, now)
     await deleteMembers(trx, row.id, left)
     const after = {

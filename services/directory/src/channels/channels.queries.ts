@@ -1,5 +1,5 @@
-import type { Channel } from '@parley/contract'
-import { type ChannelRow, isRowId, type Reader, type Tables, type Transaction } from '@parley/database'
+import type { Channel, ReadState } from '@parley/contract'
+import { type ChannelRow, isRowId, type Reader, readStateOf, type Tables, type Transaction } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { type Insertable, sql, type Updateable } from 'kysely'
 import { channelView } from './channel.fields.ts'
@@ -10,12 +10,12 @@ const membersOfRow = sql<string[]>`array(
   order by m.user_id <> channels.created_by, m.joined_at, m.user_id
 )`
 
-/** The channels that the caller may read with their members, by name, in one statement. */
-export async function listChannels(db: Reader, caller: Caller): Promise<(Channel & { lastSeq: number })[]> {
+/** The channels that the caller may read with their members and where the caller stands, by name, in one statement. */
+export async function listChannels(db: Reader, caller: Caller): Promise<(Channel & ReadState)[]> {
   const rows = await db
     .selectFrom('channels')
     .selectAll()
-    .select(membersOfRow.as('members'))
+    .select([membersOfRow.as('members'), readStateOf(caller.userId).as('readState')])
     .where('deletedAt', 'is', null)
     .where('kind', '<>', 'direct')
     .$if(!caller.isAdmin, (query) =>
@@ -33,7 +33,7 @@ export async function listChannels(db: Reader, caller: Caller): Promise<(Channel
     )
     .orderBy('nameKey')
     .execute()
-  return rows.map(({ members, ...row }) => ({ ...channelView(row, members), lastSeq: row.lastSeq }))
+  return rows.map(({ members, readState, ...row }) => ({ ...channelView(row, members), ...readState }))
 }
 
 /** The ids of the members: the creator, then who joined first. */

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Channel, Id, limits, Nullable, Ok, refusals } from '@parley/contract'
+import { Channel, Id, limits, Nullable, Ok, ReadState, refusals } from '@parley/contract'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 import { changeChannel } from './channel.change.ts'
@@ -25,12 +25,7 @@ const ListChannels = {
   description: 'All public channels; private ones for their members and for admins.',
   response: {
     200: Type.Object({
-      channels: Type.Array(
-        Type.Object({
-          ...Channel.properties,
-          lastSeq: Type.Integer({ description: 'seq of the newest message, 0 when there is none' }),
-        }),
-      ),
+      channels: Type.Array(Type.Object({ ...Channel.properties, ...ReadState.properties })),
     }),
     ...refusals(401),
   },

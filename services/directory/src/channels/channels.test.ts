@@ -3,6 +3,7 @@ import { house } from '@parley/test/house'
 import { beforeAll, describe, expect, test } from 'vitest'
 
 const home = house()
+const nothingUnread = { lastSeq: 0, readSeq: 0, unreadCount: 0, mentionCount: 0 }
 let ada: Person
 let ann: Person
 let bob: Person
@@ -99,8 +100,8 @@ describe('GET /channels', () => {
     const closed = await ann.creates({ name: 'closed', isPrivate: true, members: [bob.id] })
 
     for (const person of [ann, bob, ada]) {
-      expect(await seenBy(person)).toContainEqual({ ...closed, lastSeq: 0 })
-      expect(await seenBy(person)).toContainEqual({ ...open, lastSeq: 0 })
+      expect(await seenBy(person)).toContainEqual({ ...closed, ...nothingUnread })
+      expect(await seenBy(person)).toContainEqual({ ...open, ...nothingUnread })
     }
     const ids = (await seenBy(cat)).map(({ id }) => id)
     expect(ids).toContain(open.id)

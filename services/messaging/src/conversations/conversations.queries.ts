@@ -1,5 +1,13 @@
-import type { Conversation } from '@parley/contract'
-import { type ChannelRow, isRowId, type Reader, type Transaction, type UserRow, uuidv7 } from '@parley/database'
+import type { Conversation, ReadState } from '@parley/contract'
+import {
+  type ChannelRow,
+  isRowId,
+  type Reader,
+  readStateOf,
+  type Transaction,
+  type UserRow,
+  uuidv7,
+} from '@parley/database'
 import { sql } from 'kysely'
 
 /** What makes the conversation of two people the only one they have. */
@@ -57,15 +65,14 @@ export async function insertConversation(
   return conversation
 }
 
-export interface ListedConversation extends Conversation {
+export interface ListedConversation extends Conversation, ReadState {
   /** When the newest message came; when it began, as long as there is none. */
   lastMessageAt: number
-  lastSeq: number
 }
 
 /** Somebody's conversations, those with the newest messages first. Served by channel_members_of_user. */
-export const listConversations = (db: Reader, userId: string): Promise<ListedConversation[]> =>
-  db
+export async function listConversations(db: Reader, userId: string): Promise<ListedConversation[]> {
+  const rows = await db
     .selectFrom('channelMembers as own')
     .innerJoin('channels', 'channels.id', 'own.channelId')
     .innerJoin('channelMembers as others', (join) =>
@@ -82,11 +89,13 @@ export const listConversations = (db: Reader, userId: string): Promise<ListedCon
       sql<Conversation['otherUser']>`json_build_object('id', users.id, 'userName', users.user_name)`.as('otherUser'),
       'channels.createdAt',
       newestMessageAt.as('lastMessageAt'),
-      'channels.lastSeq',
+      readStateOf(userId).as('readState'),
     ])
     .orderBy('lastMessageAt', 'desc')
     .orderBy('channels.id', 'desc')
     .execute()
+  return rows.map(({ readState, ...conversation }) => ({ ...conversation, ...readState }))
+}
 
 /** One look at the end of messages_of_channel. */
 const newestMessageAt = sql<number>`coalesce((

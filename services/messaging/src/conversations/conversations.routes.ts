@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { accessConversation, conversationRowId } from '@parley/access'
-import { Conversation, Id, limits, Message, notFound, Ok, refusals, Timestamp } from '@parley/contract'
+import { Conversation, Id, limits, Message, notFound, Ok, ReadState, refusals, Timestamp } from '@parley/contract'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 import { deleteMessage } from '../messages/message.deletion.ts'
@@ -18,7 +18,7 @@ const ListConversations = {
         Type.Object({
           ...Conversation.properties,
           lastMessageAt: { ...Timestamp, description: 'When it began, as long as it has no messages' },
-          lastSeq: Type.Integer({ description: 'seq of the newest message, 0 when there is none' }),
+          ...ReadState.properties,
         }),
       ),
     }),

@@ -92,6 +92,9 @@ describe('GET /conversations', () => {
       createdAt: expect.any(Number),
       lastMessageAt: body.message.createdAt,
       lastSeq: 1,
+      readSeq: 0,
+      unreadCount: 1,
+      mentionCount: 0,
     })
     expect(listed[1]).toMatchObject({ lastMessageAt: listed[1].createdAt, lastSeq: 0 })
     expect(await listOf(await newcomer('lonely'))).toEqual([])

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { unavailable } from '@parley/contract'
-import type { Connection } from '@parley/database'
+import { type Connection, foldEvery } from '@parley/database'
 import type { Logger } from '@parley/telemetry'
 import { sendAfterLostAnswer } from './lost-answer.ts'
 import { messageText } from './message-text.ts'
@@ -17,6 +17,8 @@ export interface AttemptOptions {
   clock: () => number
   /** Called after each commit with the number of messages it stored. */
   onStored: (count: number) => void
+  /** Called after every so many messages of a channel. */
+  onMilestone: (channelId: string, seq: number) => void
 }
 
 /** A send that has no answer yet and must be tried again, and why. */
@@ -105,7 +107,11 @@ async function findOut(options: AttemptOptions, batch: readonly Sending[]): Prom
   }
 }
 
-function settle({ onStored }: AttemptOptions, batch: readonly Sending[], rows: readonly SendRow[]): Unsettled[] {
+function settle(
+  { onStored, onMilestone }: AttemptOptions,
+  batch: readonly Sending[],
+  rows: readonly SendRow[],
+): Unsettled[] {
   const unsettled: Unsettled[] = []
   let stored = 0
   for (const [n, outcome, seq, userName, answer] of rows) {
@@ -113,6 +119,7 @@ function settle({ onStored }: AttemptOptions, batch: readonly Sending[], rows: r
     if (outcome === 'stored') {
       stored++
       sending.resolve(messageText(sending, seq!, userName!))
+      if (seq! % foldEvery === 0) onMilestone(sending.channelId!, seq!)
     } else if (outcome === 'repeated') {
       sending.resolve(answer!)
     } else {

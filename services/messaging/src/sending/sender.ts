@@ -1,5 +1,5 @@
 import { type Attachment, unavailable } from '@parley/contract'
-import { type Connection, isRowId, uuidv7 } from '@parley/database'
+import { type Connection, foldReads, isRowId, uuidv7 } from '@parley/database'
 import { currentTraceparent, type Logger, type Metrics, metric } from '@parley/telemetry'
 import { attempt, inTime } from './attempt.ts'
 import { messageTail } from './message-text.ts'
@@ -63,7 +63,7 @@ export function createSender(options: SenderOptions): Sender {
   const runningKeys = new Set<string>()
   const batchSize = options.metrics.histogram(metric.sendBatchSize).with()
   const expiry = setInterval(() => lines.retain((sending) => inTime(sending, clock())), 500).unref()
-  const attempting = { pool, logger, clock, onStored }
+  const attempting = { pool, logger, clock, onStored, onMilestone }
   let running = 0
   let runningWaiting = 0
   let scheduled = false
@@ -145,6 +145,11 @@ export function createSender(options: SenderOptions): Sender {
   function onStored(count: number) {
     batchSize.record(count)
     wakeRelay()
+  }
+
+  /** Nobody waits for it: it only makes asking what is unread cheaper, and the next one makes up for it. */
+  function onMilestone(channelId: string, seq: number) {
+    foldReads(pool, channelId, seq).catch((err) => logger.warn({ err }, 'authors could not be entered as readers'))
   }
 }
 

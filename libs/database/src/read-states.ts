@@ -1,0 +1,99 @@
+import type { ReadState } from '@parley/contract'
+import { type RawBuilder, sql } from 'kysely'
+import type { Connection, Transaction } from './connect.ts'
+
+/**
+ * Where somebody stands in the channel or conversation that a statement selects from `channels`. They have read up to what
+ * they marked as read or, when that is newer, their own last message; from there on nothing is their own, so all that is
+ * not deleted is unread. Costs a few index look-ups, one more per deleted or mentioning message that is unread, and a look
+ * at the unread ones among those that are not folded yet (see migration 0006): a few hundred at most.
+ */
+export const readStateOf = (userId: string): RawBuilder<ReadState> => sql<ReadState>`(
+  select json_build_object(
+    'lastSeq', channels.last_seq,
+    'readSeq', mine.read_seq,
+    'unreadCount', channels.last_seq - mine.read_seq - (
+      select count(*) from messages m
+      where m.channel_id = channels.id and m.thread_id is null and m.deleted_at is not null and m.seq > mine.read_seq),
+    'mentionCount', (
+      select count(*) from messages m
+      where m.channel_id = channels.id and m.thread_id is null and m.mentions is not null and m.seq > mine.read_seq
+        and m.mentions && array[${userId}::text, '@channel', '@here']))
+  from (
+    select coalesce(
+      (select m.seq from messages m
+       where m.channel_id = channels.id and m.thread_id is null and m.author_id = ${userId}
+         and m.seq > greatest(marked.seq, (select f.folded_seq from read_folds f where f.channel_id = channels.id))
+       order by m.seq desc limit 1),
+      marked.seq) as read_seq
+    from (
+      select coalesce(
+        (select r.read_seq from read_states r where r.user_id = ${userId} and r.channel_id = channels.id), 0) as seq
+      offset 0
+    ) marked
+    offset 0
+  ) mine
+)`
+
+/** After every so many messages of a channel its authors are entered in `read_states`. */
+export const foldEvery = 256
+
+/**
+ * Enters in `read_states` that the authors of a channel's messages up to `seq` have read up to their own. Repeating or
+ * leaving it out changes no answer, only how much is looked through for it.
+ */
+export async function foldReads(pool: Connection['pool'], channelId: string, seq: number): Promise<void> {
+  await pool.query(
+    `with folded as (
+       select coalesce((select folded_seq from read_folds where channel_id = $1), 0) as seq
+     ), entered as (
+       insert into read_states (user_id, channel_id, read_seq)
+       select m.author_id, $1, max(m.seq) from messages m, folded
+       where m.channel_id = $1 and m.thread_id is null and m.author_id is not null and m.seq > folded.seq and m.seq <= $2
+       group by m.author_id order by m.author_id
+       on conflict (user_id, channel_id) do update set read_seq = excluded.read_seq
+         where read_states.read_seq < excluded.read_seq
+     )
+     insert into read_folds as f (channel_id, folded_seq) values ($1, $2)
+     on conflict (channel_id) do update set folded_seq = excluded.folded_seq where f.folded_seq < excluded.folded_seq`,
+    [channelId, seq],
+  )
+}
+
+/**
+ * Somebody may read more channels from now on: a new person all public ones, a new admin the private ones too. What is in
+ * them already is read. Call it before the change of rights.
+ */
+export async function startReadingAll(
+  trx: Transaction,
+  { userId, kinds }: { userId: string; kinds: readonly ('public' | 'private')[] },
+): Promise<void> {
+  await sql`
+    insert into read_states (user_id, channel_id, read_seq)
+    select ${userId}::uuid, c.id, c.last_seq from channels c
+    where c.kind = any (${kinds}::text[]) and c.deleted_at is null and c.last_seq > 0 and not exists (
+      select from channel_members m where m.channel_id = c.id and m.user_id = ${userId}::uuid)
+    order by c.id
+    on conflict (user_id, channel_id)
+      do update set read_seq = greatest(read_states.read_seq, excluded.read_seq)`.execute(trx)
+}
+
+/**
+ * These people, or everybody but those, may read a channel from now on: what is in it already is read. Admins are left out,
+ * they could read it before. Call it under the channel's lock.
+ */
+export async function startReading(
+  trx: Transaction,
+  channelId: string,
+  who: { only: readonly string[] } | { allBut: readonly string[] },
+): Promise<void> {
+  const [userIds, listed] = 'only' in who ? [who.only, true] : [who.allBut, false]
+  await sql`
+    insert into read_states (user_id, channel_id, read_seq)
+    select u.id, c.id, c.last_seq from channels c, users u
+    where c.id = ${channelId} and c.last_seq > 0 and u.removed_at is null and not u.is_admin
+      and (u.id = any (${userIds}::uuid[])) = ${listed}
+    order by u.id
+    on conflict (user_id, channel_id)
+      do update set read_seq = greatest(read_states.read_seq, excluded.read_seq)`.execute(trx)
+}
