@@ -48,6 +48,7 @@ export const table: Record<string, Demand> = {
   'GET /channels/{channelId}/messages': 'user',
   'POST /channels/{channelId}/messages': 'token',
   'PUT /channels/{channelId}/read': 'user',
+  'PUT /channels/{channelId}/typing': 'user',
   'PUT /messages/{messageId}': 'user',
   'DELETE /messages/{messageId}': 'user',
   'POST /messages/{messageId}/reactions': 'user',
@@ -67,6 +68,7 @@ export const table: Record<string, Demand> = {
   'PUT /conversations/{conversationId}/messages/{messageId}': 'user',
   'DELETE /conversations/{conversationId}/messages/{messageId}': 'user',
   'PUT /conversations/{conversationId}/read': 'user',
+  'PUT /conversations/{conversationId}/typing': 'user',
 
   'GET /server/settings': 'user',
   'PUT /server/settings': 'admin',

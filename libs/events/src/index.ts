@@ -1,4 +1,11 @@
 export type { PositionedEvent } from './batch.format.ts'
+export {
+  createEphemeralFeed,
+  createEphemeralPublisher,
+  type EphemeralEvent,
+  type EphemeralFeed,
+  type EphemeralPublisher,
+} from './ephemeral.ts'
 export { createFeed, type Feed, type FeedOptions } from './feed.ts'
 export { eventsChannel, streamKey, wakeChannel } from './keys.ts'
 export { connectRedis, type RedisConnection } from './redis.connection.ts'

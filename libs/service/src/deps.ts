@@ -1,6 +1,6 @@
 import type { Config } from '@parley/config'
 import { type Connection, connectDatabase, type Database } from '@parley/database'
-import { createWaker } from '@parley/events'
+import { createEphemeralPublisher, createWaker, type EphemeralPublisher } from '@parley/events'
 import { createTokens, type Tokens } from '@parley/identity'
 import { createLogger, createMetrics, type Logger, type Metrics } from '@parley/telemetry'
 
@@ -17,6 +17,8 @@ export interface Deps {
   clock: () => number
   /** Tells the relay that something was committed to the outbox: a hint, never waited for. */
   wakeRelay: () => void
+  /** Tells open streams what matters only now; never waited for, and lost while Redis is away. */
+  publishEphemeral: EphemeralPublisher['publish']
 }
 
 export interface OpenDeps {
@@ -36,12 +38,24 @@ export function openDeps(name: string, config: Config, clock: () => number = Dat
     onIdleError: (error) => logger.warn({ err: error }, 'an idle database connection was lost'),
   })
   const waker = createWaker(config.redis.url)
+  const ephemeral = createEphemeralPublisher({ redisUrl: config.redis.url, logger, metrics })
   const tokens = createTokens({ secrets: [config.auth.jwtSecret].flat(), issuer: config.auth.issuer, clock })
   const { db, pool } = connection
   return {
-    deps: { config, db, pool, logger, metrics, tokens, clock, wakeRelay: () => waker.wake() },
+    deps: {
+      config,
+      db,
+      pool,
+      logger,
+      metrics,
+      tokens,
+      clock,
+      wakeRelay: () => waker.wake(),
+      publishEphemeral: ephemeral.publish,
+    },
     async close() {
       waker.close()
+      ephemeral.close()
       await connection.close()
       await metrics.close()
     },

@@ -59,6 +59,10 @@ export const metric = {
   ),
   relayLeader: gauge('parley_relay_leader', '1 while this process holds the relay’s lease, else 0.'),
   eventsRelayed: counter('parley_events_relayed_total', 'Events given a position and published by this process.'),
+  ephemeralDropped: counter(
+    'parley_ephemeral_dropped_total',
+    'Ephemeral events (typing) that went to nobody because Redis was away.',
+  ),
   streamsOpen: gauge('parley_streams_open', 'Event streams open on this node.'),
   streamsEnded: counter('parley_streams_ended_total', 'Event streams that ended.', [label.reason]),
   deliveries: counter('parley_deliveries_total', 'Events written to streams: one per event and stream.', [

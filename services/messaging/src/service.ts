@@ -8,6 +8,7 @@ import { readStateRoutes } from './read-state/read-state.routes.ts'
 import { sendRoutes } from './sending/send.routes.ts'
 import { createSender } from './sending/sender.ts'
 import { threadRoutes } from './threads/threads.routes.ts'
+import { typingRoutes } from './typing/typing.routes.ts'
 
 /** What people say to each other. */
 export const messaging =
@@ -23,4 +24,5 @@ export const messaging =
     await app.register(conversationRoutes(deps))
     await app.register(threadRoutes(deps))
     await app.register(readStateRoutes(deps))
+    await app.register(typingRoutes(deps))
   }

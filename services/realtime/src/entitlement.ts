@@ -18,6 +18,9 @@ export type Judged =
   | { to: 'readers'; members: ReadonlySet<string>; withAdmins: boolean }
   | { to: 'outsiders'; members: ReadonlySet<string> }
 
+/** All that matters of an event here. */
+type Routed = Pick<PositionedEvent, 'routing'>
+
 export type Entitlement = ReturnType<typeof createEntitlement>
 
 export interface EntitlementParts {
@@ -40,7 +43,7 @@ export function createEntitlement({ db, connections, knownChannels = 20_000 }: E
   let loading = 0
 
   /** Whether these events can be judged at once. */
-  const canJudge = (events: readonly PositionedEvent[]) => events.every(({ routing }) => isKnown(routing))
+  const canJudge = (events: readonly Routed[]) => events.every(({ routing }) => isKnown(routing))
 
   function isKnown(routing: Routing) {
     if (routing.to !== 'channel') return true
@@ -49,7 +52,7 @@ export function createEntitlement({ db, connections, knownChannels = 20_000 }: E
   }
 
   /** Reads the channels of these events that are unknown, or known in an older version. Throws when the database is away. */
-  async function load(events: readonly PositionedEvent[]): Promise<void> {
+  async function load(events: readonly Routed[]): Promise<void> {
     loading++
     try {
       await readMissing(events)
@@ -68,7 +71,7 @@ export function createEntitlement({ db, connections, knownChannels = 20_000 }: E
     }
   }
 
-  async function readMissing(events: readonly PositionedEvent[]) {
+  async function readMissing(events: readonly Routed[]) {
     const wanted = new Map<string, number>()
     for (const { routing } of events) {
       if (routing.to === 'channel' && !isKnown(routing)) {

@@ -155,11 +155,14 @@ export function createFanOut({ connections, entitlement, feed, logger, metrics }
   return { receive, position, reached, reset }
 }
 
+/** What is done for each entitled connection that is live. */
 type Visit = (connection: Connection) => void
 
-/** By person, so that what concerns a few costs a few look-ups; only `outsiders` goes through all streams. */
-function visitAudience(audience: Judged, { all, people, admins }: Connections, visit: Visit) {
+/** By person, so that what concerns a few costs a few look-ups; only `everyone` and `outsiders` go through all streams. */
+export function visitAudience(audience: Judged, { all, people, admins }: Connections, visit: Visit) {
   switch (audience.to) {
+    case 'everyone':
+      return visitLive(all, visit)
     case 'people':
       for (const userId of audience.userIds) visitLive(people.get(userId)?.connections, visit)
       return

@@ -1,8 +1,9 @@
-import { createFeed, type Feed } from '@parley/events'
+import { createEphemeralFeed, createFeed, type Feed } from '@parley/events'
 import type { Deps, Service } from '@parley/service'
 import { createConnections } from './connections.ts'
 import { drain } from './drain.ts'
 import { createEntitlement } from './entitlement.ts'
+import { createEphemeralDelivery } from './ephemeral.ts'
 import { createFanOut } from './fan-out.ts'
 import { keepAlive } from './keep-alive.ts'
 import { createResume } from './resume.ts'
@@ -34,6 +35,11 @@ export function realtime(deps: Deps): Service {
       for (const connection of connections.all) connections.end(connection, 'reset')
     },
   })
+  const ephemeral = createEphemeralFeed({
+    redisUrl: config.redis.url,
+    logger,
+    onEvent: createEphemeralDelivery({ connections, entitlement, logger }).deliver,
+  })
   let stopKeepAlive = () => {}
   let closing = false
 
@@ -49,6 +55,7 @@ export function realtime(deps: Deps): Service {
     },
     async start() {
       await events.start()
+      await ephemeral.start()
       sessionWatch.start()
       stopKeepAlive = keepAlive(connections, config.events.keepAliveSeconds)
     },
@@ -57,6 +64,7 @@ export function realtime(deps: Deps): Service {
       sessionWatch.stop()
       connections.stopObserving()
       fanOut.reset()
+      ephemeral.close()
       await events.close()
     },
   }

@@ -1,6 +1,6 @@
 import { wireChannelId } from '@parley/access'
 import { audienceOf, type Message, onlyUsers, type Routing } from '@parley/contract'
-import { type ChannelRow, record, type Transaction } from '@parley/database'
+import { type ChannelRow, type Reader, record, type Transaction } from '@parley/database'
 import { findMessage, findParticipants } from './messages.queries.ts'
 
 /** Records that a message changed. */
@@ -69,6 +69,6 @@ export const recordReplyDeleted = (trx: Transaction, channel: ChannelRow, id: st
   })
 
 /** Who is told of what happens to a message of this channel or conversation. */
-export async function messageAudience(trx: Transaction, channel: ChannelRow): Promise<Routing> {
-  return channel.kind === 'direct' ? onlyUsers(...(await findParticipants(trx, channel.id))) : audienceOf(channel)
+export async function messageAudience(db: Reader, channel: ChannelRow): Promise<Routing> {
+  return channel.kind === 'direct' ? onlyUsers(...(await findParticipants(db, channel.id))) : audienceOf(channel)
 }

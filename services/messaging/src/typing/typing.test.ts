@@ -1,0 +1,91 @@
+import { uuidv7 } from '@parley/database'
+import type { Person } from '@parley/test'
+import { house } from '@parley/test/house'
+import { describe, expect, onTestFinished, test } from 'vitest'
+
+const home = house()
+const follow = async (person: Person) => {
+  const stream = await person.opensStream()
+  onTestFinished(() => stream.close())
+  return stream
+}
+
+describe('PUT /channels/:channelId/typing', () => {
+  test('tells those who may read the channel, without a place in the order of events, and stores nothing', async () => {
+    const { ada, ann, bob, cat } = home.people
+    const { id } = home.channel.secret
+    const streams = await Promise.all([ada, ann, bob].map(follow))
+    const { rows: before } = await home.deps.pool.query('select last_value from outbox_ids')
+    expect(await ann.put(`/channels/${id}/typing`)).toMatchObject({ status: 200, body: { success: true } })
+    for (const stream of streams) {
+      const { cursor } = stream
+      const event = await stream.waitFor('TYPING', { channelId: id })
+      expect(event.payload).toEqual({ channelId: id, userId: ann.id, userName: ann.userName })
+      expect(event.cursor).toBeUndefined()
+      expect(stream.cursor).toBe(cursor)
+    }
+    const { rows: after } = await home.deps.pool.query('select last_value from outbox_ids')
+    expect(after).toEqual(before)
+    await home.events.to(cat).neverHave('TYPING', { channelId: id })
+  })
+
+  test('tells everybody of a public channel', async () => {
+    const { ann, cat } = home.people
+    const { id } = home.channel.open
+    await ann.put(`/channels/${id}/typing`, {})
+    await home.events.to(cat).toHave('TYPING', { channelId: id, userId: ann.id })
+  })
+
+  test('tells new members, and those who left no more', async () => {
+    const { ann, bob, cat } = home.people
+    const channel = await ann.creates({ name: 'changing', isPrivate: true, members: [bob.id] })
+    await ann.put(`/channels/${channel.id}/typing`)
+    await home.events.to(bob).toHave('TYPING', { channelId: channel.id })
+    await ann.put(`/channels/${channel.id}`, { members: [cat.id] })
+    const late = await follow(bob)
+    await ann.put(`/channels/${channel.id}/typing`)
+    await home.events.to(cat).toHave('TYPING', { channelId: channel.id })
+    const { id } = await ann.says('marker', home.channel.general)
+    await late.waitFor('NEW_MESSAGE', { id })
+    expect(late.all('TYPING')).toEqual([])
+  })
+
+  test('is for those who may read the channel', async () => {
+    const { ada, ann, bob, cat, nobody } = home.people
+    const path = `/channels/${home.channel.secret.id}/typing`
+    const statuses = [ada, bob, cat, nobody].map(async (person) => (await person.put(path)).status)
+    expect(await Promise.all(statuses)).toEqual([200, 200, 403, 401])
+    for (const id of [uuidv7(), 'nonsense'])
+      expect(await ann.put(`/channels/${id}/typing`)).toMatchObject({ status: 404 })
+  })
+})
+
+describe('PUT /conversations/:conversationId/typing', () => {
+  test('tells the participants, who alone may', async () => {
+    const { ada, ann, bob, cat, nobody } = home.people
+    const { conversation } = (await ann.post('/conversations', { targetUserId: bob.id })).body
+    const path = `/conversations/${conversation.id}/typing`
+    expect(await ann.put(path)).toMatchObject({ status: 200 })
+    const typing = { channelId: conversation.id, userId: ann.id, userName: ann.userName }
+    await home.events.to(bob).toHave('TYPING', typing)
+    for (const person of [ada, cat]) {
+      expect(await person.put(path)).toMatchObject({ status: 403 })
+      await home.events.to(person).neverHave('TYPING', { channelId: conversation.id })
+    }
+    expect(await nobody.put(path)).toMatchObject({ status: 401 })
+    expect(await ann.put(`/channels/${conversation.id}/typing`)).toMatchObject({ status: 404 })
+    expect(await ann.put(`/conversations/dm:${uuidv7()}/typing`)).toMatchObject({ status: 404 })
+  })
+})
+
+test('while Redis is away, typing tells nobody, and harms nobody', async () => {
+  const { ann, bob } = home.people
+  const path = `/channels/${home.channel.open.id}/typing`
+  const stream = await follow(bob)
+  await home.redis.kill('SIGKILL')
+  expect(await ann.put(path)).toMatchObject({ status: 200 })
+  await home.redis.restart()
+  const again = setInterval(() => void ann.put(path), 100)
+  onTestFinished(() => clearInterval(again))
+  await stream.waitFor('TYPING', { userId: ann.id })
+})
