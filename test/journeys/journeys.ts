@@ -10,6 +10,7 @@ import { restartJourneys } from './restart.journeys.ts'
 import { sessionJourneys } from './session.journeys.ts'
 import { createStage } from './stage.ts'
 import { streamJourneys } from './stream.journeys.ts'
+import { talkJourneys } from './talk.journeys.ts'
 
 /** The same journeys for every topology; it is started once for all of them. The restarts come last. */
 export function journeys(topology: Topology) {
@@ -25,6 +26,7 @@ export function journeys(topology: Topology) {
     describe('conversation', () => conversationJourneys(stage))
     describe('audience', () => audienceJourneys(stage))
     describe('listing', () => listingJourneys(stage))
+    describe('pairs and threads', () => talkJourneys(stage))
     describe('interleaving', () => interleavingJourneys(stage))
     describe('repetition', () => repetitionJourneys(stage))
     describe('streams', () => streamJourneys(stage))

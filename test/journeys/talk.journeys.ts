@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest'
+import type { Stage } from './stage.ts'
+
+export function talkJourneys(stage: Stage) {
+  test('two people talk in the one conversation they have, and nobody else hears of it', async () => {
+    const [ann, bob, admin] = await Promise.all([stage.newcomer('ann'), stage.newcomer('bob'), stage.admin()])
+    const [toAnn, toBob, toAdmin] = await Promise.all([ann, bob, admin].map((person) => person.opensStream()))
+
+    const opened = await Promise.all(
+      Array.from({ length: 20 }, (_, n) =>
+        n % 2
+          ? ann.post('/conversations', { targetUserId: bob.id })
+          : bob.post('/conversations', { targetUserId: ann.id }),
+      ),
+    )
+    expect(opened.map(({ status }) => status)).toEqual(Array(20).fill(200))
+    expect(opened.filter(({ body }) => body.isNew)).toHaveLength(1)
+    const { id, participants } = opened[0]!.body.conversation
+    expect(new Set(opened.map(({ body }) => body.conversation.id))).toEqual(new Set([id]))
+    await Promise.all([toAnn!, toBob!].map((stream) => stream.waitFor('NEW_CONVERSATION', { id, participants })))
+
+    const path = `/conversations/${id}`
+    const { message } = (await ann.post(`${path}/messages`, { content: `psst @${bob.userName}` })).body
+    const told = await toBob!.waitFor('NEW_DM_MESSAGE', { id: message.id })
+    expect(told.payload).toEqual({ ...message, participants })
+    const before = {
+      id,
+      otherUser: { id: ann.id, userName: ann.userName },
+      lastSeq: 1,
+      unreadCount: 1,
+      mentionCount: 1,
+    }
+    expect((await bob.get('/conversations')).body.conversations).toMatchObject([before])
+    expect((await bob.put(`${path}/read`, { seq: 1 })).body).toMatchObject({ readSeq: 1, unreadCount: 0 })
+    await toBob!.waitFor('READ_UPDATE', { channelId: id, readSeq: 1, unreadCount: 0, mentionCount: 0 })
+
+    await bob.put(`${path}/typing`)
+    const typing = await toAnn!.waitFor('TYPING', { channelId: id, userId: bob.id })
+    expect(typing.cursor).toBeUndefined()
+
+    expect(await admin.get(`${path}/messages`)).toMatchObject({ status: 403 })
+    const { channels } = (await admin.get('/channels')).body
+    const marker = await admin.says(
+      'marker',
+      channels.find(({ name }: { name: string }) => name === 'General'),
+    )
+    await toAdmin!.waitFor('NEW_MESSAGE', { id: marker.id })
+    const heard = toAdmin!.received.filter(({ payload }) => JSON.stringify(payload).includes(id))
+    expect(heard).toEqual([])
+    await Promise.all([toAnn!, toBob!, toAdmin!].map((stream) => stream.close()))
+  })
+
+  test('a thread is answered by many at once', async () => {
+    const [ann, bob] = await Promise.all([stage.newcomer('ann'), stage.newcomer('bob')])
+    const channel = await ann.creates({ name: stage.unique('threads') })
+    const parent = await ann.says('what do you think?', channel)
+    const made = await Promise.all(
+      Array.from({ length: 50 }, (_, n) =>
+        (n % 2 ? ann : bob).post(`/messages/${parent.id}/thread`, { content: `${n}` }),
+      ),
+    )
+    const seqs = made.map(({ body }) => body.reply.seq).toSorted((one, other) => one - other)
+    expect(seqs).toEqual(Array.from({ length: 50 }, (_, n) => n + 1))
+    const { messages } = (await bob.get(`/channels/${channel.id}/messages`)).body
+    expect(messages).toMatchObject([{ id: parent.id, threadMeta: { replyCount: 50 } }])
+    const newest = made.find(({ body }) => body.reply.seq === 50)!.body
+    expect(messages[0].threadMeta).toEqual(newest.threadMeta)
+  })
+}
