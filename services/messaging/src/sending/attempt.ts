@@ -107,28 +107,34 @@ async function findOut(options: AttemptOptions, batch: readonly Sending[]): Prom
   }
 }
 
+/** Answers what is final, but first lets the next statement go: while PostgreSQL works on it, this process writes replies. */
 function settle(
   { onStored, onMilestone }: AttemptOptions,
   batch: readonly Sending[],
   rows: readonly SendRow[],
 ): Unsettled[] {
   const unsettled: Unsettled[] = []
+  const answers: (() => void)[] = []
   let stored = 0
   for (const [n, outcome, seq, userName, answer] of rows) {
     const sending = batch[n - 1]!
+    const refusal = refusalOf(outcome, sending)
     if (outcome === 'stored') {
       stored++
-      sending.resolve(messageText(sending, seq!, userName!))
+      answers.push(() => sending.resolve(messageText(sending, seq!, userName!)))
       if (seq! % foldEvery === 0) onMilestone(sending.channelId!, seq!)
     } else if (outcome === 'repeated') {
-      sending.resolve(answer!)
+      answers.push(() => sending.resolve(answer!))
+    } else if (refusal) {
+      answers.push(() => sending.reject(refusal))
     } else {
-      const refusal = refusalOf(outcome, sending)
-      if (refusal) sending.reject(refusal)
-      else unsettled.push({ sending, outcome })
+      unsettled.push({ sending, outcome })
     }
   }
-  if (stored > 0) onStored(stored)
+  setImmediate(() => {
+    for (const give of answers) give()
+    if (stored > 0) onStored(stored)
+  })
   return unsettled
 }
 
