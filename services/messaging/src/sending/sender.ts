@@ -50,6 +50,8 @@ export interface Sender {
 
 /** Statements in flight that never wait for a channel. */
 const lanes = 2
+/** A statement costs as much as a dozen messages in it: with fewer waiting, one lane and larger statements are faster. */
+const secondLaneFrom = 24
 /** Statements in flight that wait, each for one channel that somebody else has locked: at most this part of the pool. */
 const waitingShare = 0.4
 const mostWaitingLanes = 4
@@ -106,7 +108,7 @@ export function createSender(options: SenderOptions): Sender {
 
   function pump() {
     scheduled = false
-    while (running < lanes && lines.hasReady) {
+    while (lines.hasReady && (running === 0 || (running < lanes && lines.size >= secondLaneFrom))) {
       running++
       void serve(lines.draw(batchLimit), sendWithoutWaiting).then(() => {
         running--
