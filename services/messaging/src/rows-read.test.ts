@@ -1,0 +1,112 @@
+import { accessMessage } from '@parley/access'
+import { type Database, foldEvery, readStateOf, uuidv7 } from '@parley/database'
+import { createDatabase, type TestDatabase } from '@parley/test'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { listConversations } from './conversations/conversations.queries.ts'
+import { findCursor, findMessage, listMessages, listReplies } from './messages/messages.queries.ts'
+import { listPinned } from './pins/pins.queries.ts'
+
+/** A million messages: half of them in one channel, the others in a thousand. */
+const large = 500_000
+const small = 500
+const channels = 1_000
+const unread = 40
+
+let database: TestDatabase
+let db: Database
+const [busy, parent, reader, other] = [uuidv7(), uuidv7(), uuidv7(), uuidv7()]
+const conversation = uuidv7()
+
+beforeAll(async () => {
+  database = await createDatabase(1)
+  db = database.db
+  const { pool } = database
+  await pool.query('set statement_timeout = 0')
+  await pool.query(
+    `insert into users (id, user_name, user_name_key, email, created_at)
+     select id, id, id, id, 1 from unnest($1::uuid[]) id`,
+    [[reader, other]],
+  )
+  await pool.query(
+    `insert into channels (id, kind, name, name_key, created_at, last_seq)
+     select gen_random_uuid(), 'public', n::text, n::text, 1, ${small} from generate_series(1, ${channels}) n
+     union all select $1::uuid, 'public', 'busy', 'busy', 1, ${large}`,
+    [busy],
+  )
+  await pool.query(
+    `insert into channels (id, kind, name, name_key, created_at, last_seq, direct_key) values ($1, 'direct', '', '', 1, 0, '')`,
+    [conversation],
+  )
+  await pool.query('insert into channel_members values ($1, $2, 1), ($1, $3, 1)', [conversation, reader, other])
+  // One in a hundred is deleted, one in fifty mentions everybody.
+  await pool.query(
+    `insert into messages (id, channel_id, seq, author_id, content, mentions, created_at, deleted_at)
+     select gen_random_uuid(), c.id, n, $1, 'message ' || n, case when n % 50 = 0 then array['@channel'] end, n,
+       case when n % 100 = 1 then n end
+     from channels c, generate_series(1, c.last_seq) n`,
+    [other],
+  )
+  await pool.query('update messages set id = $1 where channel_id = $2 and seq = 250000', [parent, busy])
+  await pool.query('update messages set pinned_at = seq where channel_id = $1 and seq % 25000 = 0', [busy])
+  await pool.query(
+    `insert into messages (id, channel_id, thread_id, seq, author_id, content, created_at)
+     select gen_random_uuid(), $1, $2, n, $3, 'reply ' || n, n from generate_series(1, 10000) n`,
+    [busy, parent, other],
+  )
+  await pool.query('insert into read_states select $1, id, last_seq - $2 from channels where last_seq > 0', [
+    reader,
+    unread,
+  ])
+  await pool.query('insert into read_folds select id, last_seq / $1 * $1 from channels where last_seq > 0', [foldEvery])
+  await pool.query('vacuum analyze')
+}, 300_000)
+afterAll(() => database.drop())
+
+/** Rows of `messages` that were fetched meanwhile, by whichever way. */
+async function rowsRead(work: () => Promise<unknown>): Promise<number> {
+  const before = await read()
+  await work()
+  return (await read()) - before
+
+  async function read() {
+    await database.pool.query('select pg_stat_force_next_flush()')
+    const { rows } = await database.pool.query(
+      `select seq_tup_read + idx_tup_fetch as read from pg_stat_user_tables where relname = 'messages'`,
+    )
+    return rows[0].read as number
+  }
+}
+
+test.each<[string, () => Promise<unknown>, number]>([
+  ['the newest page of a channel', () => listMessages(db, busy, { limit: 50 }), 60],
+  ['a page from its middle', () => listMessages(db, busy, { limit: 50, beforeSeq: large / 2 }), 60],
+  ['where a page goes on', () => findCursor(db, { channelId: busy }, parent), 1],
+  ['one message', () => findMessage(db, parent), 1],
+  ['access to one', () => accessMessage(db, caller(), parent), 2],
+  ['the newest replies of a long thread', () => listReplies(db, parent, { limit: 50 }), 60],
+  ['what is pinned', () => listPinned(db, busy), 20],
+  ['the conversations of somebody', () => listConversations(db, reader), 1],
+  // Of each channel the unread messages once for authors, and the few that are deleted or mention somebody.
+  ['what is unread in all channels', listUnread, (channels + 1) * (unread + 5)],
+])('%s costs as many rows as it has', async (_what, work, most) => {
+  await work()
+  expect(await rowsRead(work)).toBeLessThanOrEqual(most)
+})
+
+test('and the counting of rows sees a scan', async () => {
+  expect(await rowsRead(() => database.pool.query('select sum(rev) from messages'))).toBeGreaterThan(1_000_000)
+})
+
+test('what is unread is right in all of them', async () => {
+  const states = (await listUnread()).map(({ state }) => state)
+  expect(states).toHaveLength(channels + 1)
+  for (const state of states) {
+    expect(state).toMatchObject({ readSeq: state.lastSeq - unread, unreadCount: unread, mentionCount: 1 })
+  }
+})
+
+function listUnread() {
+  return db.selectFrom('channels').where('kind', '=', 'public').select(readStateOf(reader).as('state')).execute()
+}
+
+const caller = () => ({ userId: reader, sessionId: '', userName: 'reader', email: '', isAdmin: false })
