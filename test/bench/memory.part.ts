@@ -6,7 +6,6 @@ import { seedPeople } from './people.ts'
 import type { Row } from './report.ts'
 import type { Scene } from './scene.ts'
 
-const warmUpStreams = 200
 const goalKb = 12
 
 /** What a stream costs that nothing happens on: each of another person with a session of their own. */
@@ -16,9 +15,7 @@ export async function measureMemory(scene: Scene, foundation: Foundation): Promi
   const node = await startParley(scene, foundation, 'services/realtime/src/main.ts', {
     nodeFlags: ['--expose-gc', '--import', path.join(import.meta.dirname, 'collect-garbage.ts')],
   })
-  // Code is loaded and compiled with the first streams: that is no cost of a stream.
-  const first = await openParleyStreams(node.port, people, warmUpStreams)
-  first.close()
+  // From a process that has not served anything yet: what the first streams load and compile is counted too.
   const before = await settledBytes(node.pid)
   const streams = await scene.keep(
     () => openParleyStreams(node.port, people, count),

@@ -41,6 +41,6 @@ export function readOptions(args: string[]): Options {
     profile: values.profile,
     ...(values.quick
       ? { rounds: 2, seconds: 1, streams: 500, idleStreams: 1_000 }
-      : { rounds: 5, seconds: 4, streams: 2_000, idleStreams: 5_000 }),
+      : { rounds: 5, seconds: 4, streams: 2_000, idleStreams: 10_000 }),
   }
 }
