@@ -39,12 +39,26 @@ describe('the first start', () => {
   })
 
   test('is never applied again: not to change a password, not when everybody has left', async () => {
-    await ensureFirstStart(database.db, { chat: { initialUser: { userName: 'Root', email: 'root@example.com' } } })
-    expect(await ensureFirstStart(database.db, config)).toBe(false)
-    expect(await people()).toMatchObject([{ passwordHash: null }])
+    await ensureFirstStart(database.db, config)
+    const other = { chat: { initialUser: { ...config.chat.initialUser, password: 'second password' } } }
+    expect(await ensureFirstStart(database.db, other)).toBe(false)
+    const [admin] = await people()
+    expect(await verifyPassword('first password', admin!.passwordHash!)).toBe(true)
 
     await database.db.updateTable('users').set({ removedAt: 1 }).execute()
     expect(await ensureFirstStart(database.db, config)).toBe(false)
     expect(await people()).toHaveLength(1)
+  })
+
+  test('gives the initial admin a password later, while nobody has one', async () => {
+    await ensureFirstStart(database.db, { chat: { initialUser: { userName: 'Root', email: 'root@example.com' } } })
+    expect(await people()).toMatchObject([{ passwordHash: null }])
+    const stranger = { chat: { initialUser: { ...config.chat.initialUser, email: 'stranger@example.com' } } }
+    await ensureFirstStart(database.db, stranger)
+    expect(await people()).toMatchObject([{ passwordHash: null }])
+
+    await Promise.all([ensureFirstStart(database.db, config), ensureFirstStart(database.db, config)])
+    const [admin] = await people()
+    expect(await verifyPassword('first password', admin!.passwordHash!)).toBe(true)
   })
 })

@@ -13,20 +13,25 @@ export interface FirstStart {
 
 /**
  * Makes a fresh database a server that people can enter: the initial admin of `chat.initialUser` and the public channel
- * General. Applied once: as soon as anybody was ever there, nothing changes. Any number of processes may call it at once.
- * Answers whether this call did it.
+ * General. Applied once: as soon as anybody was ever there, nothing changes, but that the initial admin gets the configured
+ * password while nobody has one yet (a server that began in dev mode would let nobody in by password). Any number of
+ * processes may call it at once. Answers whether this call made the server.
  */
 export async function ensureFirstStart(
   db: Database,
   { chat: { initialUser } }: FirstStart,
   now = Date.now(),
 ): Promise<boolean> {
-  if (await hasPeople(db)) return false
+  const wasMade = await hasPeople(db)
+  if (wasMade && (initialUser.password === undefined || (await hasPasswords(db)))) return false
   const passwordHash = initialUser.password === undefined ? null : await hashPassword(initialUser.password)
 
   return db.transaction().execute(async (trx) => {
     await sql`select pg_advisory_xact_lock(hashtext('parley first start'))`.execute(trx)
-    if (await hasPeople(trx)) return false
+    if (await hasPeople(trx)) {
+      await giveFirstPassword(trx, readEmail(initialUser.email), passwordHash)
+      return false
+    }
     const admin = await createUser(trx, {
       email: readEmail(initialUser.email),
       userName: readUserName(initialUser.userName),
@@ -43,6 +48,21 @@ export async function ensureFirstStart(
 
 const hasPeople = async (db: Database | Transaction) =>
   (await db.selectFrom('users').select('id').limit(1).executeTakeFirst()) !== undefined
+
+const hasPasswords = async (db: Database | Transaction) =>
+  (await db.selectFrom('users').select('id').where('passwordHash', 'is not', null).limit(1).executeTakeFirst()) !==
+  undefined
+
+async function giveFirstPassword(trx: Transaction, email: string, passwordHash: string | null) {
+  if (passwordHash === null || (await hasPasswords(trx))) return
+  await trx
+    .updateTable('users')
+    .set({ passwordHash })
+    .where('email', '=', email)
+    .where('isAdmin', '=', true)
+    .where('removedAt', 'is', null)
+    .execute()
+}
 
 async function insertGeneral(trx: Transaction, admin: UserRow, now: number) {
   const id = uuidv7()

@@ -133,6 +133,10 @@ describe('OAuth', () => {
     expect(await keysOf(custom(provider, provider))).toEqual(['oauth.custom[1].id'])
   })
 
+  test('a custom provider whose address would be that of the list', async () => {
+    expect(await keysOf(custom({ ...provider, id: 'providers' }))).toEqual(['oauth.custom[0].id'])
+  })
+
   test('a preset is whole, and its callback https', async () => {
     const [id, secret] = ['PARLEY_OAUTH_PRESETS_GITHUB_CLIENT_ID', 'PARLEY_OAUTH_PRESETS_GITHUB_CLIENT_SECRET']
     expect(await keysOf({ [id]: 'id' })).toEqual(['oauth.presets.github.clientSecret'])

@@ -94,6 +94,8 @@ function repeatedProviders({ oauth }: DeepPartial<Config>): Faults {
   return (oauth?.custom ?? []).flatMap(({ id }, index) => {
     const isRepeated = taken.has(id)
     taken.add(id)
+    // Its start would be the address of the list of providers.
+    if (id === 'providers') return [{ key: `oauth.custom[${index}].id`, message: 'is reserved' }]
     return isRepeated ? [{ key: `oauth.custom[${index}].id`, message: 'is the id of another provider already' }] : []
   })
 }

@@ -22,12 +22,16 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
       url,
       schema: {
         ...schema,
+        tags: [chapterOf(url)],
         ...((route.config?.access ?? 'user') === 'none' ? {} : { security: [{ accessToken: [] }] }),
         'x-access': route.config?.access ?? 'user',
       },
     }),
   })
 }
+
+/** Routes are listed by what they are about: the first word of their path. */
+const chapterOf = (url: string) => /^\/([\w-]+)/.exec(url)?.[1] ?? 'other'
 
 /** `GET /openapi.json`: the description of this app's own routes. A distributed gateway puts those of all services together. */
 export function answerOpenApi(app: FastifyInstance): void {

@@ -32,6 +32,9 @@ export const documentation =
       await page.register(swaggerUi, {
         routePrefix: '/docs',
         staticCSP: pagePolicy,
+        // Without the bar of the page's maker; folded, because there are many routes.
+        uiConfig: { layout: 'BaseLayout', docExpansion: 'list', deepLinking: true },
+        theme: { title: 'Parley API' },
         uiHooks: {
           // The page reads this address; the plugin itself knows the routes of this process only.
           preHandler: async ({ routeOptions }, reply) =>

@@ -1,10 +1,10 @@
-import { type Attachment, unavailable } from '@parley/contract'
+import { unavailable } from '@parley/contract'
 import { type Connection, foldReads, isRowId, uuidv7 } from '@parley/database'
 import { currentTraceparent, type Logger, type Metrics, metric } from '@parley/telemetry'
 import { attempt, inTime } from './attempt.ts'
 import { messageTail } from './message-text.ts'
 import { type SendStatement, sendWaiting, sendWithoutWaiting, textArrayLiteral } from './send.statement.ts'
-import type { Sending } from './sending.ts'
+import type { Sending, SendRequest } from './sending.ts'
 import { findStoredAnswer } from './stored-answer.ts'
 import { createWaitingLines, type Draw } from './waiting-lines.ts'
 
@@ -20,21 +20,6 @@ export interface SenderOptions {
   deadlineMs?: number
   /** Most sends that may wait at once. */
   queueLimit?: number
-}
-
-export interface SendRequest {
-  caller: { userId: string; sessionId: string }
-  kind: 'channel' | 'conversation'
-  /** Row id of the channel or conversation. */
-  channelId: string
-  content: string
-  attachments: readonly Attachment[]
-  images: readonly string[]
-  quotedMessageId: string | null
-  /** Already looked up. */
-  mentions: readonly string[]
-  /** `Idempotency-Key`, and SHA-256 of what was asked in hexadecimal digits. */
-  idempotency: { key: string; requestHash: string } | null
 }
 
 export interface Sender {

@@ -2,7 +2,8 @@ import { type ChannelKind, type Connection, connectDatabase, uuidv7 } from '@par
 import { createLogger, createMetrics } from '@parley/telemetry'
 import { createDatabase, type TestDatabase } from '@parley/test'
 import { afterAll, beforeAll } from 'vitest'
-import { createSender, type Sender, type SenderOptions, type SendRequest } from './sender.ts'
+import { createSender, type Sender, type SenderOptions } from './sender.ts'
+import type { SendRequest } from './sending.ts'
 
 export interface Person {
   userId: string

@@ -1,3 +1,21 @@
+import type { Attachment } from '@parley/contract'
+
+/** What a client asks to send, read and checked. */
+export interface SendRequest {
+  caller: { userId: string; sessionId: string }
+  kind: 'channel' | 'conversation'
+  /** Row id of the channel or conversation. */
+  channelId: string
+  content: string
+  attachments: readonly Attachment[]
+  images: readonly string[]
+  quotedMessageId: string | null
+  /** Already looked up. */
+  mentions: readonly string[]
+  /** `Idempotency-Key`, and SHA-256 of what was asked in hexadecimal digits. */
+  idempotency: { key: string; requestHash: string } | null
+}
+
 /** A message on its way into the database: what the statement needs, and who waits for the answer. */
 export interface Sending {
   /** Made beforehand, so that an answer that was lost can be found out. */

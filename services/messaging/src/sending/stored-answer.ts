@@ -2,7 +2,7 @@ import { stillRunning, unauthorized } from '@parley/contract'
 import type { Connection } from '@parley/database'
 import { keyReused } from './refusal.ts'
 import { keyLifetimeMs } from './send.statement.ts'
-import type { SendRequest } from './sender.ts'
+import type { SendRequest } from './sending.ts'
 
 interface StoredAnswer {
   answer: string | null
