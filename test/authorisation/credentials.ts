@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import { createOneTimeLinks } from '@parley/accounts'
 import type { House } from '@parley/test/house'
 
@@ -6,7 +6,7 @@ import type { House } from '@parley/test/house'
  * Everything a client may show that lets nobody in: by name, what stands behind `Bearer`, undefined for no header at all.
  * Each is good in all but one respect.
  */
-export async function badCredentials({ deps, people }: House): Promise<Map<string, string | undefined>> {
+export async function badCredentials({ deps, people, channel }: House): Promise<Map<string, string | undefined>> {
   const { db, config, tokens, clock } = deps
   const { ada, ann, bob, cat } = people
   const [header, payload] = ann.token!.split('.')
@@ -19,6 +19,7 @@ export async function badCredentials({ deps, people }: House): Promise<Map<strin
     .execute((trx) =>
       createOneTimeLinks(config).issue(trx, { purpose: 'login', email: 'ann@example.com', userId, now: clock() }),
     )
+  const bot = await ada.post('/webhooks', { name: 'a bot', channelId: channel.general.id })
   await bob.post('/auth/logout', {})
   await ada.delete(`/users/${cat.id}`)
 
@@ -34,6 +35,6 @@ export async function badCredentials({ deps, people }: House): Promise<Map<strin
     ['the token of somebody else’s session', await tokens.issueAccess({ userId: ada.id, sessionId, seconds: 900 })],
     ['a refresh token', ann.refreshToken],
     ['a one-time token', new URL(link).searchParams.get('token')!],
-    ['what a webhook shows', randomBytes(32).toString('base64url')],
+    ['the token of a webhook', bot.body.webhook.token],
   ])
 }

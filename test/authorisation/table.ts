@@ -70,6 +70,11 @@ export const table: Record<string, Demand> = {
   'PUT /conversations/{conversationId}/read': 'user',
   'PUT /conversations/{conversationId}/typing': 'user',
 
+  'POST /webhooks/{webhookId}/messages': 'none',
+
+  'GET /webhooks': 'admin',
+  'POST /webhooks': 'admin',
+  'DELETE /webhooks/{webhookId}': 'admin',
   'GET /server/settings': 'user',
   'PUT /server/settings': 'admin',
   'GET /admin/audit-log': 'admin',

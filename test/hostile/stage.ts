@@ -55,8 +55,10 @@ export function hostileStage(topology: Topology): HostileStage {
   const signIn = async (name: string) => (await Person.signIn(installation.baseUrl, `${name}@example.com`)).token!
 
   /** An admin's, so that nothing is refused for want of rights; where it may end sessions, somebody else's. */
-  const tokenFor = ({ path }: Route): string | Promise<string> =>
-    path === '/users/exit' || path.startsWith('/auth/') ? signIn(randomUUID()) : adminToken
+  function tokenFor({ path }: Route): string | Promise<string> {
+    if (path === '/webhooks/{webhookId}/messages') return known.webhookToken!
+    return path === '/users/exit' || path.startsWith('/auth/') ? signIn(randomUUID()) : adminToken
+  }
 
   return {
     get installation() {
@@ -105,6 +107,7 @@ export async function somethingOfEverything(baseUrl: string): Promise<Known> {
   const [message, quoted] = [await admin.says('a word', channel), await admin.says('another', channel)]
   const { reply } = (await admin.post(`/messages/${message.id}/thread`, { content: 'a reply' })).body
   const { conversation } = (await admin.post('/conversations', { targetUserId: bob.id })).body
+  const { webhook } = (await admin.post('/webhooks', { name: 'a bot', channelId: channel.id })).body
   const direct = async (content: string): Promise<string> =>
     (await admin.post(`/conversations/${conversation.id}/messages`, { content })).body.message.id
   return {
@@ -115,6 +118,8 @@ export async function somethingOfEverything(baseUrl: string): Promise<Known> {
     messageId: message.id,
     quotedMessageId: quoted.id,
     replyId: reply?.id,
+    webhookId: webhook.id,
+    webhookToken: webhook.token,
     id: bob.id,
     userId: bob.id,
     targetUserId: bob.id,

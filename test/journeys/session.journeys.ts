@@ -137,4 +137,6 @@ const openRoutes = [
   'POST /auth/request-password-reset',
   'POST /auth/setup-password',
   'POST /auth/verify',
+  // Asks for the token of a webhook, and says first when there is no such webhook.
+  'POST /webhooks/{webhookId}/messages',
 ]

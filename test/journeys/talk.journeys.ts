@@ -1,3 +1,4 @@
+import { Person } from '@parley/test'
 import { expect, test } from 'vitest'
 import type { Stage } from './stage.ts'
 
@@ -65,5 +66,33 @@ export function talkJourneys(stage: Stage) {
     expect(messages).toMatchObject([{ id: parent.id, threadMeta: { replyCount: 50 } }])
     const newest = made.find(({ body }) => body.reply.seq === 50)!.body
     expect(messages[0].threadMeta).toEqual(newest.threadMeta)
+  })
+
+  test('a webhook posts to its channel, with a token that opens nothing else, until the channel is gone', async () => {
+    const [ann, admin] = [await stage.newcomer('ann'), await stage.admin()]
+    const channel = await ann.creates({ name: stage.unique('builds'), isPrivate: true })
+    const toAnn = await ann.opensStream()
+    const { webhook } = (await admin.post('/webhooks', { name: 'build bot', channelId: channel.id })).body
+    await toAnn.waitFor('NEW_WEBHOOK', { id: webhook.id, name: 'build bot', channelId: channel.id })
+
+    const bot = new Person(stage.baseUrl, { id: '', userName: 'bot' }, webhook.token)
+    const path = `/webhooks/${webhook.id}/messages`
+    const key = { 'idempotency-key': stage.unique('build') }
+    const posts = await Promise.all([1, 2, 3].map(() => bot.post(path, { content: 'green' }, key)))
+    expect(posts.map(({ status }) => status).filter((status) => status !== 409)).toContain(200)
+    const { message } = posts.find(({ status }) => status === 200)!.body
+    expect(message).toMatchObject({
+      seq: 1,
+      author: { id: `webhook:${webhook.id}`, userName: 'build bot', isBot: true },
+    })
+    expect((await toAnn.waitFor('NEW_MESSAGE', { id: message.id })).payload).toEqual(message)
+    expect((await ann.get(`/channels/${channel.id}/messages`)).body.messages).toEqual([message])
+    expect((await bot.get('/channels')).status).toBe(401)
+    expect((await admin.post(path, { content: 'x' })).status).toBe(401)
+
+    await ann.delete(`/channels/${channel.id}`)
+    await toAnn.waitFor('DELETE_CHANNEL', { id: channel.id })
+    expect((await bot.post(path, { content: 'x' })).status).toBe(404)
+    await toAnn.close()
   })
 }

@@ -58,7 +58,7 @@ export async function requireAccess(db: Reader, caller: Caller, channel: Channel
   }
 }
 
-/** A live channel or conversation by its row id. */
+/** A live channel or conversation by its row id, for whoever was let in by other means than being its reader. */
 export async function findChannel(db: Reader, rowId: string, lock: boolean): Promise<ChannelRow | undefined> {
   if (!isRowId(rowId)) return undefined
   const query = db.selectFrom('channels').selectAll().where('id', '=', rowId).where('deletedAt', 'is', null)

@@ -3,6 +3,7 @@ export {
   accessChannel,
   accessConversation,
   conversationRowId,
+  findChannel,
   requireAccess,
   wireChannelId,
 } from './channels.ts'

@@ -1,20 +1,22 @@
 import type { Reader } from '@parley/database'
 import { sql } from 'kysely'
 
-/** So many attempts of a subject in 15 minutes. */
+/** So many attempts of a subject within a time, 15 minutes unless given and at most an hour. */
 export interface AttemptLimit {
   kind: string
   most: number
+  windowMs?: number
 }
 
-const windowMs = 900_000
+const quarterHourMs = 900_000
 
 /**
- * Counts an attempt. Answers 0, or, when there were as many as allowed within the last 15 minutes, the seconds until there
+ * Counts an attempt. Answers 0, or, when there were as many as allowed within its time, the seconds until there
  * may be another; such attempts do not count. Exact: attempts at once take turns at the subject's row, until the end of the
  * transaction if there is one.
  */
 export async function countAttempt(db: Reader, limit: AttemptLimit, subject: string, now: number): Promise<number> {
+  const { windowMs = quarterHourMs } = limit
   const counted = await sql`
     insert into attempts as known (kind, subject, attempted_at, last_attempt_at)
     values (${limit.kind}, ${subject}, array[${now}::bigint], ${now})
@@ -30,6 +32,7 @@ export async function countAttempt(db: Reader, limit: AttemptLimit, subject: str
 
 /** The seconds until there may be another attempt; 0 when there may be one now. */
 export async function findWait(db: Reader, limit: AttemptLimit, subject: string, now: number): Promise<number> {
+  const { windowMs = quarterHourMs } = limit
   const known = await db
     .selectFrom('attempts')
     .select('attemptedAt')

@@ -1,3 +1,4 @@
+export { type AttemptLimit, countAttempt } from './attempts.ts'
 export { type PasswordChange, setPassword } from './credentials.ts'
 export { readEmail } from './emails.ts'
 export { ensureFirstStart, type FirstStart } from './first-start.ts'

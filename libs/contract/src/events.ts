@@ -10,7 +10,7 @@ const ReactionChange = Type.Object({
 })
 const UserRef = Type.Object({ id: Id, userName: Type.String(), email: Type.String(), isAdmin: Type.Boolean() })
 const DirectMessage = Type.Object({ ...Message.properties, participants: Type.Array(Id) })
-const Webhook = Type.Object({ id: Id, name: Type.String(), channelId: Id })
+const WebhookRef = Type.Object({ id: Id, name: Type.String(), channelId: Id })
 const parentRev = Type.Integer({ description: 'rev of the parent, which has this threadMeta from then on' })
 const ThreadReply = Type.Object({
   parentMessageId: Id,
@@ -63,7 +63,7 @@ export const eventPayloads = {
     threadMeta: Nullable(ThreadMeta),
     parentRev,
   }),
-  NEW_WEBHOOK: Webhook,
+  NEW_WEBHOOK: WebhookRef,
   DELETE_WEBHOOK: Type.Object({ id: Id, channelId: Id }),
   UPDATE_SERVER_SETTINGS: Type.Object({ name: Type.String() }),
   PRESENCE_UPDATE: Type.Object({ userId: Id, status: Type.String(), lastSeen: Timestamp }),

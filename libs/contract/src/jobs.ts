@@ -8,6 +8,8 @@ export const jobData = {
     text: Type.String(),
     html: Type.Optional(Type.String()),
   }),
+  /** `afterSeq`: how far an earlier job has come. */
+  'purge-channel': Type.Object({ channelId: Type.String(), afterSeq: Type.Optional(Type.Integer()) }),
 } as const
 
 export type JobName = keyof typeof jobData

@@ -100,6 +100,16 @@ export const Message = Type.Object({
 })
 export type Message = Static<typeof Message>
 
+export const Webhook = Type.Object({
+  id: Id,
+  name: Type.String(),
+  channelId: Type.String({ description: 'The only channel it posts to' }),
+  createdAt: Timestamp,
+  createdBy: Id,
+  lastPostedAt: Nullable({ ...Timestamp, description: 'When it last posted, in epoch milliseconds' }),
+})
+export type Webhook = Static<typeof Webhook>
+
 export const Session = Type.Object({
   id: Id,
   createdAt: Timestamp,
@@ -132,6 +142,7 @@ export const limits = {
   content: 16_000,
   reaction: 64,
   serverName: 80,
+  webhookName: 80,
   mentions: 50,
   pageSize: 200,
   email: 254,

@@ -69,7 +69,9 @@ export interface Messages {
   threadId: string | null
   seq: number
   rev: Generated<number>
+  /** Null for what a webhook posted. */
   authorId: string | null
+  webhookId: string | null
   content: string
   attachments: ColumnType<StoredAttachment[] | null, string | null, string | null>
   images: string[] | null
@@ -78,6 +80,20 @@ export interface Messages {
   pinnedAt: Moment | null
   createdAt: Moment
   updatedAt: Moment | null
+  deletedAt: Moment | null
+}
+
+export interface Webhooks {
+  id: string
+  name: string
+  /** The only channel it posts to. */
+  channelId: string
+  /** SHA-256 of its token. */
+  tokenHash: Buffer
+  createdBy: string
+  createdAt: Moment
+  lastPostedAt: Moment | null
+  /** The row stays as the author of its messages. */
   deletedAt: Moment | null
 }
 
@@ -234,6 +250,7 @@ export interface Tables {
   channels: Channels
   channelMembers: ChannelMembers
   messages: Messages
+  webhooks: Webhooks
   threads: Threads
   readStates: ReadStates
   readFolds: ReadFolds

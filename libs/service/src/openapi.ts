@@ -12,7 +12,10 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
         version: '1',
       },
       components: {
-        securitySchemes: { accessToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
+        securitySchemes: {
+          accessToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+          webhookToken: { type: 'http', scheme: 'bearer', description: 'The token of the webhook that posts' },
+        },
       },
     },
     transform: ({ schema, url, route }) => ({

@@ -2,11 +2,13 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Deps } from '@parley/service'
 import { auditLogRoutes } from './audit-log/audit-log.routes.ts'
 import { settingsRoutes } from './settings/settings.routes.ts'
+import { webhookRoutes } from './webhooks/webhooks.routes.ts'
 
-/** Running the server: its settings and who did what. */
+/** Running the server: its settings, its webhooks, and who did what. */
 export const admin =
   (deps: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
     await app.register(settingsRoutes(deps))
     await app.register(auditLogRoutes(deps))
+    await app.register(webhookRoutes(deps))
   }

@@ -9,6 +9,7 @@ import { sendRoutes } from './sending/send.routes.ts'
 import { createSender } from './sending/sender.ts'
 import { threadRoutes } from './threads/threads.routes.ts'
 import { typingRoutes } from './typing/typing.routes.ts'
+import { webhookPostRoutes } from './webhook-posts/webhook-posts.routes.ts'
 
 /** What people say to each other. */
 export const messaging =
@@ -25,4 +26,5 @@ export const messaging =
     await app.register(threadRoutes(deps))
     await app.register(readStateRoutes(deps))
     await app.register(typingRoutes(deps))
+    await app.register(webhookPostRoutes(deps))
   }

@@ -5,9 +5,11 @@ import { createWorker, type JobWorker } from '@parley/jobs'
 import type { Deps, Service } from '@parley/service'
 import { startCleanUp } from './clean-up/clean-up.timer.ts'
 import { createPostman } from './mail/mail.ts'
+import { purgeChannel } from './purge/purge.ts'
 
 const mailsAtOnce = 5
 const mailBackoffMs = 2_000
+const purgeAttempts = 10
 
 export interface Worker extends Service {
   /** Wakes the relay; without a detour when it leads in this process. */
@@ -40,7 +42,21 @@ export function worker(deps: Deps): Worker {
       metrics,
       clock,
     })
+  const purgeQueue = () =>
+    createWorker({
+      name: 'purge-channel',
+      handler: (data) => purgeChannel(db, data),
+      attempts: purgeAttempts,
+      backoffMs: 5_000,
+      concurrency: 1,
+      db,
+      redisUrl,
+      logger,
+      metrics,
+      clock,
+    })
   let mail: JobWorker | undefined
+  let purge: JobWorker | undefined
   let cleanUp: { stop(): Promise<void> } | undefined
 
   return {
@@ -51,10 +67,11 @@ export function worker(deps: Deps): Worker {
     async start() {
       relay.start()
       mail = mailQueue()
+      purge = purgeQueue()
       cleanUp = startCleanUp({ db, logger, clock })
     },
     async stop() {
-      await Promise.all([relay.stop(), mail?.stop(), cleanUp?.stop()])
+      await Promise.all([relay.stop(), mail?.stop(), purge?.stop(), cleanUp?.stop()])
       postman.close()
     },
   }

@@ -1,12 +1,12 @@
 import type { Act } from '@parley/accounts'
 import { audienceOf } from '@parley/contract'
-import { audit, type Database, record } from '@parley/database'
+import { audit, type Database, record, recordJob } from '@parley/database'
 import { lockOwnChannel } from './channel.ownership.ts'
 import { updateChannel } from './channels.queries.ts'
 
 /**
- * Deletes a channel for its creator or an admin, and tells who could read it (DELETE_CHANNEL). The row is only marked, and
- * memberships stay until it is purged: they say who is to be told.
+ * Deletes a channel for its creator or an admin, and tells who could read it (DELETE_CHANNEL). The row is only marked, however
+ * much is in the channel: a job purges it afterwards. Memberships stay for a day, they say who is to be told.
  * @throws ApiError 404 when there is no such channel, 403 for everybody else.
  */
 export function deleteChannel(db: Database, { caller, ip, now }: Act, channelId: string): Promise<void> {
@@ -22,6 +22,7 @@ export function deleteChannel(db: Database, { caller, ip, now }: Act, channelId:
       payload: { id: channel.id, name: channel.name },
       routing: audienceOf(deleted),
     })
+    await recordJob(trx, 'purge-channel', { channelId: channel.id })
     await audit(trx, {
       action: 'channel.delete',
       actorId: caller.userId,

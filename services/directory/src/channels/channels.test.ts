@@ -124,6 +124,20 @@ describe('DELETE /channels/:channelId', () => {
     expect((await seenBy(ada)).map(({ id }) => id)).not.toContain(channel.id)
     expect(await auditOf('channel.delete', channel.id)).toMatchObject([{ actorId: ann.id }])
     expect(await ann.delete(`/channels/${channel.id}`)).toMatchObject({ status: 404 })
+  })
+
+  test('leaves nothing of what was said in it, nor anything else undone', async () => {
+    const channel = await ann.creates({ name: 'to be forgotten' })
+    await ann.says('soon gone', channel)
+    const kept = await ann.says('stays', home.channel.open)
+    const idsIn = async (channelId: string) => {
+      const query = home.deps.db.selectFrom('messages').select('id').where('channelId', '=', channelId)
+      return (await query.execute()).map(({ id }) => id)
+    }
+    expect(await idsIn(channel.id)).toHaveLength(1)
+    await ann.delete(`/channels/${channel.id}`)
+    await expect.poll(() => idsIn(channel.id), { timeout: 20_000 }).toEqual([])
+    expect(await idsIn(home.channel.open.id)).toContain(kept.id)
     expect(await ann.put(`/channels/${channel.id}`, { name: 'back' })).toMatchObject({ status: 404 })
     await ann.creates({ name: 'Short-Lived' })
   })

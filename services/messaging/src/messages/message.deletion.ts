@@ -36,12 +36,15 @@ export async function deleteMessage(
         actorId: caller.userId,
         targetType: 'message',
         targetId: message.id,
-        metadata: { channelId: wireChannelId(channel), authorId: message.authorId },
+        metadata: { channelId: wireChannelId(channel), authorId: authorIdOf(message) },
         ip,
       })
     }
   })
 }
+
+/** As clients know it. */
+const authorIdOf = ({ authorId, webhookId }: MessageRow) => (webhookId === null ? authorId : `webhook:${webhookId}`)
 
 function requireRight(caller: Caller, { authorId }: MessageRow, { kind }: ChannelRow) {
   if (authorId === caller.userId) return

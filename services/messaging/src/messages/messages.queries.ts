@@ -20,7 +20,7 @@ export const selectMessages = (db: Reader) =>
       'messages.threadId',
       'messages.seq',
       'messages.rev',
-      sql<Message['author']>`json_build_object('id', users.id, 'userName', users.user_name)`.as('author'),
+      authorOfMessage.as('author'),
       'messages.content',
       sql<Attachment[]>`coalesce(messages.attachments, '[]')`.as('attachments'),
       sql<string[]>`coalesce(messages.images, '{}')`.as('images'),
@@ -32,6 +32,12 @@ export const selectMessages = (db: Reader) =>
       reactionsOfMessage.as('reactions'),
       threadMetaOfMessage.as('threadMeta'),
     ])
+
+/** A look at webhooks is only taken for what a webhook posted. */
+const authorOfMessage = sql<Message['author']>`case when messages.webhook_id is null
+  then json_build_object('id', users.id, 'userName', users.user_name)
+  else (select json_build_object('id', 'webhook:' || webhooks.id, 'userName', webhooks.name, 'isBot', true)
+        from webhooks where webhooks.id = messages.webhook_id) end`
 
 /** Reactions in the order in which each was first given, people in the order in which they gave it. */
 const reactionsOfMessage = sql<Reactions>`coalesce((

@@ -95,6 +95,20 @@ export function deleteDeadJobs(db: Database, before: number): Promise<number> {
   )
 }
 
+/** Deletes the memberships of channels deleted before a moment; answers of how many. Served by channels_deleted. */
+export async function deleteOldMemberships(db: Database, before: number): Promise<number> {
+  const channels = await db
+    .selectFrom('channels')
+    .select('id')
+    .where('deletedAt', '<', before)
+    .where(({ exists, selectFrom }) =>
+      exists(selectFrom('channelMembers').select('userId').whereRef('channelId', '=', 'channels.id')),
+    )
+    .execute()
+  for (const { id } of channels) await db.deleteFrom('channelMembers').where('channelId', '=', id).execute()
+  return channels.length
+}
+
 /** Short statements instead of one long one, which would hold its locks and old row versions all the while. */
 async function inPortions(deletePortion: () => Promise<{ numDeletedRows: bigint }>): Promise<number> {
   let total = 0

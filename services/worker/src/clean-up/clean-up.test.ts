@@ -60,6 +60,30 @@ describe('cleaning up', () => {
     expect(left).toEqual([{ ip: 'just ended' }, { ip: 'live' }])
   })
 
+  test('removes the memberships of channels deleted a day ago', async () => {
+    const { db, pool } = held.deps
+    const userId = uuidv7()
+    await pool.query(
+      `insert into users (id, user_name, user_name_key, email, created_at) values ($1, 'a', 'a', 'a', 1)`,
+      [userId],
+    )
+    const channel = async (name: string, deletedAt: number | null) => {
+      const id = uuidv7()
+      await db
+        .insertInto('channels')
+        .values({ id, kind: 'private', name, nameKey: name, createdAt: 1, deletedAt })
+        .execute()
+      await db.insertInto('channelMembers').values({ channelId: id, userId, joinedAt: 1 }).execute()
+      return id
+    }
+    await channel('old', now - 24 * hourMs - 1)
+    const kept = [await channel('just deleted', now - 24 * hourMs + 1), await channel('live', null)]
+
+    await cleanUp({ ...held.deps, clock: () => now })
+    const left = await db.selectFrom('channelMembers').select('channelId').orderBy('channelId').execute()
+    expect(left.map(({ channelId }) => channelId)).toEqual(kept.sort())
+  })
+
   test('removes links that work no more, counters that count no more, and jobs given up a month ago', async () => {
     const { db } = held.deps
     const link = (email: string, expiresAt: number) => ({

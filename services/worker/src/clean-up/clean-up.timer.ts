@@ -6,6 +6,7 @@ import {
   deleteOldAttempts,
   deleteOldIdempotencyKeys,
   deleteOldLinks,
+  deleteOldMemberships,
   deleteOldSessions,
 } from './clean-up.queries.ts'
 
@@ -21,6 +22,8 @@ const idempotencyMs = 24 * hourMs
 const sessionsMs = 30 * 24 * hourMs
 /** The window in which attempts count is 15 minutes. */
 const attemptsMs = hourMs
+/** Events of a deleted channel are replayed to those who were in it: far longer than any replay window. */
+const membershipsMs = 24 * hourMs
 /** Long enough to find out why mails could not be sent, and to send them again. */
 const deadJobsMs = 30 * 24 * hourMs
 
@@ -30,8 +33,9 @@ export async function cleanUp({ db, logger, clock }: CleanUpOptions): Promise<vo
   const sessions = await deleteOldSessions(db, clock() - sessionsMs)
   const links = await deleteOldLinks(db, clock())
   const attempts = await deleteOldAttempts(db, clock() - attemptsMs)
+  const memberships = await deleteOldMemberships(db, clock() - membershipsMs)
   const deadJobs = await deleteDeadJobs(db, clock() - deadJobsMs)
-  logger.info({ idempotencyKeys, sessions, links, attempts, deadJobs }, 'cleaned up')
+  logger.info({ idempotencyKeys, sessions, links, attempts, memberships, deadJobs }, 'cleaned up')
 }
 
 /** Cleans up now and every hour, give or take some minutes so that replicas do not do it together. */

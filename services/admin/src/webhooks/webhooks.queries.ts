@@ -1,0 +1,40 @@
+import type { Webhook } from '@parley/contract'
+import { isRowId, type Reader, type Tables, type Transaction } from '@parley/database'
+import type { Insertable } from 'kysely'
+
+/** A webhook ends with its channel. */
+const selectLive = (db: Reader) =>
+  db
+    .selectFrom('webhooks')
+    .innerJoin('channels', 'channels.id', 'webhooks.channelId')
+    .where('webhooks.deletedAt', 'is', null)
+    .where('channels.deletedAt', 'is', null)
+    .select([
+      'webhooks.id',
+      'webhooks.name',
+      'webhooks.channelId',
+      'webhooks.createdAt',
+      'webhooks.createdBy',
+      'webhooks.lastPostedAt',
+    ])
+
+/** All webhooks, oldest first. */
+export const listWebhooks = (db: Reader): Promise<Webhook[]> =>
+  selectLive(db).orderBy('webhooks.createdAt').orderBy('webhooks.id').execute()
+
+export const findWebhook = async (db: Reader, id: string): Promise<Webhook | undefined> =>
+  isRowId(id) ? selectLive(db).where('webhooks.id', '=', id).executeTakeFirst() : undefined
+
+export const insertWebhook = (trx: Transaction, row: Insertable<Tables['webhooks']>) =>
+  trx.insertInto('webhooks').values(row).execute()
+
+/** Answers false when somebody else has deleted it meanwhile. */
+export async function markWebhookDeleted(trx: Transaction, id: string, deletedAt: number): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('webhooks')
+    .set({ deletedAt })
+    .where('id', '=', id)
+    .where('deletedAt', 'is', null)
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows === 1n
+}

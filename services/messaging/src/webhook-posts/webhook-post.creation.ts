@@ -1,0 +1,53 @@
+import { findChannel } from '@parley/access'
+import { type AttemptLimit, countAttempt } from '@parley/accounts'
+import { audienceOf, type Message, notFound, tooMany } from '@parley/contract'
+import { type Database, record, type Transaction, uuidv7 } from '@parley/database'
+import { findMentions } from '../mentions/mentions.ts'
+import { readContent } from '../messages/message.fields.ts'
+import { findMessage } from '../messages/messages.queries.ts'
+import { claimKey, insertAnswer, requestHash } from '../sending/idempotency.ts'
+import { insertPost, type LiveWebhook, updateLastPostedAt } from './webhook-posts.queries.ts'
+
+/** What a webhook may post. A program that has gone wild must not bury a channel. */
+export const postLimit: AttemptLimit = { kind: 'webhook post', most: 60, windowMs: 60_000 }
+
+export interface PostRequest {
+  webhook: LiveWebhook
+  content: string
+  /** `Idempotency-Key`; each webhook has its own. */
+  key: string | undefined
+  now: number
+}
+
+/**
+ * Posts to the webhook's channel, in a transaction of its own. What is refused or repeated does not count as posted.
+ * @throws ApiError 400, 404 when webhook or channel were deleted meanwhile, 409 and 429.
+ */
+export async function createPost(db: Database, { webhook, key, now, ...body }: PostRequest): Promise<Message> {
+  const content = readContent(body)
+  const mentions = await findMentions(db, content)
+  const place = `webhook ${webhook.id}`
+  const claim = key === undefined ? null : { userId: webhook.id, key, requestHash: requestHash(place, body) }
+
+  return db.transaction().execute(async (trx) => {
+    const earlier = claim && (await claimKey(trx, claim, now))
+    if (earlier) return JSON.parse(earlier) as Message
+
+    await refuseTooManyPosts(trx, webhook, now)
+    const channel = await findChannel(trx, webhook.channelId, true)
+    if (!channel || !(await updateLastPostedAt(trx, webhook.id, now))) throw notFound('webhook')
+
+    const id = uuidv7()
+    await insertPost(trx, { id, channelId: channel.id, webhookId: webhook.id, content, mentions, createdAt: now })
+    const message = await findMessage(trx, id)
+    await record(trx, { type: 'NEW_MESSAGE', payload: message, routing: audienceOf(channel) })
+    if (claim) await insertAnswer(trx, claim, JSON.stringify(message), now)
+
+    return message
+  })
+}
+
+async function refuseTooManyPosts(trx: Transaction, { id }: LiveWebhook, now: number) {
+  const seconds = await countAttempt(trx, postLimit, id, now)
+  if (seconds > 0) throw tooMany('This webhook posts too much, please slow down', seconds)
+}

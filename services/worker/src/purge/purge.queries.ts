@@ -1,0 +1,79 @@
+import { type Database, isRowId, type Reader, type Transaction } from '@parley/database'
+import { sql } from 'kysely'
+
+/** A channel that is live is never purged, whatever a job says. */
+export const isDeleted = async (db: Reader, channelId: string): Promise<boolean> =>
+  isRowId(channelId) && (await selectDeleted(db, channelId).executeTakeFirst()) !== undefined
+
+/** One purges a channel at a time: two would delete the same rows. */
+export const lockDeletedChannel = (trx: Transaction, channelId: string) =>
+  selectDeleted(trx, channelId).forUpdate().execute()
+
+const selectDeleted = (db: Reader, channelId: string) =>
+  db.selectFrom('channels').select('id').where('id', '=', channelId).where('deletedAt', 'is not', null)
+
+/** The oldest messages after a `seq`, tombstones too, without replies. Served by messages_of_channel. */
+export const findPortion = (
+  db: Reader,
+  { channelId, afterSeq, limit }: { channelId: string; afterSeq: number; limit: number },
+): Promise<{ id: string; seq: number }[]> =>
+  db
+    .selectFrom('messages')
+    .select(['id', 'seq'])
+    .where('channelId', '=', channelId)
+    .where('threadId', 'is', null)
+    .where('seq', '>', afterSeq)
+    .orderBy('seq')
+    .limit(limit)
+    .execute()
+
+/** Deletes at most `limit` of the replies to these messages; answers how many. Served by messages_of_thread. */
+export async function deleteReplies(trx: Transaction, parentIds: string[], limit: number): Promise<number> {
+  const replies = await trx
+    .selectFrom('messages')
+    .select('id')
+    .where('threadId', '=', anyOf(parentIds))
+    .limit(limit)
+    .execute()
+  if (replies.length > 0)
+    await deletePortion(
+      trx,
+      replies.map(({ id }) => id),
+    )
+  return replies.length
+}
+
+/** Deletes messages with what hangs on them, but for replies. */
+export async function deletePortion(trx: Transaction, ids: string[]): Promise<void> {
+  await trx.deleteFrom('reactions').where('messageId', '=', anyOf(ids)).execute()
+  await trx.deleteFrom('threads').where('messageId', '=', anyOf(ids)).execute()
+  await trx.deleteFrom('messages').where('id', '=', anyOf(ids)).execute()
+}
+
+/**
+ * Deletes what the next people after `after` have read of the channel; answers the last of them, undefined when there are no
+ * more. By people because that is how the primary key of read_states goes.
+ */
+export async function deleteReadStates(
+  db: Database,
+  { channelId, after, limit }: { channelId: string; after: string | undefined; limit: number },
+): Promise<string | undefined> {
+  const people = await db
+    .selectFrom('users')
+    .select('id')
+    .$if(after !== undefined, (query) => query.where('id', '>', after!))
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+  const ids = people.map(({ id }) => id)
+  await db.deleteFrom('readStates').where('userId', '=', anyOf(ids)).where('channelId', '=', channelId).execute()
+  return ids.at(-1)
+}
+
+/** Its webhooks are the authors of nothing any more. */
+export async function deleteRest(trx: Transaction, channelId: string): Promise<void> {
+  await trx.deleteFrom('readFolds').where('channelId', '=', channelId).execute()
+  await trx.deleteFrom('webhooks').where('channelId', '=', channelId).execute()
+}
+
+const anyOf = (ids: string[]) => sql<string>`any(${ids}::uuid[])`
