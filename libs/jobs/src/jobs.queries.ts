@@ -6,7 +6,8 @@ const claimLimit = 100
 
 /**
  * Takes jobs that have not been handed to the queue yet, or so long ago that Redis may have lost them, and marks them as
- * handed over now. Several workers may ask at once; each gets others. Served by the index jobs_waiting.
+ * handed over now; answers their ids in the order they were recorded. Several workers may ask at once; each gets others. Served
+ * by the index jobs_waiting.
  */
 export async function claimJobs(db: Database, name: JobName, againAfterMs: number): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
@@ -17,7 +18,8 @@ export async function claimJobs(db: Database, name: JobName, againAfterMs: numbe
       order by enqueued_at nulls first, id limit ${claimLimit} for update skip locked
     )
     returning id`.execute(db)
-  return rows.map(({ id }) => id)
+  // An update returns rows in any order; ids rise with time.
+  return rows.map(({ id }) => id).sort()
 }
 
 /** Gives back jobs that could not be handed over after all. */

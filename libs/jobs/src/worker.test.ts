@@ -113,6 +113,17 @@ describe('a recorded job', () => {
     expect(text).toMatch(/parley_jobs_total\{(?=[^}]*outcome="failed")[^}]*\} 3/)
   })
 
+  test('comes after those recorded before it', async () => {
+    const people = Array.from({ length: 40 }, (_, index) => `person ${index}`)
+    await database.db.transaction().execute(async (trx) => {
+      for (const to of people) await recordJob(trx, 'send-mail', { to, subject: 'Hello', text: 'there' })
+    })
+    const done: string[] = []
+    work(async (to) => void done.push(to), { concurrency: 1 })
+    await eventually(async () => expect(done).toHaveLength(people.length))
+    expect(done).toEqual(people)
+  })
+
   test('survives that Redis loses everything', async () => {
     const gate = Promise.withResolvers<void>()
     const done: string[] = []
