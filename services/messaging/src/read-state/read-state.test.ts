@@ -181,7 +181,11 @@ describe('PUT /channels/:channelId/read', () => {
     for (const seq of [1_000_000, 3, 0]) expect(await mark(seq)).toMatchObject({ readSeq: 3, unreadCount: 0 })
     await says(bob, channel, '4')
     expect(await mark(4)).toMatchObject({ readSeq: 4 })
-    const told = home.deps.db.selectFrom('outbox').select('event').where('event', 'like', `%READ_UPDATE%${channel.id}%`)
+    const told = home.deps.db
+      .selectFrom('outbox')
+      .select('event')
+      .where('event', 'like', `%READ_UPDATE%${channel.id}%`)
+      .orderBy('id')
     expect((await told.execute()).map(({ event }) => JSON.parse(event!).payload.readSeq)).toEqual([2, 3])
   })
 

@@ -122,9 +122,12 @@ describe('trap: idempotency keys', () => {
   test('while the first is running the second is told so, in the same process', async () => {
     const ann = await house.person('ann')
     const channel = await house.channel('public')
+    const lock = await house.lock(channel)
     const sender = house.process()
     const first = sender.send(says(ann, channel, 'once', key('k')))
+    await house.untilWaiting(1)
     await expect(sender.send(says(ann, channel, 'once', key('k')))).rejects.toMatchObject({ status: 409 })
+    await lock.release()
     expect(await parsed(first)).toMatchObject({ seq: 1 })
   })
 
