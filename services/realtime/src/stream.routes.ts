@@ -64,11 +64,11 @@ export const streamRoutes =
       // From here to the end nothing is awaited: position, rights and live delivery belong to one moment.
       if (isClosing()) throw unavailable('This server is stopping, please connect again')
       connections.checkRoom(caller.userId)
-      const { socket } = reply.raw
+      const { socket } = request.raw
       if (!(socket instanceof Socket)) throw invalid('The event stream needs a connection of its own')
       reply.hijack()
-      // Asked for behind another stream, which has the connection to itself: there is no way to answer.
-      if (connections.isTaken(socket)) socket.destroy()
+      // Asked for behind another request, answered or not: a stream has its connection to itself, there is no way to answer.
+      if (reply.raw.socket !== socket || connections.isTaken(socket)) socket.destroy()
       if (socket.destroyed) return reply
       const start = found ?? { after: fanOut.position(), page: null }
       const cursorNow = writeCursor({ epoch: feed().epoch, pos: start.after })

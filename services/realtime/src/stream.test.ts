@@ -149,7 +149,6 @@ describe('GET /events', () => {
     agent.destroy()
   })
 
-  // Known to fail now and then: when the second answer overtakes the first, the connection stays open until its session ends.
   test('a client that asks for two streams on one connection keeps neither when it has left', {
     retry: 3,
     timeout: 8_000,
