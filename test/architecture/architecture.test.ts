@@ -7,6 +7,7 @@ const root = path.join(import.meta.dirname, '../..')
 /** Floors of the house, lowest first: a lib imports only from below. */
 const floors = [
   'contract',
+  'client',
   'config',
   'embedded',
   'telemetry',
@@ -16,6 +17,7 @@ const floors = [
   'identity',
   'access',
   'accounts',
+  'blobs',
   'service',
 ]
 
