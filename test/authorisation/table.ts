@@ -34,6 +34,7 @@ export const table: Record<string, Demand> = {
 
   'GET /users': 'user',
   'POST /users/add': 'admin',
+  'POST /users/{id}/invite': 'admin',
   'POST /users/{id}/reset-password': 'admin',
   'PUT /users/{id}/role': 'admin',
   'DELETE /users/{id}': 'admin',

@@ -1,4 +1,4 @@
-import type { Transaction, UserRow } from '@parley/database'
+import { audit, type Transaction, type UserRow } from '@parley/database'
 import { clearGuesses } from './guesses.ts'
 import { deletePasswordLinks } from './one-time-links.ts'
 import { endSessions } from './sessions.ts'
@@ -13,14 +13,14 @@ export interface PasswordChange {
 }
 
 /**
- * Gives a live person a password. Whatever came in by the old one ends: their sessions, and links by which a password could be
- * set. Answers undefined when there is no such person.
+ * Gives a live person a password, by a link that was mailed to them or by an admin. Whatever came in by the old one ends: their
+ * sessions, and links by which a password could be set. Answers undefined when there is no such person.
  */
 export async function setPassword(trx: Transaction, change: PasswordChange): Promise<UserRow | undefined> {
   const { userId, passwordHash, except, now } = change
   const user = await trx
     .updateTable('users')
-    .set({ passwordHash })
+    .set({ passwordHash, emailUnproven: false })
     .where('id', '=', userId)
     .where('removedAt', 'is', null)
     .returningAll()
@@ -30,4 +30,33 @@ export async function setPassword(trx: Transaction, change: PasswordChange): Pro
   await deletePasswordLinks(trx, user.email)
   await clearGuesses(trx, user.email)
   return user
+}
+
+/**
+ * To be called when somebody signs in who has shown that the address is theirs. Who registered with it before them, without
+ * showing that, is out: the password is gone and the sessions have ended.
+ */
+export async function proveEmail(
+  trx: Transaction,
+  { id, emailUnproven }: Pick<UserRow, 'id' | 'emailUnproven'>,
+  { ip, now }: { ip: string | null; now: number },
+): Promise<void> {
+  if (!emailUnproven) return
+  const proven = await trx
+    .updateTable('users')
+    .set({ passwordHash: null, emailUnproven: false })
+    .where('id', '=', id)
+    .where('emailUnproven', '=', true)
+    .returning('id')
+    .executeTakeFirst()
+  if (!proven) return
+  await endSessions(trx, { userId: id, now })
+  await audit(trx, {
+    action: 'user.password.reset',
+    actorId: id,
+    targetType: 'user',
+    targetId: id,
+    metadata: { reason: 'address proven' },
+    ip,
+  })
 }

@@ -1,11 +1,12 @@
 export { type AttemptLimit, countAttempt } from './attempts.ts'
-export { type PasswordChange, setPassword } from './credentials.ts'
+export { type PasswordChange, proveEmail, setPassword } from './credentials.ts'
 export { readEmail } from './emails.ts'
 export { ensureFirstStart, type FirstStart } from './first-start.ts'
 export { countWrongGuess, type Guess, refuseTooManyGuesses } from './guesses.ts'
 export { countMail, findServerName, inviteMail, type Mail, magicLinkMail, resetMail } from './link-mails.ts'
 export type { LinkClaims } from './link-tokens.ts'
 export { nameKey, readName, readUserName } from './names.ts'
+export { networkOf } from './networks.ts'
 export { createOneTimeLinks, findLink, type NewLink, type OneTimeLinks, takeLink } from './one-time-links.ts'
 export { createPasswordHasher, type PasswordHasher, type PasswordHasherOptions } from './password-hasher.ts'
 export { hashPassword, verifyPassword } from './passwords.ts'
@@ -27,6 +28,7 @@ export {
   createUser,
   findOrCreateUser,
   findUserByEmail,
+  lockLivePeople,
   lockUser,
   lockUserIfLive,
   type NewUser,

@@ -2,6 +2,7 @@ import { everyone, invalid, unauthorized } from '@parley/contract'
 import {
   audit,
   isDuplicate,
+  isRowId,
   type Reader,
   record,
   startReadingAll,
@@ -10,6 +11,7 @@ import {
   uuidv7,
 } from '@parley/database'
 import type { Caller } from '@parley/identity'
+import { sql } from 'kysely'
 import { automaticNames, nameKey, readUserName } from './names.ts'
 
 /** Who does something, from where, when. */
@@ -29,6 +31,8 @@ export interface NewUser {
   isAdmin?: boolean
   /** As `hashPassword` answers it. */
   passwordHash?: string | null
+  /** Whether the address is only what they say it is. */
+  emailUnproven?: boolean
   /** Who adds them; without it they came by themselves. */
   actorId?: string
   ip: string | null
@@ -119,14 +123,39 @@ export const lockUserIfLive = (trx: Transaction, userId: string): Promise<UserRo
     .forNoKeyUpdate()
     .executeTakeFirst()
 
+/**
+ * Keeps these people from being removed until the transaction ends, and answers the ids of those who are live; ids of another
+ * form are nobody's. Taken before any channel's lock, as everywhere.
+ */
+export async function lockLivePeople(trx: Transaction, userIds: readonly string[]): Promise<Set<string>> {
+  const rows = await trx
+    .selectFrom('users')
+    .select('id')
+    .where('id', '=', sql<string>`any(${userIds.filter(isRowId)}::uuid[])`)
+    .where('removedAt', 'is', null)
+    .orderBy('id')
+    .forShare()
+    .execute()
+  return new Set(rows.map(({ id }) => id))
+}
+
 async function insertUser(trx: Transaction, input: NewUser): Promise<UserRow | undefined> {
-  const { email, isAdmin = false, passwordHash = null, now } = input
+  const { email, isAdmin = false, passwordHash = null, emailUnproven = false, now } = input
   for (;;) {
     const userName = await findFreeName(trx, input.userName ?? email.slice(0, email.indexOf('@')))
     // Waits for whoever is about to take the same name or address, and inserts nothing when they did.
     const user = await trx
       .insertInto('users')
-      .values({ id: uuidv7(), userName, userNameKey: nameKey(userName), email, isAdmin, passwordHash, createdAt: now })
+      .values({
+        id: uuidv7(),
+        userName,
+        userNameKey: nameKey(userName),
+        email,
+        isAdmin,
+        passwordHash,
+        emailUnproven,
+        createdAt: now,
+      })
       .onConflict((conflict) => conflict.doNothing())
       .returningAll()
       .executeTakeFirst()

@@ -12,6 +12,8 @@ export interface Users {
   email: string
   isAdmin: Generated<boolean>
   passwordHash: string | null
+  /** They registered by themselves, and nothing has shown yet that the address is theirs. */
+  emailUnproven: Generated<boolean>
   createdAt: Moment
   removedAt: Moment | null
 }
@@ -215,13 +217,6 @@ export interface OauthStates {
   expiresAt: Moment
 }
 
-export interface OauthAttempts {
-  ip: string
-  /** The attempts that still count, oldest first; as many as the limit at most. */
-  attemptedAt: Moment[]
-  lastAttemptAt: Moment
-}
-
 export type LinkPurpose = 'login' | 'invite' | 'reset'
 
 export interface OneTimeLinks {
@@ -264,7 +259,6 @@ export interface Tables {
   serverSettings: ServerSettings
   auditLog: AuditLog
   oauthStates: OauthStates
-  oauthAttempts: OauthAttempts
   oneTimeLinks: OneTimeLinks
   attempts: Attempts
 }

@@ -6,6 +6,7 @@ import {
   issueTokens,
   type LinkClaims,
   magicLinkMail,
+  proveEmail,
   readEmail,
   takeLink,
 } from '@parley/accounts'
@@ -59,6 +60,7 @@ export const magicLinkRoutes =
 
       const session = await db.transaction().execute(async (trx) => {
         const user = await admit(trx, claims, isInviteRequired, origin)
+        await proveEmail(trx, user, origin)
         return signIn(trx, config, user.id, origin)
       })
 

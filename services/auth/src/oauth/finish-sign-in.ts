@@ -1,9 +1,17 @@
-import { findOrCreateUser, findUserByEmail, issueTokens, readEmail } from '@parley/accounts'
+import {
+  countAttempt,
+  findOrCreateUser,
+  findUserByEmail,
+  issueTokens,
+  networkOf,
+  proveEmail,
+  readEmail,
+} from '@parley/accounts'
 import type { Tokens } from '@parley/contract'
 import type { Transaction } from '@parley/database'
 import type { Deps } from '@parley/service'
 import { type SignInOrigin, signIn } from '../sessions/sign-in.ts'
-import { countAttempt } from './oauth-attempts.queries.ts'
+import { attemptsOfNetwork } from './oauth-attempts.ts'
 import { OauthFailure } from './oauth-failure.ts'
 import { consumeState } from './oauth-state.ts'
 import type { Profile } from './profiles.ts'
@@ -34,7 +42,7 @@ export async function finishSignIn(deps: Deps, reply: ProviderReply): Promise<To
   const { provider, code, state, error, browserSecret, origin, patienceMs } = reply
   const { ip, now } = origin
 
-  if ((await countAttempt(db, ip, now)) > 0) throw new OauthFailure('rate_limited')
+  if ((await countAttempt(db, attemptsOfNetwork, networkOf(ip), now)) > 0) throw new OauthFailure('rate_limited')
   if (!state) throw new OauthFailure('invalid_state')
   const codeVerifier = await consumeState(db, { provider, ip, now, state, browserSecret })
   if (error) throw new OauthFailure(error === 'access_denied' ? 'access_denied' : 'provider_refused')
@@ -45,6 +53,7 @@ export async function finishSignIn(deps: Deps, reply: ProviderReply): Promise<To
 
   const session = await db.transaction().execute(async (trx) => {
     const user = await admit(trx, profile, config.auth.isInviteRequired, origin)
+    await proveEmail(trx, user, origin)
     return signIn(trx, config, user.id, origin)
   })
   wakeRelay()

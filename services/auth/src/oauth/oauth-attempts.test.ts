@@ -65,14 +65,3 @@ test('the fifteen minutes are the last ones, whenever they began', async () => {
   const visits = await times(6, start)
   expect(visits.filter(({ status }) => status === 302)).toHaveLength(4)
 })
-
-test('addresses whose attempts are over are forgotten', async () => {
-  await start()
-  const { ip } = browser
-  server.pass(900_000)
-  browser = server.browser()
-  await start()
-  const known = await server.deps.db.selectFrom('oauthAttempts').select('ip').execute()
-  expect(known.map((row) => row.ip)).toContain(browser.ip)
-  expect(known.map((row) => row.ip)).not.toContain(ip)
-})

@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { countAttempt, networkOf } from '@parley/accounts'
 import { notFound, refusals, tooMany } from '@parley/contract'
 import type { Deps } from '@parley/service'
 import type { FastifyReply } from 'fastify'
@@ -6,7 +7,7 @@ import { Type } from 'typebox'
 import { originOf } from '../sessions/sign-in.ts'
 import { browserCookie, readCookie, removeCookie, setCookie } from './browser-cookie.ts'
 import { finishSignIn } from './finish-sign-in.ts'
-import { clearAttempts, countAttempt } from './oauth-attempts.queries.ts'
+import { attemptsOfNetwork } from './oauth-attempts.ts'
 import { asOauthFailure, OauthFailure } from './oauth-failure.ts'
 import { beginState, stateSeconds } from './oauth-state.ts'
 import { presets as builtIn, type Presets } from './presets.ts'
@@ -83,11 +84,10 @@ export const oauthRoutes =
       async ({ params, ip }, reply) => {
         const provider = requireProvider(params.providerId)
         const now = clock()
-        const retryAfter = await countAttempt(db, ip, now)
+        const retryAfter = await countAttempt(db, attemptsOfNetwork, networkOf(ip), now)
         if (retryAfter > 0) throw tooMany(new OauthFailure('rate_limited').message, retryAfter)
 
         const { state, browserSecret, codeChallenge } = await beginState(db, { provider, ip, now })
-        await clearAttempts(db, now)
 
         reply.header('set-cookie', setCookie(browserCookie(state, provider.redirectUri), browserSecret, stateSeconds))
         return leadTo(reply, authorizationUrl(provider, { state, codeChallenge }))

@@ -24,7 +24,7 @@ export const registrationRoutes =
       const passwordHash = await passwords.hash(request.body.password)
 
       const session = await db.transaction().execute(async (trx) => {
-        const user = await createUser(trx, { email, passwordHash, ip: origin.ip, now: origin.now })
+        const user = await createUser(trx, { email, passwordHash, emailUnproven: true, ip: origin.ip, now: origin.now })
         if (!user) throw alreadyThere()
         return signIn(trx, config, user.id, origin)
       })

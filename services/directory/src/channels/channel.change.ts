@@ -1,4 +1,4 @@
-import type { Act } from '@parley/accounts'
+import { type Act, lockLivePeople } from '@parley/accounts'
 import { audienceOf, type Channel, onlyUsers } from '@parley/contract'
 import { audit, type ChannelRow, type Database, record, startReading, type Transaction } from '@parley/database'
 import {
@@ -11,14 +11,7 @@ import {
   unknownMember,
 } from './channel.fields.ts'
 import { lockOwnChannel } from './channel.ownership.ts'
-import {
-  deleteMembers,
-  findAdmins,
-  insertMembers,
-  listMembers,
-  lockLivePeople,
-  updateChannel,
-} from './channels.queries.ts'
+import { deleteMembers, findAdmins, insertMembers, listMembers, updateChannel } from './channels.queries.ts'
 
 /** A channel with its members, before or after the change. */
 interface Seen {

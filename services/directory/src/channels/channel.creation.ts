@@ -1,4 +1,4 @@
-import type { Act } from '@parley/accounts'
+import { type Act, lockLivePeople } from '@parley/accounts'
 import { audienceOf, type Channel, unauthorized } from '@parley/contract'
 import { audit, type Database, record, uuidv7 } from '@parley/database'
 import {
@@ -10,7 +10,7 @@ import {
   readTopic,
   unknownMember,
 } from './channel.fields.ts'
-import { insertChannel, insertMembers, listMembers, lockLivePeople } from './channels.queries.ts'
+import { insertChannel, insertMembers, listMembers } from './channels.queries.ts'
 
 /**
  * Creates a channel with the caller and these people in it, and tells its audience (NEW_CHANNEL).

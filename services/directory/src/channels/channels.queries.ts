@@ -1,5 +1,5 @@
 import type { Channel, ReadState } from '@parley/contract'
-import { type ChannelRow, isRowId, type Reader, readStateOf, type Tables, type Transaction } from '@parley/database'
+import { type ChannelRow, type Reader, readStateOf, type Tables, type Transaction } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { type Insertable, sql, type Updateable } from 'kysely'
 import { channelView } from './channel.fields.ts'
@@ -44,22 +44,6 @@ export async function listMembers(db: Reader, channelId: string): Promise<string
     .where('id', '=', channelId)
     .executeTakeFirstOrThrow()
   return members
-}
-
-/**
- * Keeps these people from being removed until the transaction ends, and answers the ids of those who are live. Taken
- * before any channel's lock, as everywhere.
- */
-export async function lockLivePeople(trx: Transaction, userIds: string[]): Promise<Set<string>> {
-  const rows = await trx
-    .selectFrom('users')
-    .select('id')
-    .where('id', '=', anyOf(userIds.filter(isRowId)))
-    .where('removedAt', 'is', null)
-    .orderBy('id')
-    .forShare()
-    .execute()
-  return new Set(rows.map(({ id }) => id))
 }
 
 /** Those of these people who are admins. */

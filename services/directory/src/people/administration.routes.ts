@@ -5,7 +5,7 @@ import { audit, isRowId } from '@parley/database'
 import type { Deps } from '@parley/service'
 import { metric } from '@parley/telemetry'
 import { Type } from 'typebox'
-import { addUser, createInvitations } from './invitation.ts'
+import { addUser, createInvitations, lockInvited } from './invitation.ts'
 
 const Role = Type.Enum(['user', 'admin'])
 const UserParams = Type.Object({ id: Type.String() })
@@ -21,6 +21,13 @@ const AddUser = {
     password: Type.Optional(NewPassword),
   }),
   response: { 200: Type.Object({ ...Ok.properties, userId: Id }), ...refusals(400, 401, 403, 429, 503) },
+}
+
+const InviteAgain = {
+  summary: 'Send somebody who has no password yet the link to choose one again',
+  description: 'In password mode with e-mail. The earlier link works no more.',
+  params: UserParams,
+  response: { 200: Ok, ...refusals(400, 401, 403, 404, 429) },
 }
 
 const ResetPassword = {
@@ -66,6 +73,14 @@ export const administrationRoutes =
       })
 
       return { success: true as const, userId }
+    })
+
+    app.post('/users/:id/invite', { schema: InviteAgain, config: access }, async ({ caller, ip, params }) => {
+      await db.transaction().execute(async (trx) => {
+        const user = await lockInvited(trx, params.id)
+        if (!(await invite(trx, user, { caller, ip, now: clock() }))) throw invalid('This server sends no invitations')
+      })
+      return { success: true as const }
     })
 
     app.post('/users/:id/reset-password', { schema: ResetPassword, config: access }, async (request) => {

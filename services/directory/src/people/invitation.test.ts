@@ -45,6 +45,24 @@ describe('POST /users/add in password mode with e-mail', () => {
     expect(await setUp('new.one@example.com', link.searchParams.get('token'))).toMatchObject({ status: 400 })
   })
 
+  test('an invitation is sent again, and the earlier one works no more', async () => {
+    const { ada, cat, nobody } = home.people
+    const email = 'twice@example.com'
+    const { userId } = (await ada.post('/users/add', { email })).body
+    const first = await mailbox.nextTo(email)
+    const again = (by: Person, id = userId) => by.post(`/users/${id}/invite`)
+    expect(await again(ada)).toMatchObject({ status: 200, body: { success: true } })
+    const second = await mailbox.nextTo(email)
+    expect(await setUp(email, first.link.searchParams.get('token'))).toMatchObject({ status: 400 })
+    expect(await setUp(email, second.link.searchParams.get('token'))).toMatchObject({ status: 200 })
+
+    expect(await again(ada)).toMatchObject({ status: 400 })
+    expect(await again(ada, 'nonsense')).toMatchObject({ status: 404 })
+    expect(await again(ada, '0190a000-0000-7000-8000-000000000001')).toMatchObject({ status: 404 })
+    expect(await again(cat)).toMatchObject({ status: 403 })
+    expect(await again(nobody)).toMatchObject({ status: 401 })
+  })
+
   test('with a password sets it at once and sends nothing', async () => {
     const { ada } = home.people
     const added = { email: 'given@example.com', password: 'given by ada' }

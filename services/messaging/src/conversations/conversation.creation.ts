@@ -1,8 +1,9 @@
 import { wireChannelId } from '@parley/access'
+import { lockLivePeople } from '@parley/accounts'
 import { type Conversation, invalid, onlyUsers, unauthorized } from '@parley/contract'
 import { type ChannelRow, type Database, record, type UserRow } from '@parley/database'
 import type { Caller } from '@parley/identity'
-import { findConversation, findPerson, insertConversation, lockLivePeople } from './conversations.queries.ts'
+import { findConversation, findPerson, insertConversation } from './conversations.queries.ts'
 
 export interface OpenedConversation {
   conversation: Conversation
@@ -31,8 +32,8 @@ export async function openConversation(
   function create(): Promise<OpenedConversation> {
     return db.transaction().execute(async (trx) => {
       const live = await lockLivePeople(trx, participants)
-      if (!live.includes(caller.userId)) throw unauthorized('The session has ended, please sign in again')
-      if (!live.includes(other!.id)) throw unknownTarget()
+      if (!live.has(caller.userId)) throw unauthorized('The session has ended, please sign in again')
+      if (!live.has(other!.id)) throw unknownTarget()
 
       const created = await insertConversation(trx, { participants, createdBy: caller.userId, createdAt: now })
       if (created) {

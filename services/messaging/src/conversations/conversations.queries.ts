@@ -26,19 +26,6 @@ export const findConversation = (db: Reader, participants: readonly string[]): P
 export const findPerson = async (db: Reader, userId: string): Promise<UserRow | undefined> =>
   isRowId(userId) ? db.selectFrom('users').selectAll().where('id', '=', userId).executeTakeFirst() : undefined
 
-/** Keeps these people from being removed until the transaction ends; answers the ids of those who are live. */
-export async function lockLivePeople(trx: Transaction, userIds: readonly string[]): Promise<string[]> {
-  const rows = await trx
-    .selectFrom('users')
-    .select('id')
-    .where('id', 'in', userIds)
-    .where('removedAt', 'is', null)
-    .orderBy('id')
-    .forShare()
-    .execute()
-  return rows.map(({ id }) => id)
-}
-
 /** Waits for whoever is about to create the same conversation, and answers undefined when they did. */
 export async function insertConversation(
   trx: Transaction,

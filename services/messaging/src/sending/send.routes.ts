@@ -2,9 +2,9 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { conversationRowId } from '@parley/access'
 import { Id, Message, refusals } from '@parley/contract'
 import type { Database } from '@parley/database'
-import type { AccessClaims } from '@parley/identity'
-import type { Deps } from '@parley/service'
-import type { FastifyReply } from 'fastify'
+import { type AccessClaims, findCaller } from '@parley/identity'
+import { asRefusal, type Deps } from '@parley/service'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { findMentions } from '../mentions/mentions.ts'
 import { MessageBody, readContent, requireKnownFiles } from '../messages/message.fields.ts'
@@ -25,18 +25,23 @@ const SendDirectMessage = {
 }
 
 export const sendRoutes =
-  ({ db }: Deps, sender: Sender): FastifyPluginAsyncTypebox =>
+  ({ db, clock }: Deps, sender: Sender): FastifyPluginAsyncTypebox =>
   async (app) => {
     // The session is checked by the send statement itself, along with everything else.
     const config = { access: 'token' } as const
+    // What never gets there is refused for its session first, as everywhere.
+    const errorHandler = async (error: Error, { claims }: FastifyRequest) => {
+      if (claims && asRefusal(error).status === 400) await findCaller(db, claims, clock())
+      throw error
+    }
 
-    app.post('/channels/:channelId/messages', { schema: SendMessage, config }, async (request, reply) => {
+    app.post('/channels/:channelId/messages', { schema: SendMessage, config, errorHandler }, async (request, reply) => {
       const { claims, params, headers, body } = request
       const place = { kind: 'channel', channelId: params.channelId } as const
       return answer(reply, await sendMessage(db, sender, claims, place, body, headers['idempotency-key']))
     })
 
-    const route = { schema: SendDirectMessage, config }
+    const route = { schema: SendDirectMessage, config, errorHandler }
     app.post('/conversations/:conversationId/messages', route, async (request, reply) => {
       const { claims, params, headers, body } = request
       const place = { kind: 'conversation', channelId: conversationRowId(params.conversationId) ?? '' } as const

@@ -62,7 +62,9 @@ describe('POST /channels/:channelId/messages', () => {
     await dan.says('hello', home.channel.open)
     await home.deps.db.updateTable('sessions').set({ endedAt: Date.now() }).where('userId', '=', dan.id).execute()
     for (const channelId of [home.channel.open.id, 'nonsense']) {
-      expect(await dan.post(`/channels/${channelId}/messages`, { content: 'x' })).toMatchObject({ status: 401 })
+      for (const body of [{ content: 'x' }, {}, { content: '' }, '{"content":', { content: 'x', images: ['no.png'] }]) {
+        expect(await dan.post(`/channels/${channelId}/messages`, body)).toMatchObject({ status: 401 })
+      }
     }
   })
 
