@@ -10,6 +10,10 @@ export const jobData = {
   }),
   /** `afterSeq`: how far an earlier job has come. */
   'purge-channel': Type.Object({ channelId: Type.String(), afterSeq: Type.Optional(Type.Integer()) }),
+  /** For an image that was uploaded without one. */
+  'make-thumbnail': Type.Object({ filename: Type.String() }),
+  /** Keys that no row of `uploads` names any more. */
+  'delete-blobs': Type.Object({ keys: Type.Array(Type.String()) }),
 } as const
 
 export type JobName = keyof typeof jobData

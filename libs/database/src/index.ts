@@ -19,4 +19,5 @@ export {
   recordJob,
 } from './record.ts'
 export type * from './tables.ts'
+export { releaseUploads, thumbnailKey } from './uploads.ts'
 export { isRowId, uuidv7 } from './uuidv7.ts'

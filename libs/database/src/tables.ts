@@ -85,6 +85,37 @@ export interface Messages {
   deletedAt: Moment | null
 }
 
+/** A file or image; its bytes are in the blob store under `filename`. */
+export interface Uploads {
+  /** Made by us: an id and the extension. */
+  filename: string
+  kind: 'file' | 'image'
+  /** Where an image belongs; null for files, which go wherever their uploader may write. */
+  channelId: string | null
+  /** As the uploader calls it, made safe. */
+  originalName: string
+  /** Recognised, not declared. */
+  contentType: string
+  /** Bytes. */
+  size: number
+  /** SHA-256 of the bytes. */
+  digest: Buffer
+  /** Content type of the thumbnail, which is in the blob store under `thumbnailKey(filename)`; null while there is none. */
+  thumbnailType: string | null
+  uploadedBy: string
+  createdAt: Moment
+  /** Null until all bytes are in the blob store. */
+  storedAt: Moment | null
+  /** Since when no message has it, `createdAt` if none ever had; null while one has. */
+  idleSince: Moment | null
+}
+
+/** Which messages have which uploads; those of deleted messages are released. */
+export interface MessageUploads {
+  messageId: string
+  filename: string
+}
+
 export interface Webhooks {
   id: string
   name: string
@@ -245,6 +276,8 @@ export interface Tables {
   channels: Channels
   channelMembers: ChannelMembers
   messages: Messages
+  uploads: Uploads
+  messageUploads: MessageUploads
   webhooks: Webhooks
   threads: Threads
   readStates: ReadStates
@@ -268,3 +301,4 @@ export type SessionRow = Selectable<Sessions>
 export type NewSession = Insertable<Sessions>
 export type ChannelRow = Selectable<Channels>
 export type MessageRow = Selectable<Messages>
+export type UploadRow = Selectable<Uploads>
