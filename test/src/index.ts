@@ -1,4 +1,10 @@
 export { EventStream, type Match, type Received, StreamRefused } from './event-stream.ts'
-export { createDatabase, createRedis, type TestDatabase, type TestRedis } from './infrastructure.ts'
+export {
+  createDatabase,
+  createEmptyDatabase,
+  createRedis,
+  type TestDatabase,
+  type TestRedis,
+} from './infrastructure.ts'
 export { type Letter, type Mailbox, openMailbox } from './mailbox.ts'
 export { Person, type Reply } from './person.ts'

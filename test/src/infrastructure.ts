@@ -18,11 +18,16 @@ export interface TestDatabase extends Connection {
 let databases = 0
 
 /** A database of its own for a test file: a clone of the migrated template, made in some 30 ms. */
-export async function createDatabase(poolSize = 10): Promise<TestDatabase> {
+export const createDatabase = (poolSize = 10): Promise<TestDatabase> => create(templateName, poolSize)
+
+/** A database without a schema, for those who migrate it themselves. */
+export const createEmptyDatabase = (): Promise<TestDatabase> => create('template0', 1)
+
+async function create(template: string, poolSize: number): Promise<TestDatabase> {
   const postgresUrl = inject('postgresUrl')
   const name = `test_${process.pid}_${++databases}`
   const admin = open(postgresUrl, 1)
-  await sql`create database ${sql.id(name)} template ${sql.id(templateName)}`.execute(admin.db)
+  await sql`create database ${sql.id(name)} template ${sql.id(template)}`.execute(admin.db)
   const url = databaseUrl(postgresUrl, name)
   const connection = open(url, poolSize)
   return {

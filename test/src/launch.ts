@@ -12,9 +12,12 @@ export interface LaunchOptions {
   /** Replicas of every service, for the cluster. */
   replicas?: number
   env?: Record<string, string>
+  /** The checkout that is started, this one unless given. */
+  root?: string
 }
 
-const root = path.resolve(import.meta.dirname, '../..')
+/** This checkout. */
+export const root = path.resolve(import.meta.dirname, '../..')
 const startPatienceMs = 90_000
 const stopPatienceMs = 20_000
 
@@ -45,6 +48,7 @@ export class Installation {
   /** Everything the launcher and its services printed, all starts together. */
   output = ''
   #port: number
+  #root: string
   #options: LaunchOptions
   #launcher: ChildProcess | undefined
   #watchers = new Set<() => void>()
@@ -54,6 +58,7 @@ export class Installation {
     this.directory = directory
     this.baseUrl = `http://127.0.0.1:${port}`
     this.#port = port
+    this.#root = options.root ?? root
     this.#options = options
   }
 
@@ -61,7 +66,7 @@ export class Installation {
   async start(): Promise<void> {
     const from = this.output.length
     const launcher = spawn(process.execPath, await this.#arguments(), {
-      cwd: root,
+      cwd: this.#root,
       env: this.#environment(),
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -171,7 +176,7 @@ export class Installation {
 
   /** What the script of package.json says behind `node`, so that the tests start what people start. */
   async #arguments(): Promise<string[]> {
-    const { scripts } = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8')) as {
+    const { scripts } = JSON.parse(await readFile(path.join(this.#root, 'package.json'), 'utf8')) as {
       scripts: Record<string, string>
     }
     const [, given] = /^exec node (.+)$/.exec(scripts[this.topology === 'solo' ? 'start' : 'cluster']!)!

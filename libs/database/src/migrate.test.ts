@@ -27,3 +27,10 @@ test('ten processes may migrate an empty database at once', async () => {
   expect(ran.flat()).toEqual(known)
   expect(await migrate(database.db)).toEqual([])
 })
+
+test('a database that a newer version has migrated is left as it is', async () => {
+  await sql`insert into kysely_migration (name, timestamp) values ('9999-of-the-next-version', '2030-01-01T00:00:00Z')`.execute(
+    database.db,
+  )
+  expect(await migrate(database.db)).toEqual([])
+})

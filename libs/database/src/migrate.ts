@@ -1,20 +1,31 @@
 import { promises as fs } from 'node:fs'
 import path from 'node:path'
-
-import { FileMigrationProvider, Migrator } from 'kysely/migration'
+import { sql } from 'kysely'
+import { FileMigrationProvider, type Migration, Migrator } from 'kysely/migration'
 import type { Database } from './connect.ts'
 
 /**
  * Brings the database to the newest schema and returns the names of the migrations that were run. Runs under a lock:
- * any number of processes may call it at once, one does the work and the others wait.
+ * any number of processes may call it at once, one does the work and the others wait. A database that a newer version has
+ * migrated is left as it is: the version before runs on it too.
  * @throws the database's error when a migration fails; its transaction is rolled back.
  */
 export async function migrate(db: Database): Promise<string[]> {
-  const migrator = new Migrator({
-    db,
-    provider: new FileMigrationProvider({ fs, path, migrationFolder: path.join(import.meta.dirname, 'migrations') }),
-  })
+  const files = new FileMigrationProvider({ fs, path, migrationFolder: path.join(import.meta.dirname, 'migrations') })
+  const known = await files.getMigrations()
+  const newer = await findNewerMigrations(db, Object.keys(known).sort().at(-1)!)
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => ({ ...known, ...newer }) } })
   const { error, results } = await migrator.migrateToLatest()
   if (error) throw error
   return (results ?? []).map(({ migrationName }) => migrationName)
+}
+
+/** What a newer version has done already, with nothing left to do: Kysely refuses a database with migrations it is not given. */
+async function findNewerMigrations(db: Database, newestOfOurs: string): Promise<Record<string, Migration>> {
+  const { rows } = await sql<{ exists: boolean }>`select to_regclass('kysely_migration') is not null as exists`.execute(
+    db,
+  )
+  if (!rows[0]!.exists) return {}
+  const newer = await sql<{ name: string }>`select name from kysely_migration where name > ${newestOfOurs}`.execute(db)
+  return Object.fromEntries(newer.rows.map(({ name }) => [name, { up: async () => {} }]))
 }

@@ -1,0 +1,42 @@
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, readdir, realpath, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { root } from '../src/launch.ts'
+
+/** The version before this one. Moves on with every release. */
+const previous = 'a9fc7bfc56971aab49bc77050e3bf3409c406b3e'
+
+const run = promisify(execFile)
+
+/** Whether the history of this checkout reaches back that far. */
+export const hasPreviousVersion = () =>
+  run('git', ['cat-file', '-e', `${previous}^{commit}`], { cwd: root }).then(
+    () => true,
+    () => false,
+  )
+
+export interface Checkout {
+  root: string
+  discard(): Promise<void>
+}
+
+/** The version before as it was committed, with the packages of this one, but for our own. */
+export async function checkOutPreviousVersion(): Promise<Checkout> {
+  const directory = await realpath(await mkdtemp(path.join(tmpdir(), 'parley-previous-')))
+  const archive = path.join(directory, 'archive.tar')
+  const checkout = path.join(directory, 'parley')
+  await mkdir(path.join(checkout, 'node_modules/@parley'), { recursive: true })
+  await run('git', ['archive', '--output', archive, previous], { cwd: root })
+  await run('tar', ['--extract', '--file', archive, '--directory', checkout])
+
+  for (const name of await readdir(path.join(root, 'node_modules'))) {
+    if (name === '@parley') continue
+    await symlink(path.join(root, 'node_modules', name), path.join(checkout, 'node_modules', name))
+  }
+  for (const lib of await readdir(path.join(checkout, 'libs'))) {
+    await symlink(path.join(checkout, 'libs', lib), path.join(checkout, 'node_modules/@parley', lib))
+  }
+  return { root: checkout, discard: () => rm(directory, { recursive: true, force: true }) }
+}

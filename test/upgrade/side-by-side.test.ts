@@ -1,0 +1,125 @@
+import type { Channel, Message } from '@parley/contract'
+import { createEmptyDatabase, createRedis, Person, type TestDatabase, type TestRedis } from '@parley/test'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { PersistentSender } from '../faults/persistent-sender.ts'
+import { ResumingReader } from '../faults/resuming-reader.ts'
+import { type Installation, launch } from '../src/launch.ts'
+import { type Checkout, checkOutPreviousVersion, hasPreviousVersion } from './previous-version.ts'
+
+const isThere = await hasPreviousVersion()
+if (!isThere) process.stderr.write('skipped: the history of this checkout does not reach back to the version before\n')
+
+/**
+ * An upgrade under load: the version before runs, this one migrates its database and starts beside it, both serve, the old one
+ * goes. Both share PostgreSQL and Redis, so either may hold the relay's lease at any time.
+ */
+describe.skipIf(!isThere)('an upgrade', () => {
+  let database: TestDatabase
+  let redis: TestRedis
+  let checkout: Checkout
+  let before: Installation
+  let after: Installation | undefined
+
+  const start = (root?: string) =>
+    launch('cluster', {
+      replicas: 1,
+      ...(root && { root }),
+      env: {
+        DATABASE_URL: database.url,
+        REDIS_URL: redis.url,
+        PARLEY_AUTH_JWT_SECRET: 'one secret for both versions, of more than 32 characters',
+      },
+    })
+
+  beforeAll(async () => {
+    ;[database, redis, checkout] = await Promise.all([createEmptyDatabase(), createRedis(), checkOutPreviousVersion()])
+    before = await start(checkout.root)
+  })
+  afterAll(async () => {
+    await after?.discard()
+    await before?.discard()
+    await Promise.all([database?.drop(), redis?.discard(), checkout?.discard()])
+  })
+
+  test('loses no message and no event, whichever version serves, relays or goes', { timeout: 180_000 }, async () => {
+    const ann = await Person.signIn(before.baseUrl, 'ann@example.com')
+    const channel = await ann.creates({ name: 'upgrade' })
+    const readers = [await reader(before, 'old@example.com')]
+    const senders = [await sender(before, 'old-sender@example.com', channel)]
+    await sent(senders, 50)
+
+    after = await start()
+    readers.push(await reader(after, 'new@example.com'))
+    senders.push(await sender(after, 'new-sender@example.com', channel))
+    await sent(senders, 150)
+
+    // A process of the version before that starts again has to live with the new schema.
+    await before.kill('messaging', 'SIGKILL')
+    await before.kill('worker', 'SIGKILL')
+    await sent(senders, 300)
+    await after.kill('worker', 'SIGKILL')
+    await sent(senders, 400)
+
+    await senders[0]!.stop()
+    await untilAllHeard(readers, senders)
+    await readers[0]!.stop()
+    await before.stop()
+    await sent(senders, 450)
+    await senders[1]!.stop()
+
+    const acknowledged = senders.flatMap((each) => each.acknowledged)
+    const newest = Math.max(...acknowledged.map(({ seq }) => seq))
+    await readers[1]!.untilHeard(channel.id, senders[1]!.acknowledged.length, 60_000)
+    for (const each of [...senders, ...readers]) expect(each.faults).toEqual([])
+    for (const each of readers) {
+      const seqs = each.heard.get(channel.id)!.map(({ seq }) => seq)
+      expect(seqs).toEqual([...new Set(seqs)].sort((one, other) => one - other))
+      expect(seqs).toEqual(Array.from(seqs, (_, index) => seqs[0]! + index))
+    }
+    const stored = await everything(await Person.signIn(after.baseUrl, 'ann@example.com'), channel)
+    expect(stored.map(({ seq }) => seq)).toEqual(Array.from({ length: newest }, (_, index) => index + 1))
+    const storedIds = new Set(stored.map(({ id }) => id))
+    expect(acknowledged.filter(({ id }) => !storedIds.has(id))).toEqual([])
+  })
+})
+
+async function reader({ baseUrl }: Installation, email: string) {
+  const reader = new ResumingReader(await Person.signIn(baseUrl, email))
+  await reader.start()
+  return reader
+}
+
+let told = () => {}
+
+async function sender({ baseUrl }: Installation, email: string, channel: Channel) {
+  const sender = new PersistentSender(await Person.signIn(baseUrl, email), channel, () => told())
+  sender.start()
+  return sender
+}
+
+/** Resolves once so many messages were acknowledged altogether. */
+const sent = (senders: PersistentSender[], count: number) =>
+  new Promise<void>((resolve) => {
+    told = () => {
+      if (senders.reduce((sum, { acknowledged }) => sum + acknowledged.length, 0) >= count) resolve()
+    }
+    told()
+  })
+
+/** Everything that was acknowledged so far, by everybody who listens to the version before from the first message on. */
+const untilAllHeard = ([first]: ResumingReader[], senders: PersistentSender[]) =>
+  first!.untilHeard(
+    senders[0]!.channel.id,
+    senders.reduce((sum, { acknowledged }) => sum + acknowledged.length, 0),
+    60_000,
+  )
+
+async function everything(person: Person, channel: Channel): Promise<Message[]> {
+  const pages: Message[][] = []
+  for (let before = ''; ; ) {
+    const { body } = await person.get(`/channels/${channel.id}/messages?limit=200${before}`)
+    if (body.messages.length === 0) return pages.reverse().flat()
+    pages.push(body.messages)
+    before = `&before=${body.messages[0].id}`
+  }
+}
