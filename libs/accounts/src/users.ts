@@ -47,11 +47,11 @@ export async function createUser(trx: Transaction, input: NewUser): Promise<User
   const user = await insertUser(trx, input)
   if (!user) return undefined
 
-  const { id, userName, email, isAdmin } = user
+  const { id, userName, email, isAdmin, createdAt } = user
   await startReadingAll(trx, { userId: id, kinds: isAdmin ? ['public', 'private'] : ['public'] })
   await record(trx, {
     type: 'NEW_USER',
-    payload: { id, userName, email, isAdmin },
+    payload: { id, userName, email, isAdmin, createdAt },
     routing: isAdmin ? { ...everyone, reloadUsers: [id] } : everyone,
   })
   await audit(trx, {

@@ -1,12 +1,14 @@
 import { type Static, Type } from 'typebox'
 import { Channel, Id, Message, Nullable, ReadState, ThreadMeta, Timestamp } from './resources.ts'
 
-const MessageRef = Type.Object({ id: Id, channelId: Type.String() })
+const seqOfDeleted = Type.Integer({ description: 'seq it had: whoever had read that far has nothing less to read' })
+const MessageRef = Type.Object({ id: Id, channelId: Type.String(), seq: seqOfDeleted })
 const ReactionChange = Type.Object({
   messageId: Id,
   channelId: Type.String(),
   userId: Id,
   reaction: Type.String(),
+  rev: Type.Integer({ description: 'rev of the message, which has this change from then on' }),
 })
 const UserRef = Type.Object({ id: Id, userName: Type.String(), email: Type.String(), isAdmin: Type.Boolean() })
 const DirectMessage = Type.Object({ ...Message.properties, participants: Type.Array(Id) })
@@ -35,12 +37,13 @@ export const eventPayloads = {
   NEW_MESSAGE: Message,
   UPDATE_MESSAGE: Message,
   DELETE_MESSAGE: MessageRef,
-  NEW_CHANNEL: Channel,
+  /** Whoever could not read it before has read what is in it: everything up to `lastSeq`. */
+  NEW_CHANNEL: Type.Object({ ...Channel.properties, lastSeq: Type.Integer() }),
   UPDATE_CHANNEL: Channel,
   DELETE_CHANNEL: Type.Object({ id: Id, name: Type.String() }),
   NEW_REACTION: ReactionChange,
   DELETE_REACTION: ReactionChange,
-  NEW_USER: UserRef,
+  NEW_USER: Type.Object({ ...UserRef.properties, createdAt: Timestamp }),
   REMOVE_USER: Type.Object({ id: Id, email: Type.String() }),
   USER_EXIT: Type.Object({ id: Id, userName: Type.String() }),
   UPDATE_USER: Type.Object({ id: Id, userName: Type.String(), isAdmin: Type.Boolean() }),
@@ -51,6 +54,7 @@ export const eventPayloads = {
     id: Id,
     channelId: Type.String(),
     conversationId: Type.String(),
+    seq: seqOfDeleted,
     participants: Type.Array(Id),
   }),
   NEW_THREAD_REPLY: ThreadReply,

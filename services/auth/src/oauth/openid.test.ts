@@ -54,7 +54,9 @@ describe('signing in with an OpenID provider', () => {
     expect(first).toEqual({ access_token: expect.any(String), refresh_token: expect.any(String), expires_in: '900' })
     const me = (await server.whoIs(first.access_token)).user
     expect(me).toMatchObject({ userName: 'Newcomer', email: 'new@example.com', isAdmin: false })
-    expect(await server.recorded()).toEqual([{ type: 'NEW_USER', payload: me, routing: { to: 'everyone' } }])
+    expect(await server.recorded()).toEqual([
+      { type: 'NEW_USER', payload: { ...me, createdAt: expect.any(Number) }, routing: { to: 'everyone' } },
+    ])
 
     const second = await arrive()
     expect((await server.whoIs(second.access_token)).user).toEqual(me)

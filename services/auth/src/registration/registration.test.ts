@@ -20,7 +20,10 @@ describe('POST /auth/register', () => {
     const user = { id: row!.id, userName: 'ann', email: 'ann@example.com', isAdmin: false }
     expect((await ann.get('/auth/me')).body).toEqual({ user })
     const events = await server.deps.db.selectFrom('outbox').select('event').execute()
-    expect(events.map(({ event }) => JSON.parse(event ?? 'null'))).toContainEqual({ type: 'NEW_USER', payload: user })
+    expect(events.map(({ event }) => JSON.parse(event ?? 'null'))).toContainEqual({
+      type: 'NEW_USER',
+      payload: { ...user, createdAt: expect.any(Number) },
+    })
     expect(
       await server.deps.db.selectFrom('auditLog').selectAll().where('targetId', '=', row!.id).execute(),
     ).toMatchObject([{ action: 'user.create', actorId: row!.id }])

@@ -82,6 +82,7 @@ function membersAfter({ row, members }: Seen, wish: string[] | undefined): strin
 /** Whoever is told that the channel is gone knows it by its old name, and learns nothing newer. */
 async function announce(trx: Transaction, before: Seen, after: Seen): Promise<void> {
   const channel = channelView(after.row, after.members)
+  const found = { ...channel, lastSeq: after.row.lastSeq }
   const gone = { id: before.row.id, name: before.row.name }
   const wasPrivate = before.row.kind === 'private'
 
@@ -93,11 +94,11 @@ async function announce(trx: Transaction, before: Seen, after: Seen): Promise<vo
     const losers = without(left, admins)
     const gainers = without(joined, admins)
     if (losers.length > 0) await record(trx, { type: 'DELETE_CHANNEL', payload: gone, routing: onlyUsers(...losers) })
-    if (gainers.length > 0) await record(trx, { type: 'NEW_CHANNEL', payload: channel, routing: onlyUsers(...gainers) })
+    if (gainers.length > 0) await record(trx, { type: 'NEW_CHANNEL', payload: found, routing: onlyUsers(...gainers) })
   } else if (channel.isPrivate) {
     await record(trx, { type: 'DELETE_CHANNEL', payload: gone, routing: { to: 'outsiders', members: after.members } })
   } else if (wasPrivate) {
-    await record(trx, { type: 'NEW_CHANNEL', payload: channel, routing: { to: 'outsiders', members: before.members } })
+    await record(trx, { type: 'NEW_CHANNEL', payload: found, routing: { to: 'outsiders', members: before.members } })
   }
 
   await record(trx, { type: 'UPDATE_CHANNEL', payload: channel, routing: audienceOf(after.row) })

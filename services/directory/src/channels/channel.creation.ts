@@ -40,7 +40,7 @@ export function createChannel(
     await insertMembers(trx, row.id, members, now)
     const channel = channelView(row, await listMembers(trx, row.id))
 
-    await record(trx, { type: 'NEW_CHANNEL', payload: channel, routing: audienceOf(row) })
+    await record(trx, { type: 'NEW_CHANNEL', payload: { ...channel, lastSeq: row.lastSeq }, routing: audienceOf(row) })
     await audit(trx, {
       action: 'channel.create',
       actorId: caller.userId,

@@ -34,7 +34,8 @@ describe('POST /channels', () => {
     }
 
     expect({ status, body }).toEqual({ status: 200, body: { channel } })
-    for (const person of [ada, ann, bob]) await home.events.to(person).toHave('NEW_CHANNEL', body.channel)
+    for (const person of [ada, ann, bob])
+      await home.events.to(person).toHave('NEW_CHANNEL', { ...body.channel, lastSeq: 0 })
     await home.events.to(cat).neverHave('NEW_CHANNEL', { id: body.channel.id })
     expect(await auditOf('channel.create', body.channel.id)).toMatchObject([{ actorId: ann.id, ip: '127.0.0.1' }])
   })

@@ -24,7 +24,7 @@ export async function deleteMessage(
 
     await leaveTombstones(trx, message.id, now)
     if (message.threadId === null) {
-      await recordMessageDeleted(trx, channel, message.id)
+      await recordMessageDeleted(trx, channel, message)
     } else {
       await recountReplies(trx, message.threadId)
       await recordReplyDeleted(trx, channel, message.id, await findMessage(trx, message.threadId))

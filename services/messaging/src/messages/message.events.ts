@@ -1,6 +1,6 @@
 import { wireChannelId } from '@parley/access'
 import { audienceOf, type Message, onlyUsers, type Routing } from '@parley/contract'
-import { type ChannelRow, type Reader, record, type Transaction } from '@parley/database'
+import { type ChannelRow, type MessageRow, type Reader, record, type Transaction } from '@parley/database'
 import { findMessage, findParticipants } from './messages.queries.ts'
 
 /** Records that a message changed. */
@@ -27,15 +27,19 @@ async function recordReplyUpdated(trx: Transaction, channel: ChannelRow, reply: 
 }
 
 /** Records that a message was deleted, and its replies with it. */
-export async function recordMessageDeleted(trx: Transaction, channel: ChannelRow, id: string): Promise<void> {
+export async function recordMessageDeleted(
+  trx: Transaction,
+  channel: ChannelRow,
+  { id, seq }: Pick<MessageRow, 'id' | 'seq'>,
+): Promise<void> {
   const channelId = wireChannelId(channel)
   if (channel.kind !== 'direct') {
-    return record(trx, { type: 'DELETE_MESSAGE', payload: { id, channelId }, routing: audienceOf(channel) })
+    return record(trx, { type: 'DELETE_MESSAGE', payload: { id, channelId, seq }, routing: audienceOf(channel) })
   }
   const participants = await findParticipants(trx, channel.id)
   return record(trx, {
     type: 'DELETE_DM_MESSAGE',
-    payload: { id, channelId, conversationId: channelId, participants },
+    payload: { id, channelId, conversationId: channelId, seq, participants },
     routing: onlyUsers(...participants),
   })
 }

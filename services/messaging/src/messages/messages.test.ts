@@ -128,7 +128,9 @@ describe('DELETE /messages/:messageId', () => {
     const message = await ann.says('gone', home.channel.secret)
     await bob.post(`/messages/${message.id}/reactions`, { reaction: '+1' })
     expect(await ann.delete(`/messages/${message.id}`)).toMatchObject({ status: 200, body: { success: true } })
-    await home.events.to(bob).toHave('DELETE_MESSAGE', { id: message.id, channelId: home.channel.secret.id })
+    await home.events
+      .to(bob)
+      .toHave('DELETE_MESSAGE', { id: message.id, channelId: home.channel.secret.id, seq: message.seq })
     await home.events.to(cat).neverHave('DELETE_MESSAGE', { id: message.id })
 
     const { db } = home.deps

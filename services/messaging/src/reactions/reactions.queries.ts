@@ -30,10 +30,13 @@ export async function deleteReaction(
   return numDeletedRows === 1n
 }
 
-/** Clients keep the message with the higher `rev`. */
-export const raiseRev = (trx: Transaction, messageId: string) =>
-  trx
+/** Clients keep the message with the higher `rev`. Answers the new one. */
+export async function raiseRev(trx: Transaction, messageId: string): Promise<number> {
+  const { rev } = await trx
     .updateTable('messages')
     .set(({ eb }) => ({ rev: eb('rev', '+', 1) }))
     .where('id', '=', messageId)
-    .execute()
+    .returning('rev')
+    .executeTakeFirstOrThrow()
+  return rev
+}

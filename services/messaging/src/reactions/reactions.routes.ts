@@ -46,8 +46,8 @@ function react(
     const held = { messageId: message.id, reaction, userId: caller.userId }
     const changed = type === 'NEW_REACTION' ? await insertReaction(trx, held) : await deleteReaction(trx, held)
     if (changed) {
-      await raiseRev(trx, message.id)
-      const payload = { ...held, channelId: wireChannelId(channel) }
+      const rev = await raiseRev(trx, message.id)
+      const payload = { ...held, channelId: wireChannelId(channel), rev }
       await record(trx, { type, payload, routing: await messageAudience(trx, channel) })
     }
 

@@ -20,7 +20,7 @@ describe('POST and DELETE /messages/:messageId/reactions', () => {
     expect(reply).toMatchObject({ status: 200, body: { message: { ...message, reactions, rev: message.rev + 4 } } })
     expect(Object.keys(reply.body.message.reactions)).toEqual(['🎉', '__proto__', 'a_b "c"'])
     const change = { messageId: message.id, channelId: home.channel.secret.id, userId: ann.id, reaction: '🎉' }
-    await home.events.to(bob).toHave('NEW_REACTION', change)
+    await home.events.to(bob).toHave('NEW_REACTION', { ...change, rev: message.rev + 4 })
     await home.events.to(cat).neverHave('NEW_REACTION', { messageId: message.id })
 
     await ann.delete(path, { reaction: '__proto__' })
