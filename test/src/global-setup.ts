@@ -5,30 +5,63 @@ import { connectDatabase, migrate } from '@parley/database'
 import { startPostgres, startRedis } from '@parley/embedded'
 import { sql } from 'kysely'
 import type { TestProject } from 'vitest/node'
+import {
+  chooseInfrastructure,
+  type InfrastructureKind,
+  startPostgresContainer,
+  startRedisContainer,
+  type TestServer,
+} from './containers.ts'
 import { databaseUrl, templateName } from './infrastructure.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
     /** Superuser URL of the PostgreSQL all test files share; each clones the template database. */
     postgresUrl: string
+    /** Where the servers of the tests come from. */
+    infrastructure: InfrastructureKind
   }
 }
 
 /**
- * Once per run: a PostgreSQL with a migrated template database; Redis is only fetched here, each test file starts its
- * own (a Redis is fast to start, and its pub/sub knows no databases).
+ * Once per run: a PostgreSQL with a migrated template database. Each test file starts a Redis of its own (it is fast to start,
+ * and its pub/sub knows no databases); here it is only fetched.
  */
 export default async function setup(project: TestProject) {
+  const { kind, postgres, discard } = await startInfrastructure(await chooseInfrastructure())
+  await createTemplate(postgres.url)
+  project.provide('postgresUrl', postgres.url)
+  project.provide('infrastructure', kind)
+  return discard
+}
+
+interface Infrastructure {
+  kind: InfrastructureKind
+  postgres: TestServer
+  discard(): Promise<void>
+}
+
+async function startInfrastructure(kind: InfrastructureKind): Promise<Infrastructure> {
+  if (kind === 'containers') {
+    try {
+      const [postgres, redis] = await Promise.all([startPostgresContainer(), startRedisContainer()])
+      await redis.stop()
+      return { kind, postgres, discard: postgres.stop }
+    } catch (error) {
+      if (process.env.TEST_INFRASTRUCTURE === 'containers') throw error
+      // An engine without the images, and without a way to fetch them.
+      process.stderr.write(`tests go on without containers: ${(error as Error).message}\n`)
+    }
+  }
   const directory = await mkdtemp(path.join(tmpdir(), 'parley-test-'))
   const postgres = await startPostgres({ directory: path.join(directory, 'postgres'), durable: false })
   const redis = await startRedis({ directory: path.join(directory, 'redis'), durable: false })
   await redis.stop()
-  await createTemplate(postgres.url)
-  project.provide('postgresUrl', postgres.url)
-  return async () => {
+  const discard = async () => {
     await postgres.stop()
     await rm(directory, { recursive: true, force: true })
   }
+  return { kind: 'embedded', postgres, discard }
 }
 
 async function createTemplate(postgresUrl: string) {

@@ -5,6 +5,7 @@ import { type Connection, connectDatabase } from '@parley/database'
 import { type EmbeddedPart, startRedis } from '@parley/embedded'
 import { sql } from 'kysely'
 import { inject } from 'vitest'
+import { startRedisContainer, type TestServer } from './containers.ts'
 
 export const templateName = 'parley_template'
 
@@ -44,10 +45,14 @@ async function create(template: string, poolSize: number): Promise<TestDatabase>
 const open = (url: string, poolSize: number) =>
   connectDatabase({ url, poolSize, applicationName: 'parley-test', onIdleError: () => {} })
 
-export type TestRedis = EmbeddedPart & { discard(): Promise<void> }
+export type TestRedis = TestServer & { discard(): Promise<void> }
 
 /** A Redis of its own for a test file: it may be killed, paused or emptied without disturbing others. */
 export async function createRedis(): Promise<TestRedis> {
+  if (inject('infrastructure') === 'containers') {
+    const redis = await startRedisContainer()
+    return { ...redis, discard: redis.stop }
+  }
   const directory = await mkdtemp(path.join(tmpdir(), 'parley-redis-'))
   const redis = await startRedis({ directory, durable: false })
   const discard = async () => {

@@ -1,0 +1,106 @@
+import { createServer } from 'node:net'
+
+/** A server that tests may kill, pause and start again: a process of ours or a container. */
+export interface TestServer {
+  /** With user, password and port; stays the same over `restart()`. */
+  readonly url: string
+  stop(): Promise<void>
+  kill(signal: NodeJS.Signals): void
+  restart(): Promise<void>
+}
+
+export type InfrastructureKind = 'containers' | 'embedded'
+
+/**
+ * Where the servers of the tests come from: containers where an engine answers, else (and with `TEST_INFRASTRUCTURE=embedded`)
+ * the programs that `npm start` uses. @throws when containers are demanded and no engine answers.
+ */
+export async function chooseInfrastructure(wish = process.env.TEST_INFRASTRUCTURE): Promise<InfrastructureKind> {
+  if (wish === 'embedded') return 'embedded'
+  if (wish !== undefined && wish !== '' && wish !== 'containers') {
+    throw new Error(`TEST_INFRASTRUCTURE: containers or embedded, not ${wish}`)
+  }
+  const { getContainerRuntimeClient } = await testcontainers()
+  const missing = await getContainerRuntimeClient().then(
+    () => undefined,
+    (error: Error) => error,
+  )
+  if (missing && wish === 'containers')
+    throw new Error('TEST_INFRASTRUCTURE: no container engine answers', { cause: missing })
+  return missing ? 'embedded' : 'containers'
+}
+
+/** PostgreSQL as the images of `docker-compose.yml`, without durability. */
+export const startPostgresContainer = () =>
+  startServer({
+    image: 'postgres:18',
+    port: 5432,
+    environment: { POSTGRES_PASSWORD: password },
+    command: ['postgres', '-c', 'fsync=off', '-c', 'max_connections=200'],
+    // Its first start is a rehearsal that ends again.
+    ready: { message: /database system is ready to accept connections/, times: 2 },
+    urlAt: (address) => `postgres://postgres:${password}@${address}/postgres`,
+  })
+
+export const startRedisContainer = () =>
+  startServer({
+    image: 'redis:8',
+    port: 6379,
+    environment: {},
+    command: ['redis-server', '--requirepass', password, '--save', '', '--maxmemory-policy', 'noeviction'],
+    ready: { message: /Ready to accept connections/, times: 1 },
+    urlAt: (address) => `redis://:${password}@${address}`,
+  })
+
+const password = 'of-the-tests'
+
+interface ServerImage {
+  image: string
+  port: number
+  environment: Record<string, string>
+  command: string[]
+  /** What its log says when it is, and how often. */
+  ready: { message: RegExp; times: number }
+  urlAt(address: string): string
+}
+
+async function startServer({ image, port, environment, command, ready, urlAt }: ServerImage): Promise<TestServer> {
+  const { GenericContainer, getContainerRuntimeClient, Wait } = await testcontainers()
+  const engine = await getContainerRuntimeClient()
+  // Bound to one port, so that it is found there again when it was started anew.
+  const started = await new GenericContainer(image)
+    .withEnvironment(environment)
+    .withCommand(command)
+    .withExposedPorts({ container: port, host: await findPort() })
+    .withWaitStrategy(Wait.forLogMessage(ready.message, ready.times))
+    .start()
+  const container = engine.container.getById(started.getId())
+  let turn: Promise<unknown> = Promise.resolve()
+  const inTurn = (work: () => Promise<unknown>) => {
+    turn = turn.then(work, work)
+    return turn
+  }
+  return {
+    url: urlAt(`${started.getHost()}:${started.getMappedPort(port)}`),
+    kill(signal) {
+      void inTurn(() => container.kill({ signal }))
+    },
+    async restart() {
+      await inTurn(() => started.restart())
+    },
+    async stop() {
+      await inTurn(() => started.stop())
+    },
+  }
+}
+
+/** Loaded only where an engine is asked for: every test file would pay for it. */
+const testcontainers = () => import('testcontainers')
+
+async function findPort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
