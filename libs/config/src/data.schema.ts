@@ -18,6 +18,13 @@ export const Storage = Type.Object({
     bucket: Type.Optional(Text({ description: 'Bucket, required for the store `s3`.' })),
     accessKeyId: Type.Optional(Text({ description: 'Access key. Default: the machine’s own identity.' })),
     secretAccessKey: Type.Optional(Text({ description: 'Secret of the access key.' })),
+    keyPrefix: Type.String({
+      description: 'What the names of all objects begin with, for a bucket that is shared; such as `parley/`.',
+      default: '',
+      pattern: '^([A-Za-z0-9][A-Za-z0-9._/-]*)?$',
+      maxLength: 200,
+      expects: 'letters, digits, `.`, `_`, `-` and `/`, without a slash at the start',
+    }),
     forcePathStyle: Switch({ description: 'Bucket in the path instead of the host name (MinIO).', default: false }),
   }),
 })

@@ -270,6 +270,24 @@ export interface Attempts {
   lastAttemptAt: Moment
 }
 
+export interface Blobs {
+  id: string
+  key: string
+  /** Bytes. */
+  size: number
+  contentType: string
+  createdAt: Moment
+  /** Null while it is being written: nobody sees it then. */
+  writtenAt: Moment | null
+}
+
+/** All chunks of a blob have the same size, but for the last. */
+export interface BlobChunks {
+  blobId: string
+  n: number
+  bytes: Buffer
+}
+
 export interface Tables {
   users: Users
   sessions: Sessions
@@ -294,6 +312,8 @@ export interface Tables {
   oauthStates: OauthStates
   oneTimeLinks: OneTimeLinks
   attempts: Attempts
+  blobs: Blobs
+  blobChunks: BlobChunks
 }
 
 export type UserRow = Selectable<Users>

@@ -1,3 +1,4 @@
+import { type BlobStore, openBlobs } from '@parley/blobs'
 import type { Config } from '@parley/config'
 import { type Connection, connectDatabase, type Database } from '@parley/database'
 import { createEphemeralPublisher, createWaker, type EphemeralPublisher } from '@parley/events'
@@ -10,6 +11,8 @@ export interface Deps {
   db: Database
   /** The pool below `db`, for statements that are prepared by name. */
   pool: Connection['pool']
+  /** The bytes of files and images. */
+  blobs: BlobStore
   logger: Logger
   metrics: Metrics
   tokens: Tokens
@@ -41,11 +44,13 @@ export function openDeps(name: string, config: Config, clock: () => number = Dat
   const ephemeral = createEphemeralPublisher({ redisUrl: config.redis.url, logger, metrics })
   const tokens = createTokens({ secrets: [config.auth.jwtSecret].flat(), issuer: config.auth.issuer, clock })
   const { db, pool } = connection
+  const blobs = openBlobs({ storage: config.storage, db })
   return {
     deps: {
       config,
       db,
       pool,
+      blobs,
       logger,
       metrics,
       tokens,
@@ -56,6 +61,7 @@ export function openDeps(name: string, config: Config, clock: () => number = Dat
     async close() {
       waker.close()
       ephemeral.close()
+      await blobs.close()
       await connection.close()
       await metrics.close()
     },

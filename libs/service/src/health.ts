@@ -62,3 +62,10 @@ export const databaseCheck = ({ db }: Pick<Deps, 'db'>): Check => ({
   required: true,
   run: () => sql`select 1`.execute(db),
 })
+
+/**
+ * The check of a service that stores or serves files. Without object storage people still talk, so its absence only degrades the
+ * service. Files in PostgreSQL need no check of their own.
+ */
+export const storageCheck = ({ config, blobs }: Pick<Deps, 'config' | 'blobs'>): Checks =>
+  config.storage.store === 's3' ? { storage: { required: false, run: () => blobs.check() } } : {}

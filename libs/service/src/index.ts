@@ -1,6 +1,6 @@
 export { type App, type AppOptions, buildApp } from './app.ts'
 export { type Deps, type OpenDeps, openDeps } from './deps.ts'
-export { type Check, type Checks, databaseCheck } from './health.ts'
+export { type Check, type Checks, databaseCheck, storageCheck } from './health.ts'
 export { type Access, bearerToken } from './identify.ts'
 export { isLocalOnly, refuseForeignHosts } from './local-only.ts'
 export { answerOpenApi } from './openapi.ts'

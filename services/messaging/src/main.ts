@@ -1,4 +1,4 @@
-import { runService } from '@parley/service'
+import { runService, storageCheck } from '@parley/service'
 import { messaging } from './service.ts'
 
-await runService('messaging', (deps) => ({ plugin: messaging(deps) }))
+await runService('messaging', (deps) => ({ plugin: messaging(deps), checks: storageCheck(deps) }))

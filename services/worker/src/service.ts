@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import { uuidv7 } from '@parley/database'
 import { createRelay } from '@parley/events'
 import { createWorker, type JobWorker } from '@parley/jobs'
-import type { Deps, Service } from '@parley/service'
+import { type Deps, type Service, storageCheck } from '@parley/service'
 import { startCleanUp } from './clean-up/clean-up.timer.ts'
 import { createPostman } from './mail/mail.ts'
 import { purgeChannel } from './purge/purge.ts'
@@ -18,7 +18,7 @@ export interface Worker extends Service {
 
 /** What happens behind the requests: the relay of events, e-mail, and tidying up. It has no routes. */
 export function worker(deps: Deps): Worker {
-  const { config, db, pool, logger, metrics, clock } = deps
+  const { config, db, pool, blobs, logger, metrics, clock } = deps
   const redisUrl = config.redis.url
   const relay = createRelay({
     pool,
@@ -60,11 +60,14 @@ export function worker(deps: Deps): Worker {
   let cleanUp: { stop(): Promise<void> } | undefined
 
   return {
+    checks: storageCheck(deps),
     wakeRelay() {
       if (relay.isLeader) relay.wake()
       else deps.wakeRelay()
     },
     async start() {
+      // What is wrong with it can be put right while the rest of the house works.
+      if (config.storage.store === 's3') blobs.check().catch((err) => logger.error({ err }, 'files cannot be stored'))
       relay.start()
       mail = mailQueue()
       purge = purgeQueue()

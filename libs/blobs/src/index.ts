@@ -1,0 +1,2 @@
+export { type BlobOptions, openBlobs } from './open.ts'
+export { BlobMissing, type BlobStore, type ByteRange } from './store.ts'

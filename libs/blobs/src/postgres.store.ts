@@ -1,0 +1,76 @@
+import { type Database, isDuplicate, uuidv7 } from '@parley/database'
+import { sql } from 'kysely'
+import { cut, streamOf, within } from './pieces.ts'
+import {
+  completeBlob,
+  deleteBlob,
+  deleteBlobs,
+  deleteUnfinished,
+  findBlob,
+  findChunk,
+  insertBlob,
+  insertChunk,
+} from './postgres.queries.ts'
+import { BlobMissing, type BlobStore, type ByteRange } from './store.ts'
+
+/** One chunk of each reader and writer is in memory. Written into every blob: changing it needs a column that says which. */
+const chunkBytes = 256 * 1024
+/** Deleted in one statement: 25 MB each at most. */
+const atOnce = 20
+
+/** Keeps bytes in PostgreSQL, in the tables `blobs` and `blob_chunks`. Each chunk is a statement of its own. */
+export function createPostgresStore(db: Database): BlobStore {
+  return {
+    async put(key, bytes, { size, contentType }) {
+      const id = uuidv7()
+      await insertBlob(db, { id, key, size, contentType })
+      try {
+        let n = 0
+        for await (const piece of cut(bytes, size, chunkBytes)) {
+          await insertChunk(db, { blobId: id, n, bytes: piece })
+          n += 1
+        }
+        if (!(await completeBlob(db, id))) throw new Error('the blob was deleted while it was being written')
+      } catch (error) {
+        // What cannot be deleted now, the sweep finds; the first failure is the one to tell of.
+        await deleteBlob(db, id).catch(() => {})
+        if (!isDuplicate(error, 'blobs_written')) throw error
+      }
+    },
+
+    async get(key, range) {
+      const blob = await findBlob(db, key)
+      if (!blob) throw new BlobMissing(key)
+      if (!range) return streamOf(readChunks(db, key, blob.id, { start: 0, end: blob.size - 1 }))
+      return streamOf(readChunks(db, key, blob.id, within(range, blob.size)))
+    },
+
+    async delete(keys) {
+      for (let from = 0; from < keys.length; from += atOnce) await deleteBlobs(db, keys.slice(from, from + atOnce))
+    },
+
+    async check() {
+      await sql`select 1`.execute(db)
+    },
+
+    async sweep(olderThanMs) {
+      let total = 0
+      for (;;) {
+        const deleted = await deleteUnfinished(db, olderThanMs, atOnce)
+        total += deleted
+        if (deleted < atOnce) return total
+      }
+    },
+
+    // The connections are those of the process.
+    async close() {},
+  }
+}
+
+async function* readChunks(db: Database, key: string, blobId: string, { start, end }: ByteRange) {
+  for (let n = Math.floor(start / chunkBytes); n * chunkBytes <= end; n++) {
+    const chunk = await findChunk(db, blobId, n)
+    if (!chunk) throw new BlobMissing(key)
+    yield chunk.bytes.subarray(Math.max(0, start - n * chunkBytes), end + 1 - n * chunkBytes)
+  }
+}
