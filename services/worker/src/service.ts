@@ -6,10 +6,12 @@ import { type Deps, type Service, storageCheck } from '@parley/service'
 import { startCleanUp } from './clean-up/clean-up.timer.ts'
 import { createPostman } from './mail/mail.ts'
 import { purgeChannel } from './purge/purge.ts'
+import { addThumbnail } from './thumbnails/image-thumbnail.ts'
 
 const mailsAtOnce = 5
 const mailBackoffMs = 2_000
 const purgeAttempts = 10
+const thumbnailAttempts = 6
 
 export interface Worker extends Service {
   /** Wakes the relay; without a detour when it leads in this process. */
@@ -55,8 +57,22 @@ export function worker(deps: Deps): Worker {
       metrics,
       clock,
     })
+  const thumbnailQueue = () =>
+    createWorker({
+      name: 'make-thumbnail',
+      handler: (data) => addThumbnail(deps, data),
+      attempts: thumbnailAttempts,
+      backoffMs: 5_000,
+      concurrency: 1,
+      db,
+      redisUrl,
+      logger,
+      metrics,
+      clock,
+    })
   let mail: JobWorker | undefined
   let purge: JobWorker | undefined
+  let thumbnails: JobWorker | undefined
   let cleanUp: { stop(): Promise<void> } | undefined
 
   return {
@@ -71,10 +87,11 @@ export function worker(deps: Deps): Worker {
       relay.start()
       mail = mailQueue()
       purge = purgeQueue()
+      thumbnails = thumbnailQueue()
       cleanUp = startCleanUp({ db, logger, clock })
     },
     async stop() {
-      await Promise.all([relay.stop(), mail?.stop(), purge?.stop(), cleanUp?.stop()])
+      await Promise.all([relay.stop(), mail?.stop(), purge?.stop(), thumbnails?.stop(), cleanUp?.stop()])
       postman.close()
     },
   }
