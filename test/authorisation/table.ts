@@ -41,6 +41,9 @@ export const table: Record<string, Demand> = {
   'POST /users/exit': 'user',
   'PUT /users/me': 'user',
 
+  'GET /presence': 'user',
+  'PUT /presence/me': 'user',
+
   'GET /channels': 'user',
   'POST /channels': 'user',
   'PUT /channels/{channelId}': 'user',

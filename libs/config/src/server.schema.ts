@@ -44,11 +44,23 @@ export const Events = Type.Object({
   replaySeconds: WholeNumber(1, 604_800, { description: 'How far back a stream can resume.', default: 3600 }),
   replayMaxEvents: WholeNumber(1, 10_000_000, { description: 'Events the Redis stream keeps.', default: 100_000 }),
   keepAliveSeconds: WholeNumber(1, 300, { description: 'Pause between keep-alive comments.', default: 25 }),
-  maxStreamsPerUser: WholeNumber(1, 10_000, { description: 'Streams one person may hold open.', default: 100 }),
+  maxStreamsPerUser: WholeNumber(1, 10_000, {
+    description: 'Streams one person may hold open, on all nodes together.',
+    default: 100,
+  }),
   maxStreams: WholeNumber(1, 1_000_000, { description: 'Streams one process holds open.', default: 50_000 }),
   maxBufferBytes: WholeNumber(1024, 1_073_741_824, {
     description: 'Unsent bytes after which a slow reader is cut off.',
     default: 1_048_576,
+  }),
+  offlineSeconds: WholeNumber(1, 3600, {
+    description: 'Time after which somebody whose last stream has closed, or whose node has died, is shown as offline.',
+    default: 20,
+  }),
+  presencePerSecond: WholeNumber(2, 100_000, {
+    description:
+      'Presence updates one stream gets in a second at most; of what waits, only a person’s last state is told.',
+    default: 200,
   }),
   drainSeconds: WholeNumber(0, 600, {
     description: 'Time over which a stopping process spreads the end of its streams.',

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Channel, Id, Message, Nullable, ReadState, ThreadMeta, Timestamp } from './resources.ts'
+import { Channel, Id, Message, Nullable, Presence, ReadState, ThreadMeta, Timestamp } from './resources.ts'
 
 const seqOfDeleted = Type.Integer({ description: 'seq it had: whoever had read that far has nothing less to read' })
 const MessageRef = Type.Object({ id: Id, channelId: Type.String(), seq: seqOfDeleted })
@@ -70,7 +70,7 @@ export const eventPayloads = {
   NEW_WEBHOOK: WebhookRef,
   DELETE_WEBHOOK: Type.Object({ id: Id, channelId: Id }),
   UPDATE_SERVER_SETTINGS: Type.Object({ name: Type.String() }),
-  PRESENCE_UPDATE: Type.Object({ userId: Id, status: Type.String(), lastSeen: Timestamp }),
+  PRESENCE_UPDATE: Presence,
   /** The counts are those as of `lastSeq`: a NEW_MESSAGE beyond it, whichever came first, is unread on top. */
   READ_UPDATE: Type.Object({ channelId: Type.String(), ...ReadState.properties }),
   TYPING: Type.Object({ channelId: Type.String(), userId: Id, userName: Type.String() }),

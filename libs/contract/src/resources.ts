@@ -121,6 +121,16 @@ export const Session = Type.Object({
 })
 export type Session = Static<typeof Session>
 
+export const PresenceStatus = Type.Enum(['online', 'away', 'offline'])
+export type PresenceStatus = Static<typeof PresenceStatus>
+
+export const Presence = Type.Object({
+  userId: Id,
+  status: PresenceStatus,
+  lastSeen: Timestamp,
+})
+export type Presence = Static<typeof Presence>
+
 export const ServerSettings = Type.Object({ name: Type.String() })
 export type ServerSettings = Static<typeof ServerSettings>
 

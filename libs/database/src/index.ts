@@ -8,6 +8,18 @@ export {
 } from './connect.ts'
 export { isDatabaseAway, isDuplicate } from './failures.ts'
 export { migrate } from './migrate.ts'
+export {
+  buryNodes,
+  endPresence,
+  enterStreams,
+  findPresenceChanges,
+  keepNode,
+  listPresence,
+  type PresenceChange,
+  type PresenceTimes,
+  type StreamClaim,
+  setPresence,
+} from './presence.ts'
 export { foldEvery, foldReads, readStateOf, startReading, startReadingAll } from './read-states.ts'
 export {
   type AuditAction,

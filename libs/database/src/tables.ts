@@ -1,3 +1,4 @@
+import type { PresenceStatus } from '@parley/contract'
 import type { ColumnType, Generated, Insertable, Selectable } from 'kysely'
 
 /** Moments are epoch milliseconds; bigint columns are read as numbers (all of ours stay below 2^53). */
@@ -157,6 +158,26 @@ export interface ReadFolds {
   foldedSeq: number
 }
 
+/** Who is there; see migration 0011. */
+export interface Presences {
+  userId: string
+  /** Open event streams by realtime node. */
+  streams: ColumnType<Record<string, number>, string | undefined, string>
+  /** Holds until the last stream closes. */
+  setByHand: PresenceStatus | null
+  shown: PresenceStatus
+  lastSeen: Moment
+  /** When they are shown as offline unless they come back. */
+  offlineAt: Moment | null
+  /** Number of the transaction that changed `shown`. */
+  changedBy: string
+}
+
+export interface PresenceNodes {
+  id: string
+  seenAt: Moment
+}
+
 export interface Reactions {
   messageId: string
   reaction: string
@@ -300,6 +321,8 @@ export interface Tables {
   threads: Threads
   readStates: ReadStates
   readFolds: ReadFolds
+  presence: Presences
+  presenceNodes: PresenceNodes
   reactions: Reactions
   idempotencyKeys: IdempotencyKeys
   outbox: Outbox

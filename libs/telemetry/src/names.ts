@@ -68,6 +68,10 @@ export const metric = {
   deliveries: counter('parley_deliveries_total', 'Events written to streams: one per event and stream.', [
     label.audience,
   ]),
+  presenceUpdates: counter(
+    'parley_presence_updates_total',
+    'Presence updates written to streams: one per person and stream.',
+  ),
   deliveryLag: histogram(
     'parley_delivery_lag_seconds',
     'Time from the recording of an event to its writing to the streams of this node.',

@@ -3,6 +3,7 @@ import type { Deps } from '@parley/service'
 import { channelRoutes } from './channels/channels.routes.ts'
 import { administrationRoutes } from './people/administration.routes.ts'
 import { peopleRoutes } from './people/people.routes.ts'
+import { presenceRoutes } from './presence/presence.routes.ts'
 
 /** Who is there: people, channels and who belongs to them. */
 export const directory =
@@ -11,4 +12,5 @@ export const directory =
     await app.register(peopleRoutes(deps))
     await app.register(administrationRoutes(deps))
     await app.register(channelRoutes(deps))
+    await app.register(presenceRoutes(deps))
   }

@@ -34,6 +34,8 @@ export interface Connection {
   isEnded: boolean
   /** What the delivery under way has for it beyond what goes to everybody; null between deliveries. */
   sequence: Sequence | null
+  /** Up to where in the order of presence it was told; null until the first look. */
+  presence: number | null
 }
 
 export type EndReason = 'client' | 'session' | 'slow' | 'reset' | 'drain' | 'gone' | 'failed'
@@ -43,6 +45,8 @@ export interface ConnectionLimits {
   maxStreamsPerUser: number
   maxBufferBytes: number
   metrics: Metrics
+  /** Told when somebody has one stream more or less. */
+  onCount: (userId: string) => void
 }
 
 export type Connections = ReturnType<typeof createConnections>
@@ -50,7 +54,13 @@ export type Connections = ReturnType<typeof createConnections>
 const stuckSocketMs = 5_000
 
 /** The open streams of this node, found by person and by session. */
-export function createConnections({ maxStreams, maxStreamsPerUser, maxBufferBytes, metrics }: ConnectionLimits) {
+export function createConnections({
+  maxStreams,
+  maxStreamsPerUser,
+  maxBufferBytes,
+  metrics,
+  onCount,
+}: ConnectionLimits) {
   const all = new Set<Connection>()
   const people = new Map<string, Person>()
   const admins = new Set<Person>()
@@ -87,9 +97,11 @@ export function createConnections({ maxStreams, maxStreamsPerUser, maxBufferByte
       isLive: false,
       isEnded: false,
       sequence: null,
+      presence: null,
     }
     for (const set of [all, person.connections, session.connections]) set.add(connection)
     watch(connection)
+    onCount(person.userId)
     return connection
   }
 
@@ -122,6 +134,7 @@ export function createConnections({ maxStreams, maxStreamsPerUser, maxBufferByte
     leave(people, person.userId, person, connection)
     if (person.connections.size === 0) admins.delete(person)
     leave(sessions, session.sessionId, session, connection)
+    onCount(person.userId)
     if (reason === 'slow' || reason === 'client') socket.destroy()
     else endGently(socket)
   }

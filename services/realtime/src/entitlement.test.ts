@@ -30,7 +30,13 @@ const about = (id: string): PositionedEvent => ({
 
 test('a channel is not forgotten before the events that were waiting for another one are judged', async () => {
   const metrics = createMetrics({ service: 'test' })
-  const connections = createConnections({ maxStreams: 1, maxStreamsPerUser: 1, maxBufferBytes: 1, metrics })
+  const connections = createConnections({
+    maxStreams: 1,
+    maxStreamsPerUser: 1,
+    maxBufferBytes: 1,
+    metrics,
+    onCount() {},
+  })
   const entitlement = createEntitlement({ db: database.db, connections, knownChannels: 1 })
   const [known, unknown] = [about(await addChannel()), about(await addChannel())]
   await entitlement.load([known])

@@ -6,6 +6,8 @@ import { createEntitlement } from './entitlement.ts'
 import { createEphemeralDelivery } from './ephemeral.ts'
 import { createFanOut } from './fan-out.ts'
 import { keepAlive } from './keep-alive.ts'
+import { createPlaces } from './presence/places.ts'
+import { createPresence } from './presence/presence.ts'
 import { createResume } from './resume.ts'
 import { createSessionWatch } from './session-watch.ts'
 import { streamRoutes } from './stream.routes.ts'
@@ -16,7 +18,9 @@ const memoryEvents = 10_000
 export function realtime(deps: Deps): Service {
   const { config, db, pool, logger, metrics, clock } = deps
   const feed = (): Feed => events
-  const connections = createConnections({ ...config.events, metrics })
+  const connections = createConnections({ ...config.events, metrics, onCount: (userId) => places.count(userId) })
+  const places = createPlaces({ ...config.events, pool, connections, logger })
+  const presence = createPresence({ ...config.events, pool, connections, logger, metrics })
   const entitlement = createEntitlement({ db, connections })
   const fanOut = createFanOut({ connections, entitlement, feed, logger, metrics })
   const resume = createResume({ db, feed, fanOut, entitlement, connections, logger })
@@ -46,7 +50,7 @@ export function realtime(deps: Deps): Service {
   return {
     async plugin(app) {
       await app.register(
-        streamRoutes(deps, { connections, entitlement, fanOut, resume, feed, isClosing: () => closing }),
+        streamRoutes(deps, { connections, places, entitlement, fanOut, resume, feed, isClosing: () => closing }),
       )
       app.addHook('preClose', async () => {
         closing = true
@@ -56,6 +60,8 @@ export function realtime(deps: Deps): Service {
     async start() {
       await events.start()
       await ephemeral.start()
+      await places.start()
+      await presence.start()
       sessionWatch.start()
       stopKeepAlive = keepAlive(connections, config.events.keepAliveSeconds)
     },
@@ -65,6 +71,8 @@ export function realtime(deps: Deps): Service {
       connections.stopObserving()
       fanOut.reset()
       ephemeral.close()
+      await presence.stop()
+      await places.stop()
       await events.close()
     },
   }

@@ -3,7 +3,7 @@ import { Socket } from 'node:net'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { invalid, refusals, unavailable } from '@parley/contract'
 import type { Feed } from '@parley/events'
-import { findCaller } from '@parley/identity'
+import { type Caller, findCaller } from '@parley/identity'
 import { bearerToken, type Deps } from '@parley/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
@@ -12,7 +12,8 @@ import { readCursor, writeCursor } from './cursor.ts'
 import { detachSocket } from './detached-socket.ts'
 import type { Entitlement } from './entitlement.ts'
 import type { FanOut } from './fan-out.ts'
-import type { Resume } from './resume.ts'
+import type { Place, Places } from './presence/places.ts'
+import type { Resume, Start } from './resume.ts'
 import { readUnchanged } from './unchanged.ts'
 
 const OpenStream = {
@@ -39,6 +40,7 @@ interface Query {
 
 export interface StreamParts {
   connections: Connections
+  places: Places
   entitlement: Entitlement
   fanOut: FanOut
   resume: Resume
@@ -49,19 +51,30 @@ export interface StreamParts {
 export const streamRoutes =
   (deps: Deps, parts: StreamParts): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const { connections, entitlement, fanOut, resume, feed, isClosing } = parts
+    const { connections, places, entitlement, fanOut, resume, feed, isClosing } = parts
     const rightsVersion = () => `${entitlement.changes} ${feed().epoch}`
 
     app.get('/events', { schema: OpenStream, config: { access: 'none' } }, async (request, reply) => {
       const claims = await deps.tokens.verifyAccess(request.query.token ?? bearerToken(request))
       const cursor = readCursor(lastEventId(request))
-      // A change of rights that this node applies while they are read would be missed otherwise: the stream is not here yet.
-      const { caller, found } = await readUnchanged(rightsVersion, async () => ({
-        caller: await findCaller(deps.db, claims, deps.clock()),
-        found: await resume.findStart(cursor),
-      }))
+      let place: Place | undefined
+      try {
+        // A change of rights that this node applies while they are read would be missed otherwise: the stream is not here yet.
+        const { caller, found } = await readUnchanged(rightsVersion, async () => {
+          const caller = await findCaller(deps.db, claims, deps.clock())
+          connections.checkRoom(caller.userId)
+          place ??= await places.claim(caller.userId)
+          return { caller, found: await resume.findStart(cursor) }
+        })
 
-      // From here to the end nothing is awaited: position, rights and live delivery belong to one moment.
+        // From here to the end nothing is awaited: position, rights and live delivery belong to one moment.
+        return open(request, reply, caller, found)
+      } finally {
+        place?.leave()
+      }
+    })
+
+    function open(request: FastifyRequest, reply: FastifyReply, caller: Caller, found: Start | null) {
       if (isClosing()) throw unavailable('This server is stopping, please connect again')
       connections.checkRoom(caller.userId)
       const { socket } = request.raw
@@ -77,7 +90,7 @@ export const streamRoutes =
       socket.write(headOf(reply) + greeting(connection, found !== null, cursorNow))
       void resume.replay(connection, start)
       return reply
-    })
+    }
   }
 
 function lastEventId({ headers, query }: FastifyRequest<{ Querystring: Query }>): string | undefined {

@@ -1,0 +1,211 @@
+import type { Presence, PresenceStatus } from '@parley/contract'
+import { sql } from 'kysely'
+import type { Connection, Reader } from './connect.ts'
+
+type Pool = Connection['pool']
+
+/** How long presence lasts, in milliseconds. All moments are PostgreSQL's, so that no clock of a node matters. */
+export interface PresenceTimes {
+  /** From the last stream's end to `offline`. */
+  graceMs: number
+  /** A node that has said nothing for this long is dead. */
+  nodeLifeMs: number
+}
+
+/** What a node says of one person's streams. */
+export interface StreamClaim {
+  userId: string
+  /** Open on the node. */
+  open: number
+  /** More that somebody asks to open. */
+  asked: number
+}
+
+export interface PresenceChange extends Presence {
+  /** Number of the transaction that made it. */
+  changedBy: number
+}
+
+/** Everybody who is there, in the order in which they joined; who never was here is offline since they were added. */
+export const listPresence = (db: Reader): Promise<Presence[]> =>
+  db
+    .selectFrom('users')
+    .leftJoin('presence', 'presence.userId', 'users.id')
+    .select(({ fn, val }) => [
+      'users.id as userId',
+      fn.coalesce('presence.shown', val<PresenceStatus>('offline')).as('status'),
+      fn.coalesce('presence.lastSeen', 'users.createdAt').as('lastSeen'),
+    ])
+    .where('users.removedAt', 'is', null)
+    .orderBy('users.id')
+    .execute()
+
+/**
+ * Sets what somebody is shown as, until they change it or their last stream closes. One statement: a stream that opens or
+ * closes at the same time finds either the one or the other.
+ */
+export async function setPresence(db: Reader, userId: string, status: PresenceStatus): Promise<Presence> {
+  const { rows } = await sql<Presence>`
+    insert into presence as p (user_id, set_by_hand, shown, last_seen, changed_by)
+    values (${userId}, ${status}, ${status}, now_ms(), pg_current_xact_id())
+    on conflict (user_id) do update set set_by_hand = excluded.shown, shown = excluded.shown,
+      last_seen = excluded.last_seen, offline_at = null,
+      changed_by = case when p.shown = excluded.shown then p.changed_by else excluded.changed_by end
+    returning user_id, shown as status, last_seen`.execute(db)
+  return rows[0]!
+}
+
+/** In the order of ids, as everybody who locks several rows does. */
+const enterStatement = {
+  name: 'parley_presence_enter',
+  text: `
+    with node as (
+      insert into presence_nodes (id, seen_at) values ($1, now_ms())
+      on conflict (id) do update set seen_at = excluded.seen_at returning xmax <> 0 as was_known
+    ), claimed as materialized (
+      select * from unnest($2::uuid[], $3::int[], $4::int[]) as c(user_id, open, asked)
+    )
+    insert into presence as p (user_id, streams, shown, last_seen, changed_by)
+    select user_id, case when n > 0 then jsonb_build_object($1::text, n) else '{}' end,
+      case when n > 0 then 'online' else 'offline' end, now_ms(), pg_current_xact_id()
+    from (select user_id, greatest(open, least(open + asked, $5)) as n from claimed) c order by user_id
+    on conflict (user_id) do update set (streams, shown, last_seen, offline_at, changed_by) = (
+      select next.streams,
+        next.shown,
+        case when (next.streams = '{}') = (p.streams = '{}') then p.last_seen else now_ms() end,
+        case when next.streams <> '{}' then null
+          when p.streams <> '{}' then now_ms() + $6
+          else p.offline_at end,
+        case when next.shown = p.shown then p.changed_by else pg_current_xact_id() end
+      from (
+        select granted.streams,
+          case when granted.streams = '{}' then p.shown else coalesce(p.set_by_hand, 'online') end as shown
+        from (
+          select (p.streams - $1) || case when n > 0 then jsonb_build_object($1::text, n) else '{}' end as streams
+          from (
+            select greatest(c.open, least(c.open + c.asked, $5 - coalesce((
+              select sum(elsewhere.n::int)
+              from jsonb_each_text(p.streams - $1) as elsewhere(node, n) join presence_nodes on id = elsewhere.node
+              where seen_at > now_ms() - $7), 0))) as n
+            from claimed c where c.user_id = p.user_id
+          ) room
+        ) granted
+      ) next
+    )
+    returning p.user_id, coalesce((p.streams ->> $1)::int, 0) as streams, (select was_known from node) as was_known`,
+}
+
+/**
+ * Enters how many streams people have on a node, which this also keeps alive. What is asked for is granted as far as
+ * `maxStreams` of a person on all nodes allows; exact, because a person is one row. `granted` are the streams each may have
+ * on this node; `wasKnown` is false when the node was taken for dead: all it has open must be entered anew.
+ */
+export async function enterStreams(
+  pool: Pool,
+  nodeId: string,
+  claims: readonly StreamClaim[],
+  { maxStreams, graceMs, nodeLifeMs }: PresenceTimes & { maxStreams: number },
+): Promise<{ granted: Map<string, number>; wasKnown: boolean }> {
+  const { rows } = await pool.query<{ user_id: string; streams: number; was_known: boolean }>({
+    ...enterStatement,
+    values: [
+      nodeId,
+      claims.map(({ userId }) => userId),
+      claims.map(({ open }) => open),
+      claims.map(({ asked }) => asked),
+      maxStreams,
+      graceMs,
+      nodeLifeMs,
+    ],
+  })
+  return {
+    granted: new Map(rows.map(({ user_id, streams }) => [user_id, streams])),
+    wasKnown: rows.every(({ was_known }) => was_known),
+  }
+}
+
+/** Says that a node lives. Answers false when it was not known: what it has open must be entered anew. */
+export async function keepNode(pool: Pool, nodeId: string): Promise<boolean> {
+  const { rows } = await pool.query<{ was_known: boolean }>(
+    `insert into presence_nodes (id, seen_at) values ($1, now_ms())
+     on conflict (id) do update set seen_at = excluded.seen_at
+     returning xmax <> 0 as was_known`,
+    [nodeId],
+  )
+  return rows[0]!.was_known
+}
+
+/**
+ * Takes the streams of dead nodes, and of a `leaving` one, from those who had them. They are offline a grace after the node
+ * last said something; when it is found dead late, after an outage of PostgreSQL for instance, it has some time to object.
+ */
+export async function buryNodes(pool: Pool, { graceMs, nodeLifeMs }: PresenceTimes, leaving = ''): Promise<number> {
+  const { rowCount } = await pool.query(
+    `with dead as (
+       delete from presence_nodes where seen_at < now_ms() - $1 or id = $3 returning id, seen_at
+     ), nodes as materialized (
+       select array_agg(id) as ids, max(seen_at) as seen_at from dead
+     ), theirs as materialized (
+       select p.user_id from presence p, nodes where p.streams ?| nodes.ids order by p.user_id for update of p
+     )
+     update presence p set streams = p.streams - nodes.ids,
+       last_seen = case when p.streams - nodes.ids = '{}' then greatest(nodes.seen_at, p.last_seen) else p.last_seen end,
+       offline_at = case when p.streams - nodes.ids = '{}' then greatest(nodes.seen_at + $2, now_ms() + $1 / 2) end
+     from nodes, theirs where p.user_id = theirs.user_id`,
+    [nodeLifeMs, graceMs, leaving],
+  )
+  return rowCount ?? 0
+}
+
+/** Shows those as offline whose grace is over; what they had set by hand ends with it. */
+export async function endPresence(pool: Pool): Promise<number> {
+  const { rowCount } = await pool.query(
+    `with due as materialized (
+       select user_id from presence where offline_at <= now_ms() order by user_id for update
+     )
+     update presence p set shown = 'offline', set_by_hand = null, offline_at = null,
+       changed_by = case when p.shown = 'offline' then p.changed_by else pg_current_xact_id() end
+     from due where p.user_id = due.user_id and p.offline_at <= now_ms()`,
+  )
+  return rowCount ?? 0
+}
+
+const changesStatement = {
+  name: 'parley_presence_changes',
+  text: `
+    with seen as materialized (select pg_current_snapshot() as at)
+    select pg_snapshot_xmin(seen.at)::text::bigint as xmin, c.*
+    from seen left join lateral (
+      select p.user_id, p.shown, p.last_seen, p.changed_by::text::bigint as changed_by
+      from presence p join users u on u.id = p.user_id and u.removed_at is null
+      where p.changed_by >= $1::text::xid8 and p.changed_by < pg_snapshot_xmax(seen.at)
+      order by p.changed_by
+    ) c on true`,
+}
+
+/**
+ * Whose presence changed in transactions from number `since` on, each with what is shown now, and the number to go on from:
+ * every transaction below it is finished. Some come again; none is left out, however late its transaction commits. What a
+ * restored backup says of transactions that this server has not reached is no change. Without `since` only the number.
+ */
+export async function findPresenceChanges(
+  pool: Pool,
+  since: number | undefined,
+): Promise<{ changes: PresenceChange[]; next: number }> {
+  const { rows } = await pool.query<ChangeRow>({ ...changesStatement, values: [since ?? nothing] })
+  const changes = rows.flatMap(({ user_id, shown, last_seen, changed_by }) =>
+    user_id === null ? [] : [{ userId: user_id, status: shown, lastSeen: last_seen, changedBy: changed_by }],
+  )
+  return { changes, next: rows[0]!.xmin }
+}
+
+/** Above any transaction's number. */
+const nothing = '9223372036854775807'
+
+interface ChangeRow {
+  xmin: number
+  user_id: string | null
+  shown: PresenceStatus
+  last_seen: number
+  changed_by: number
+}

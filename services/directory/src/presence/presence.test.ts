@@ -1,0 +1,77 @@
+import type { Presence } from '@parley/contract'
+import { Person } from '@parley/test'
+import { house } from '@parley/test/house'
+import { describe, expect, test } from 'vitest'
+
+const home = house({ events: { offlineSeconds: 1 } })
+
+const listed = async (by = home.people.ann): Promise<Presence[]> => (await by.get('/presence')).body.presence
+const statusOf = async ({ id }: Person) => (await listed()).find(({ userId }) => userId === id)?.status
+
+describe('GET /presence', () => {
+  test('lists everybody, those who were never here as offline', async () => {
+    const { ada, ann, bob, cat } = home.people
+    const { body } = await ada.post('/users/add', { email: 'new@example.com', role: 'user' })
+    const all = await listed(cat)
+    const [users] = [(await cat.get('/users')).body.users]
+    expect(all.map(({ userId }) => userId).toSorted()).toEqual(users.map(({ id }: { id: string }) => id).toSorted())
+    expect(all).toContainEqual({ userId: body.userId, status: 'offline', lastSeen: expect.any(Number) })
+    for (const { id } of [ada, ann, bob, cat]) {
+      expect(all).toContainEqual({ userId: id, status: 'online', lastSeen: expect.any(Number) })
+    }
+  })
+
+  test('forgets who was removed', async () => {
+    const eve = await Person.signIn(home.baseUrl, 'eve@example.com')
+    expect(await eve.put('/presence/me', { status: 'away' })).toMatchObject({ status: 200 })
+    expect(await statusOf(eve)).toBe('away')
+    await home.people.ada.delete(`/users/${eve.id}`)
+    expect(await statusOf(eve)).toBeUndefined()
+  })
+
+  test('is for people who are signed in', async () => {
+    expect(await home.people.nobody.get('/presence')).toMatchObject({ status: 401 })
+  })
+})
+
+describe('PUT /presence/me', () => {
+  test('shows at once, tells everybody, the caller too, and holds', async () => {
+    const { ann, bob, cat } = home.people
+    for (const status of ['away', 'offline', 'online', 'away'] as const) {
+      expect(await ann.put('/presence/me', { status })).toMatchObject({
+        status: 200,
+        body: { userId: ann.id, status, lastSeen: expect.any(Number) },
+      })
+      expect(await statusOf(ann)).toBe(status)
+      for (const person of [ann, bob, cat])
+        await home.events.to(person).toHave('PRESENCE_UPDATE', { userId: ann.id, status })
+    }
+    const another = await ann.opensStream()
+    expect(await statusOf(ann)).toBe('away')
+    await another.close()
+  })
+
+  test.each([
+    { status: 'busy' },
+    { status: 'ONLINE' },
+    { status: null },
+    { status: ['away'] },
+    { status: '' },
+    {},
+    [],
+    '"away"',
+    '{',
+    undefined,
+  ])('refuses %j', async (body) => {
+    const before = await statusOf(home.people.bob)
+    expect(await home.people.bob.put('/presence/me', body)).toMatchObject({
+      status: 400,
+      body: { error: expect.any(String) },
+    })
+    expect(await statusOf(home.people.bob)).toBe(before)
+  })
+
+  test('is for people who are signed in', async () => {
+    expect(await home.people.nobody.put('/presence/me', { status: 'away' })).toMatchObject({ status: 401 })
+  })
+})

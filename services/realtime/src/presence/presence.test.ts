@@ -1,0 +1,225 @@
+import { once } from 'node:events'
+import net from 'node:net'
+import { everyone, type PresenceStatus } from '@parley/contract'
+import { listPresence, setPresence } from '@parley/database'
+import type { EventStream, StreamRefused } from '@parley/test'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { type Member, openStage, type Stage, type StageNode } from '../testing/stage.ts'
+
+const offlineSeconds = 2
+
+let stage: Stage
+let nodes: [StageNode, StageNode]
+let observer: EventStream
+
+beforeAll(async () => {
+  stage = await openStage()
+  nodes = [
+    await stage.startNode({ offlineSeconds, maxStreamsPerUser: 10 }),
+    await stage.startNode({ offlineSeconds, maxStreamsPerUser: 10 }),
+  ]
+  observer = await nodes[0].open(await stage.addMember('observer'))
+})
+afterAll(() => stage.close())
+
+const told = (stream: EventStream, { id }: Member) =>
+  stream
+    .all('PRESENCE_UPDATE')
+    .filter(({ userId }) => userId === id)
+    .map(({ status }) => status)
+const shown = async ({ id }: Member) =>
+  (await listPresence(stage.db)).find(({ userId }) => userId === id)?.status ?? 'not there'
+const isTold = ({ id }: Member, status: PresenceStatus) =>
+  observer.waitFor('PRESENCE_UPDATE', { userId: id, status }, 20_000)
+const set = ({ id }: Member, status: PresenceStatus) => setPresence(stage.db, id, status)
+/** Presence is told in order: once this has come, whatever changed before has come too, or never will. */
+async function allIsTold() {
+  const marker = await stage.addMember('marker')
+  await set(marker, 'away')
+  await isTold(marker, 'away')
+}
+
+describe('presence', () => {
+  test('is online with the first stream, on any node, and offline some time after the last one has closed', async () => {
+    const ann = await stage.addMember('ann')
+    expect(await shown(ann)).toBe('offline')
+    const streams = [await nodes[0].open(ann), await nodes[1].open(ann)]
+    expect(await shown(ann)).toBe('online')
+    const event = await isTold(ann, 'online')
+    expect(event.cursor).toBeUndefined()
+    expect(Math.abs(event.payload.lastSeen - Date.now())).toBeLessThan(60_000)
+
+    await streams[0]!.close()
+    await streams[1]!.close()
+    await isTold(ann, 'offline')
+    expect(await shown(ann)).toBe('offline')
+    expect(told(observer, ann)).toEqual(['online', 'offline'])
+  })
+
+  test('tells nobody of somebody who is back in time', async () => {
+    const ann = await stage.addMember('ann')
+    for (let round = 0; round < 6; round++) {
+      const stream = await nodes[round % 2]!.open(ann)
+      onTestFinished(() => stream.close())
+      if (round < 5) await stream.close()
+    }
+    const leaver = await stage.addMember('leaver')
+    await (await nodes[0].open(leaver)).close()
+    await isTold(leaver, 'offline')
+    expect(told(observer, ann)).toEqual(['online'])
+  })
+
+  test('is what was set by hand, until the last stream closes', async () => {
+    const ann = await stage.addMember('ann')
+    const stream = await nodes[1].open(ann)
+    for (const status of ['away', 'offline', 'away'] as const) {
+      await set(ann, status)
+      expect(await shown(ann)).toBe(status)
+      await isTold(ann, status)
+      await allIsTold()
+    }
+    const second = await nodes[0].open(ann)
+    await stream.close()
+    await allIsTold()
+    expect(await shown(ann)).toBe('away')
+    await second.close()
+    await vi.waitUntil(async () => (await shown(ann)) === 'offline', 20_000)
+    const again = await nodes[0].open(ann)
+    expect(await shown(ann)).toBe('online')
+    await again.close()
+  })
+
+  test('that is set by hand without a stream stays, through a stream, to its end', async () => {
+    const ann = await stage.addMember('ann')
+    await set(ann, 'away')
+    await isTold(ann, 'away')
+    const stream = await nodes[0].open(ann)
+    expect(await shown(ann)).toBe('away')
+    await stream.close()
+    await isTold(ann, 'offline')
+    expect(told(observer, ann)).toEqual(['away', 'offline'])
+  })
+
+  test('of those on a node that died ends, and of those who have streams elsewhere stays', async () => {
+    const [ann, bob] = [await stage.addMember('ann'), await stage.addMember('bob')]
+    const stream = await nodes[0].open(bob)
+    const onDeadNode = async (member: Member, streams: object) => {
+      await set(member, 'online')
+      const values = { streams: JSON.stringify(streams) }
+      await stage.db.updateTable('presence').set(values).where('userId', '=', member.id).execute()
+    }
+    const { id } = await stage.db.selectFrom('presenceNodes').select('id').executeTakeFirstOrThrow()
+    await onDeadNode(bob, { [id]: 1, 'a dead node': 1 })
+    await onDeadNode(ann, { 'a dead node': 3 })
+    await stage.db
+      .insertInto('presenceNodes')
+      .values({ id: 'a dead node', seenAt: Date.now() - 60_000 })
+      .execute()
+    await isTold(ann, 'offline')
+    expect(await shown(bob)).toBe('online')
+    await stream.close()
+  })
+
+  test('survives that a node was taken for dead by mistake', async () => {
+    const ann = await stage.addMember('ann')
+    const stream = await nodes[1].open(ann)
+    await stage.db.deleteFrom('presenceNodes').execute()
+    await stage.db
+      .updateTable('presence')
+      .set({ streams: '{}', offlineAt: Date.now() + 1_500 })
+      .execute()
+    await vi.waitUntil(async () => {
+      const row = await stage.db.selectFrom('presence').selectAll().where('userId', '=', ann.id).executeTakeFirst()
+      return row?.offlineAt === null && Object.keys(row.streams).length === 1
+    }, 10_000)
+    await allIsTold()
+    expect(told(observer, ann)).toEqual(['online'])
+    await stream.close()
+  })
+
+  test('of somebody removed is nobody’s business', async () => {
+    const ann = await stage.addMember('ann')
+    await stage.db.updateTable('users').set({ removedAt: Date.now() }).where('id', '=', ann.id).execute()
+    await set(ann, 'away')
+    await allIsTold()
+    expect(told(observer, ann)).toEqual([])
+    expect(await shown(ann)).toBe('not there')
+  })
+
+  test('needs no Redis', async () => {
+    await stage.redis.kill('SIGKILL')
+    const ann = await stage.addMember('ann')
+    const stream = await nodes[1].open(ann)
+    await isTold(ann, 'online')
+    await stage.redis.restart()
+    await stream.close()
+    await isTold(ann, 'offline')
+  })
+})
+
+describe('many who come at once', () => {
+  test('are told to everybody, a few at a time, each as they are in the end', async () => {
+    const careful = await stage.startNode({ offlineSeconds: 60, presencePerSecond: 40 })
+    const reader = await careful.open(await stage.addMember('reader'))
+    const crowd = await Promise.all(Array.from({ length: 150 }, () => stage.addMember('crowd')))
+    const streams = await Promise.all(crowd.map((member, index) => (index % 2 ? careful : nodes[1]).open(member)))
+    for (const member of crowd.slice(0, 50)) await set(member, 'away')
+
+    const states = () => new Map(reader.all('PRESENCE_UPDATE').map(({ userId, status }) => [userId, status]))
+    const last = (index: number) => (index < 50 ? 'away' : 'online')
+    await reader.until(
+      () => crowd.every(({ id }, index) => states().get(id) === last(index)),
+      () => `${states().size} of ${crowd.length}`,
+      30_000,
+    )
+    await Promise.all(streams.map((stream) => stream.close()))
+    await reader.close()
+    await careful.stop()
+  })
+
+  test('are told to a reader who was behind once that is over, as they are by then', async () => {
+    const patient = await stage.startNode({ offlineSeconds, maxBufferBytes: 100_000_000 })
+    const member = await stage.addMember('slow')
+    const socket = net.connect(Number(new URL(patient.url).port), '127.0.0.1')
+    onTestFinished(() => void socket.destroy())
+    socket.write(`GET /events?token=${member.token} HTTP/1.1\r\nhost: x\r\n\r\n`)
+    let text = ''
+    socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+    while (!text.includes('id: ')) await once(socket, 'data')
+    socket.pause()
+    const filler = 'x'.repeat(60_000)
+    for (let n = 0; n < 200; n++) await stage.says(everyone, `${n} ${filler}`)
+    await observer.waitFor('UPDATE_SERVER_SETTINGS', ({ name }) => name.startsWith('199 '), 20_000)
+
+    const ann = await stage.addMember('ann')
+    for (const status of ['away', 'offline', 'away', 'online'] as const) {
+      await set(ann, status)
+      await isTold(ann, status)
+    }
+    socket.resume()
+    const states = () => [...text.matchAll(new RegExp(`"userId":"${ann.id}","status":"(\\w+)"`, 'g'))].map(([, s]) => s)
+    while (states().at(-1) !== 'online') await once(socket, 'data')
+    expect(states().length).toBeLessThan(4)
+    await patient.stop()
+  })
+})
+
+describe('the limit of streams per person', () => {
+  const tryOpen = (node: StageNode, member: Member) =>
+    node.open(member).catch((error: StreamRefused) => {
+      expect(error.status).toBe(429)
+      return undefined
+    })
+
+  test('holds on all nodes together, also when they are asked at the same moment', async () => {
+    const ann = await stage.addMember('ann')
+    const tried = await Promise.all(Array.from({ length: 24 }, (_, index) => tryOpen(nodes[index % 2]!, ann)))
+    const open = tried.filter((stream) => stream !== undefined)
+    expect(open).toHaveLength(10)
+    for (const node of nodes) expect(await tryOpen(node, ann)).toBeUndefined()
+
+    await open.pop()!.close()
+    const another = await vi.waitUntil(() => tryOpen(nodes[1], ann), 10_000)
+    for (const stream of [...open, another]) await stream.close()
+  })
+})
