@@ -2,8 +2,8 @@ import type { Readable } from 'node:stream'
 
 /**
  * Bytes under keys; a key is written once and never changed, so readers never see halves. Keys are letters, digits, `.`, `_`,
- * `-` and `/`. Record a key before its bytes are put, and delete the bytes before that record: then nothing is
- * kept that nobody knows of.
+ * `-` and `/`. So that nothing is kept that nobody knows of: record a key before its bytes are put, and record that they are to be
+ * deleted in the transaction that forgets the key.
  */
 export interface BlobStore {
   /**
