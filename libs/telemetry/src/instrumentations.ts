@@ -32,6 +32,7 @@ function http() {
 
 function undici() {
   return new UndiciInstrumentation({
+    ignoreRequestHook: ({ path }) => isProbe(withoutQuery(path)),
     startSpanHook: ({ origin, path }) => ({
       [spanAttribute.urlFull]: new URL(withoutQuery(path), origin).href,
       [spanAttribute.urlQuery]: undefined as unknown as string,

@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify'
 import type { Dispatcher } from 'undici'
 import { replyHeaders } from './forwarded-headers.ts'
 import { ClientLeft } from './proxied-body.ts'
+import type { Replica } from './replicas.ts'
 
 export type Outcome =
   /** The reply went to the client, or broke off on its way. */
@@ -14,22 +15,35 @@ export type Outcome =
 
 /**
  * Sends one request to one replica and streams its reply to the client, at the client's pace. Whichever of both ends
- * first ends the other.
+ * first ends the other; a replica that falls silent counts as ended.
  */
-export function attempt(pool: Dispatcher, options: Dispatcher.DispatchOptions, reply: FastifyReply): Promise<Outcome> {
+export function attempt(
+  replica: Replica,
+  pool: Dispatcher,
+  options: Dispatcher.DispatchOptions,
+  reply: FastifyReply,
+): Promise<Outcome> {
   const { raw } = reply
   return new Promise((resolve) => {
     let exchange: Dispatcher.DispatchController | undefined
     let begun = false
     const leave = () => exchange?.abort(new ClientLeft())
+    const isOver = replica.whileItAnswers(() => {
+      if (exchange) exchange.abort(new ReplicaSilent())
+      // Still waiting for its turn on a connection: it must not be sent any more.
+      else isGivenUp = true
+    })
+    let isGivenUp = false
     const settle = (outcome: Outcome) => {
       raw.off('close', leave)
+      isOver()
       resolve(outcome)
     }
     raw.on('close', leave)
 
     pool.dispatch(options, {
       onRequestStart(controller) {
+        if (isGivenUp) return controller.abort(new ReplicaSilent())
         exchange = controller
         if (raw.destroyed) controller.abort(new ClientLeft())
       },
@@ -64,4 +78,13 @@ export function attempt(pool: Dispatcher, options: Dispatcher.DispatchOptions, r
       },
     })
   })
+}
+
+/** It holds the connection and gives no sign of life. */
+class ReplicaSilent extends Error {
+  override readonly name = 'ReplicaSilent'
+
+  constructor() {
+    super('the replica gives no sign of life')
+  }
 }

@@ -30,10 +30,19 @@ export async function startUpstream(answer?: RequestListener) {
       response.end(JSON.stringify({ url }))
     })
   }
-  const server = createServer(answer ?? echo)
+  let isFrozen = false
+  const server = createServer((request, response) => {
+    if (isFrozen) return
+    if (request.url === '/health/live') response.end('{}')
+    else (answer ?? echo)(request, response)
+  })
   const url = await listen(server)
   onTestFinished(() => void server.closeAllConnections())
-  return { url, seen, server }
+  /** From now on it takes connections and requests, and answers nothing, until told otherwise. */
+  const freeze = (value = true) => {
+    isFrozen = value
+  }
+  return { url, seen, server, freeze }
 }
 
 async function listen(server: Server): Promise<string> {

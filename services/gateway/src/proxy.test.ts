@@ -167,6 +167,68 @@ describe('when a replica fails', () => {
     expect(await statuses('GET')).toEqual([200, 200])
   })
 
+  test('what has an Idempotency-Key goes to another replica when its answer is lost, where the service knows the key', async () => {
+    const cut = await startUpstream((request) => void request.socket.destroy())
+    const upstream = await startUpstream()
+    const { url, authorized } = await startGateway({
+      messaging: [cut.url, upstream.url],
+      directory: [cut.url, upstream.url],
+    })
+    const headers = { ...authorized, 'idempotency-key': 'mine' }
+    const statuses = async (path: string) => {
+      const replies = await Promise.all([0, 1].map(() => fetch(url + path, { method: 'POST', headers, body: '{}' })))
+      return replies.map(({ status }) => status).sort()
+    }
+
+    for (const path of ['/channels/1/messages', '/messages/1/thread', '/conversations/1/messages']) {
+      expect(await statuses(path)).toEqual([200, 200])
+    }
+    expect(await statuses('/channels')).toEqual([200, 503])
+    expect(await statuses('/messages/1/reactions')).toEqual([200, 503])
+    const tooLongToKeep = { method: 'POST', headers, body: 'x'.repeat(900_000) }
+    const replies = await Promise.all([0, 1].map(() => fetch(`${url}/channels/1/messages`, tooLongToKeep)))
+    expect(replies.map(({ status }) => status).sort()).toEqual([200, 503])
+  })
+
+  test('a replica that hangs is given up: what may be repeated is, the rest is a 503, streams end, and later ones pass it over', {
+    timeout: 60_000,
+  }, async () => {
+    let served = 0
+    const frozen = await startUpstream((request, response) => {
+      served++
+      streamOrEcho(request, response)
+    })
+    const upstream = await startUpstream(streamOrEcho)
+    const both = [frozen.url, upstream.url]
+    const { url, authorized } = await startGateway({ messaging: both, realtime: both })
+    const streams = await Promise.all([0, 1].map(() => fetch(`${url}/events`, { headers: authorized })))
+    const ends = streams.map((stream) =>
+      stream.text().then(
+        () => 'ended',
+        () => 'broke off',
+      ),
+    )
+    frozen.freeze()
+    const ask = (method: string, more = {}) =>
+      fetch(`${url}/messages/1/thread`, { method, headers: { ...authorized, ...more } })
+    const statuses = async (asked: Promise<Response>[]) => (await Promise.all(asked)).map(({ status }) => status).sort()
+    const asked = ['GET', 'PUT', 'POST'].map((method) => {
+      const more = method === 'POST' ? { 'idempotency-key': 'mine' } : {}
+      return statuses([ask(method, more), ask(method, more)])
+    })
+
+    expect(await Promise.all(asked)).toEqual([
+      [200, 200],
+      [200, 503],
+      [200, 200],
+    ])
+    expect(await Promise.race(ends)).toBe('broke off')
+    expect(await statuses(Array.from({ length: 6 }, () => ask('PUT')))).toEqual([200, 200, 200, 200, 200, 200])
+    frozen.freeze(false)
+    const before = served
+    await expect.poll(() => ask('GET').then(() => served), { timeout: 20_000 }).toBeGreaterThan(before)
+  })
+
   test('nobody there: 503 with an error and Retry-After', async () => {
     const { url, authorized } = await startGateway({})
     const reply = await fetch(`${url}/users`, { headers: authorized })
@@ -233,6 +295,12 @@ describe('event streams', () => {
     expect(await text).toBe('data: 1\n\n')
   })
 })
+
+/** A stream that stays open for whoever asks for one, the request itself for anybody else. */
+function streamOrEcho(request: IncomingMessage, response: ServerResponse) {
+  if (request.url === '/events') response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
+  else response.end()
+}
 
 /** As `fetch`, for headers that it does not let through. */
 async function send(url: string, headers: Record<string, string>, method = 'GET'): Promise<IncomingMessage> {

@@ -7,7 +7,7 @@ import { attempt } from './attempt.ts'
 import { requestHeaders } from './forwarded-headers.ts'
 import { mergeDescriptions, type OpenApi } from './merged-openapi.ts'
 import { proxiedBody } from './proxied-body.ts'
-import { connectReplicas } from './replicas.ts'
+import { connectReplicas, type Replicas } from './replicas.ts'
 import { type RoutedService, type Row, routedServices } from './routing-table.ts'
 
 /** Time a service has to begin its reply, and between two parts of it. */
@@ -20,23 +20,23 @@ export type ServiceProxy = ReturnType<typeof createProxy>
  * Passes requests on to the replicas of the services.
  * @throws ConfigError when a service has no replica.
  */
-export function createProxy({ config }: Pick<Deps, 'config'>) {
+export function createProxy({ config, logger }: Pick<Deps, 'config' | 'logger'>) {
   const { upstreams } = config.gateway
   const missing = routedServices.filter((name) => upstreams[name].length === 0)
   if (missing.length > 0) {
     throw new ConfigError(missing.map((name) => ({ key: `gateway.upstreams.${name}`, message: 'names no replica' })))
   }
-  const services = Object.fromEntries(routedServices.map((name) => [name, connectReplicas(upstreams[name])])) as Record<
-    RoutedService,
-    ReturnType<typeof connectReplicas>
-  >
+  const services = Object.fromEntries(
+    routedServices.map((name) => [name, connectReplicas(name, upstreams[name], logger)]),
+  ) as Record<RoutedService, Replicas>
 
   /**
    * Sends a request to one replica and its reply to the client. A replica that cannot be reached has not seen it, so
-   * another one gets it; after that only a GET is repeated.
+   * another one gets it; after that only what may happen twice is repeated: a GET, and what has an `Idempotency-Key`.
    * @throws ApiError 503 when no reply was begun, 413 when the body is too large; ClientLeft when nobody is there to answer.
    */
-  async function forward({ service, upload }: Row, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  async function forward(row: Row, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { service, upload } = row
     const isStream = service === 'realtime'
     const body = await proxiedBody(request.raw, upload ? uploadLimitBytes : config.server.bodyLimitBytes)
     const options: Dispatcher.DispatchOptions = {
@@ -47,8 +47,9 @@ export function createProxy({ config }: Pick<Deps, 'config'>) {
       headersTimeout: replyMs,
       bodyTimeout: isStream ? 0 : replyMs,
     }
+    const isRepeatable = mayHappenTwice(row, request) && (body === null || Buffer.isBuffer(body))
     for (const replica of services[service].inTurn()) {
-      const outcome = await attempt(isStream ? replica.streams : replica.calls, options, reply)
+      const outcome = await attempt(replica, isStream ? replica.streams : replica.calls, options, reply)
       if (outcome.kind === 'answered') return
       if (outcome.kind === 'client left') throw outcome.error
       request.log.warn(
@@ -57,7 +58,7 @@ export function createProxy({ config }: Pick<Deps, 'config'>) {
       )
       if (outcome.error instanceof ApiError) throw outcome.error
       if (outcome.kind === 'unreachable') replica.rest()
-      else if (request.method !== 'GET') break
+      else if (!isRepeatable) break
     }
     throw unavailable()
   }
@@ -86,8 +87,16 @@ export function createProxy({ config }: Pick<Deps, 'config'>) {
     forward,
     ask,
     describe,
+    /** Asks every replica for a sign of life from now on, so that one that hangs is passed over. */
+    watch() {
+      for (const name of routedServices) services[name].watch()
+    },
     async close() {
       await Promise.all(routedServices.map((name) => services[name].close()))
     },
   }
 }
+
+/** A request whose answer was lost may be sent again: it changes nothing, or the service knows it again by its key. */
+const mayHappenTwice = ({ keyed }: Row, { method, headers }: FastifyRequest) =>
+  method === 'GET' || (keyed === true && method === 'POST' && headers['idempotency-key'] !== undefined)

@@ -13,6 +13,8 @@ export interface Row {
   token: 'access' | 'access or query' | 'own'
   /** Bodies are files. */
   upload?: true
+  /** A POST with an `Idempotency-Key` takes place once, however often it comes. */
+  keyed?: true
 }
 
 /** Who answers what. In the solo topology the services are mounted side by side and only the tests read this. */
@@ -31,7 +33,7 @@ export const routingTable: readonly Row[] = [
   { path: '/channels', service: 'directory', token: 'access' },
   { path: '/channels/:channelId', service: 'directory', token: 'access' },
 
-  { path: '/channels/:channelId/messages', service: 'messaging', token: 'access' },
+  { path: '/channels/:channelId/messages', service: 'messaging', token: 'access', keyed: true },
   { path: '/channels/:channelId/messages/image', service: 'messaging', token: 'access', upload: true },
   { path: '/channels/:channelId/messages/image/:filename', service: 'messaging', token: 'access' },
   { path: '/channels/:channelId/pins', service: 'messaging', token: 'access' },
@@ -40,11 +42,11 @@ export const routingTable: readonly Row[] = [
   { path: '/messages/:messageId', service: 'messaging', token: 'access' },
   { path: '/messages/:messageId/pin', service: 'messaging', token: 'access' },
   { path: '/messages/:messageId/reactions', service: 'messaging', token: 'access' },
-  { path: '/messages/:messageId/thread', service: 'messaging', token: 'access' },
+  { path: '/messages/:messageId/thread', service: 'messaging', token: 'access', keyed: true },
   { path: '/messages/:messageId/thread/:replyId', service: 'messaging', token: 'access' },
   { path: '/messages/:messageId/thread/image', service: 'messaging', token: 'access', upload: true },
   { path: '/conversations', service: 'messaging', token: 'access' },
-  { path: '/conversations/:conversationId/messages', service: 'messaging', token: 'access' },
+  { path: '/conversations/:conversationId/messages', service: 'messaging', token: 'access', keyed: true },
   { path: '/conversations/:conversationId/messages/:messageId', service: 'messaging', token: 'access' },
   { path: '/conversations/:conversationId/messages/image', service: 'messaging', token: 'access', upload: true },
   { path: '/conversations/:conversationId/messages/image/:filename', service: 'messaging', token: 'access' },
@@ -54,7 +56,7 @@ export const routingTable: readonly Row[] = [
   { path: '/files', service: 'messaging', token: 'access', upload: true },
   { path: '/files/binary', service: 'messaging', token: 'access', upload: true },
   { path: '/files/:filename', service: 'messaging', token: 'access' },
-  { path: '/webhooks/:webhookId/messages', service: 'messaging', token: 'own' },
+  { path: '/webhooks/:webhookId/messages', service: 'messaging', token: 'own', keyed: true },
 
   { path: '/server/settings', service: 'admin', token: 'access' },
   { path: '/webhooks', service: 'admin', token: 'access' },

@@ -46,6 +46,10 @@ export function distributedGateway(deps: Deps): Service {
       await app.register(documentation({ describe: () => proxy.describe() }))
     },
     checks: { ...edge.checks, ...Object.fromEntries(routedServices.map((name) => [name, readiness(name)])) },
+    async start() {
+      proxy.watch()
+      await edge.start?.()
+    },
     async stop() {
       await proxy.close()
       await edge.stop?.()
