@@ -10,6 +10,8 @@ const upstreamServices = ['auth', 'directory', 'messaging', 'admin', 'realtime']
 export interface ProcessPlan {
   /** `messaging-1` */
   name: string
+  /** Counted from 1. */
+  replica: number
   /** What is started together and stopped together. */
   stage: 'worker' | 'service' | 'gateway'
   /** Where it answers. */
@@ -38,6 +40,7 @@ export async function drawPlan({ config, replicas, configFile }: PlanOptions): P
     const metrics = { port: config.metrics.port === 0 ? 0 : config.metrics.port + plan.length }
     plan.push({
       name: `${service}-${replica}`,
+      replica,
       stage,
       address,
       args: [...preloads, entryOf(service), ...(configFile === undefined ? [] : ['--config', configFile])],

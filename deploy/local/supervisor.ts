@@ -11,6 +11,8 @@ const stopPatienceMs = 2_500
 export interface Supervised {
   /** SIGTERM, and SIGKILL for what does not end within 2.5 s. */
   stop(): Promise<void>
+  /** Ends the process in the same way; resolves once the one in its place serves. Rejects when the supervisor is stopped meanwhile. */
+  replace(): Promise<void>
 }
 
 /**
@@ -22,41 +24,59 @@ export function supervise(plan: ProcessPlan, say: (line: string) => void): Super
   let child: ChildProcess
   let failures = 0
   let isFirst = true
+  let isWanted = false
+  let serving = Promise.withResolvers<void>()
 
   async function keepRunning() {
     while (!stopping.signal.aborted) {
       child = spawnService(plan)
+      child.once('message', serving.resolve)
       const begun = performance.now()
       if (!isFirst) say(`${plan.name} is running again (pid ${child.pid})`)
       const end = await endOf(child)
       if (stopping.signal.aborted) return
 
-      failures = performance.now() - begun < soundLifeMs ? failures + 1 : 0
+      failures = performance.now() - begun < soundLifeMs && !isWanted ? failures + 1 : 0
       isFirst = false
-      say(`${plan.name} (pid ${child.pid}) has ended (${end}), starting it again`)
+      if (!isWanted) say(`${plan.name} (pid ${child.pid}) has ended (${end}), starting it again`)
+      isWanted = false
       const pauseMs = failures < 2 ? 0 : Math.min(100 * 2 ** failures, longestPauseMs)
       await delay(pauseMs, undefined, { signal: stopping.signal }).catch(() => {})
     }
   }
   const ended = keepRunning()
 
+  /** SIGTERM, and after a while SIGKILL, to the process there is now. */
+  function end() {
+    const ending = child
+    ending.kill('SIGTERM')
+    const patience = setTimeout(() => ending.kill('SIGKILL'), stopPatienceMs)
+    ending.once('exit', () => clearTimeout(patience))
+  }
+
   return {
     async stop() {
       stopping.abort()
-      child.kill('SIGTERM')
-      const patience = setTimeout(() => child.kill('SIGKILL'), stopPatienceMs)
+      end()
       await ended
-      clearTimeout(patience)
+    },
+    async replace() {
+      stopping.signal.throwIfAborted()
+      isWanted = true
+      serving = Promise.withResolvers()
+      end()
+      await Promise.race([serving.promise, ended])
+      stopping.signal.throwIfAborted()
     },
   }
 }
 
 /**
  * Detached, so that Ctrl-C reaches the launcher alone, which then stops everything in its order; tied to the launcher by its
- * standard input, which closes however the launcher ends.
+ * standard input, which closes however the launcher ends. It says over the channel when it listens (`runService`).
  */
 function spawnService({ args, env }: ProcessPlan): ChildProcess {
-  return spawn(process.execPath, args, { env, detached: true, stdio: ['pipe', 'inherit', 'inherit'] })
+  return spawn(process.execPath, args, { env, detached: true, stdio: ['pipe', 'inherit', 'inherit', 'ipc'] })
 }
 
 async function endOf(child: ChildProcess): Promise<string> {

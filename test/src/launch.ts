@@ -123,6 +123,18 @@ export class Installation {
     return target.pid
   }
 
+  /** Replaces every process of the cluster, one replica of each service at a time; resolves when all are new and serve. */
+  async restartInTurn(): Promise<void> {
+    const isService = ({ command }: RunningProcess) => command.includes('services/')
+    const before = (await descendantsOf(this.#launcher!.pid!)).filter(isService)
+    const from = this.output.length
+    this.#launcher!.kill('SIGUSR2')
+    await this.printed(/Every process has been replaced|rolling restart was broken off/, { from, patienceMs: 180_000 })
+    const after = await descendantsOf(this.#launcher!.pid!)
+    const left = before.filter(({ pid }) => after.some((each) => each.pid === pid))
+    if (left.length > 0) throw new Error(`not replaced: ${left.map(({ pid, command }) => `${pid} ${command}`)}`)
+  }
+
   /** SIGTERM, and the end of it awaited. @throws when it takes too long, fails, or leaves a process behind. */
   async stop(): Promise<void> {
     const launcher = this.#launcher

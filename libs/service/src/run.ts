@@ -43,6 +43,8 @@ export async function runService(
   const metricsServer = await exposeMetrics(config, deps.metrics)
   const address = await fastify.listen({ host: config.server.host, port: config.server.port, backlog: 4096 })
   deps.logger.info({ address }, 'service is listening')
+  // To a launcher that has opened a channel for it, in the word that process managers wait for.
+  process.send?.('ready')
 
   onStopSignal(config.server.shutdownSeconds, async (signal) => {
     deps.logger.info({ signal }, 'service is stopping')
