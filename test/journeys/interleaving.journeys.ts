@@ -1,6 +1,7 @@
 import type { Message } from '@parley/contract'
 import type { Person, Reply } from '@parley/test'
 import { expect, test } from 'vitest'
+import { createChooser } from '../src/chooser.ts'
 import { type ChannelCopy, copyFromEvents } from './channel-copy.ts'
 import type { Stage } from './stage.ts'
 
@@ -59,8 +60,7 @@ interface Done {
 /** Everybody does one thing after the other, all at the same time; answers what was acknowledged. */
 async function actAtOnce(people: readonly Person[], channelId: string, round: number): Promise<Done> {
   const done: Done = { sent: [], replies: [], deleted: new Set(), read: new Map() }
-  const choose = chooser(round)
-  const any = <T>(list: readonly T[]): T => list[choose(list.length)]!
+  const { below: choose, any } = createChooser(round)
   /** Only what others deleted meanwhile may be missing. */
   const ask = async (reply: Promise<Reply>): Promise<Reply['body'] | undefined> => {
     const { status, body } = await reply
@@ -122,15 +122,6 @@ function metaOf(replies: readonly Message[]): Message['threadMeta'] {
     lastReplyAt: newest.createdAt,
     lastReplyBy: newest.author,
     participants: [...new Set(replies.map(({ author }) => author.id))],
-  }
-}
-
-/** The same choices for the same round (Park and Miller's generator). */
-function chooser(seed: number): (choices: number) => number {
-  let state = seed
-  return (choices) => {
-    state = (state * 48_271) % 2_147_483_647
-    return state % choices
   }
 }
 

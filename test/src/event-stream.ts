@@ -23,6 +23,9 @@ export class EventStream {
   readonly received: Received[] = []
   /** Resolves when the stream has ended, by whichever side. */
   readonly ended: Promise<void>
+  /** Stops and goes on taking what the server sends, as a client does that is busy with something else. */
+  readonly pause: () => void
+  readonly resume: () => void
   /** Cursor of the last event that had one: where to resume. */
   cursor: string | undefined
   #watchers = new Set<() => void>()
@@ -43,6 +46,8 @@ export class EventStream {
         onReceived(event)
       },
     })
+    this.pause = () => void response.pause()
+    this.resume = () => void response.resume()
     response.setEncoding('utf8')
     response.on('data', (chunk: string) => {
       parser.feed(chunk)

@@ -1,0 +1,60 @@
+import type { WireEvent } from '@parley/contract'
+import { copyFromEvents } from '../journeys/channel-copy.ts'
+import type { Report } from './check.ts'
+import type { Final } from './check-storage.ts'
+import type { History } from './history.ts'
+import type { Rights } from './rights.ts'
+
+/**
+ * Whoever listened before a channel was made and may read it ever since has, from events alone, the same messages, threads,
+ * reactions and pins as the listings. So what was stored was told and what was told was stored, answered or not.
+ */
+export function checkCopies(history: History, rights: Rights, final: Final, report: Report): void {
+  for (const reading of history.readings) {
+    const opened = reading.connections[0]?.opened ?? Infinity
+    if (reading.isOver || rights.endOf(reading.user, reading.session) < Infinity) continue
+    const places = [...rights.creations].filter(
+      ([id, { invoked }]) =>
+        invoked > opened && final.listed.has(id) && rights.surelyReads(reading.user, id, invoked, Infinity),
+    )
+    if (places.length === 0) continue
+    const events = eventsOf(history, reading.deliveries)
+    for (const [id] of places) {
+      const threads = final.listed.get(id)!.flatMap((message) => {
+        const replies = final.replies.get(message.id) ?? []
+        return replies.length > 0 ? [[message.id, replies] as const] : []
+      })
+      const listed = { messages: final.listed.get(id)!, threads: Object.fromEntries(threads) }
+      const difference = compare(events, id, listed)
+      if (difference) report('events and listings agree', `${reading.name} in ${id}: ${difference}`)
+    }
+  }
+}
+
+function eventsOf({ events }: History, deliveries: readonly { cursor: string }[]): WireEvent[] {
+  return [...new Set(deliveries.map(({ cursor }) => cursor))].map((cursor) => events.get(cursor)!)
+}
+
+function compare(events: readonly WireEvent[], id: string, listed: ReturnType<typeof copyFromEvents>) {
+  try {
+    const copy = copyFromEvents(events, id)
+    const [all, expected] = [copy, listed].map(({ messages, threads }) => [messages, ...Object.values(threads)].flat())
+    const kept = new Map(all!.map((message) => [message.id, canonical(message)]))
+    for (const message of expected!) {
+      if (kept.get(message.id) !== canonical(message))
+        return `listed is ${canonical(message)}, heard was ${kept.get(message.id)}`
+      kept.delete(message.id)
+    }
+    return kept.size > 0 ? `heard of, but not listed: ${[...kept.values()].join(', ')}` : undefined
+  } catch (error) {
+    return `the events do not fit each other: ${(error as Error).message}`
+  }
+}
+
+/** The same text for the same value, whatever the order of its fields. */
+const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_key, each: unknown) =>
+    each !== null && typeof each === 'object' && !Array.isArray(each)
+      ? Object.fromEntries(Object.entries(each).toSorted(([one], [other]) => (one < other ? -1 : 1)))
+      : each,
+  )

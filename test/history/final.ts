@@ -1,0 +1,66 @@
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import type { Channel, Conversation, Message } from '@parley/contract'
+import { connectDatabase } from '@parley/database'
+import type { Person, Reply } from '@parley/test'
+import { sql } from 'kysely'
+import type { Installation } from '../src/launch.ts'
+import type { Final, StoredMessage } from './check-storage.ts'
+
+/** What there is when all is quiet: as the API lists it, and the rows of PostgreSQL. */
+export async function readFinal(installation: Installation, root: Person, people: readonly Person[]): Promise<Final> {
+  const channels: Channel[] = (await ok(root.get('/channels'))).channels
+  const { users } = await ok(root.get('/users'))
+  const listed = new Map<string, Message[]>()
+  const replies = new Map<string, Message[]>()
+  for (const { id } of channels) listed.set(id, await readAll(root, `/channels/${id}/messages`, 'messages'))
+  for (const messages of [...listed.values()]) {
+    for (const { id, threadMeta } of messages) {
+      if (threadMeta) replies.set(id, await readAll(root, `/messages/${id}/thread`, 'replies'))
+    }
+  }
+  for (const person of people) {
+    const { conversations } = (await ok(person.get('/conversations'))) as { conversations: Conversation[] }
+    for (const { id } of conversations) {
+      if (!listed.has(id)) listed.set(id, await readAll(person, `/conversations/${id}/messages`, 'messages'))
+    }
+  }
+  return { channels, users, listed, replies, ...(await readRows(installation)) }
+}
+
+async function ok(reply: Promise<Reply>): Promise<Reply['body']> {
+  const { status, body } = await reply
+  if (status !== 200) throw new Error(`the end cannot be read: ${status} ${JSON.stringify(body)}`)
+  return body
+}
+
+async function readAll(person: Person, place: string, field: 'messages' | 'replies'): Promise<Message[]> {
+  const all: Message[] = []
+  for (let page: Message[] | undefined; page === undefined || page.length > 0; ) {
+    const before: string = all.length > 0 ? `&before=${all[0]!.id}` : ''
+    page = (await ok(person.get(`${place}?limit=200${before}`)))[field] as Message[]
+    all.unshift(...page)
+  }
+  return all
+}
+
+/** Looks past the API: what is stored twice, or behind a tombstone, no listing tells. */
+async function readRows({ directory }: Installation): Promise<Pick<Final, 'stored' | 'lastSeq'>> {
+  const [password, port] = await Promise.all(
+    ['password', 'port'].map((file) => readFile(path.join(directory, 'postgres', file), 'utf8')),
+  )
+  const url = `postgres://parley:${password!.trim()}@127.0.0.1:${port!.trim()}/parley`
+  const { db, close } = connectDatabase({ url, poolSize: 1, applicationName: 'parley-history', onIdleError: () => {} })
+  try {
+    const { rows: stored } = await sql<StoredMessage>`
+      select m.id::text, case when c.kind = 'direct' then 'dm:' else '' end || c.id as place, m.thread_id::text as parent,
+        m.seq, m.content, m.deleted_at is not null as "isDeleted"
+      from messages m join channels c on c.id = m.channel_id where c.deleted_at is null`.execute(db)
+    const { rows: last } = await sql<{ place: string; seq: number }>`
+      select case when kind = 'direct' then 'dm:' else '' end || id as place, last_seq as seq
+      from channels where deleted_at is null`.execute(db)
+    return { stored, lastSeq: new Map(last.map(({ place, seq }) => [place, seq])) }
+  } finally {
+    await close()
+  }
+}

@@ -1,0 +1,129 @@
+import type { ActOf, History, Operation } from './history.ts'
+import { tagOf } from './history.ts'
+import { initially, intersection, possibleSpans, type Span, touches, union, type Write } from './register.ts'
+
+type Kind = Operation['act']['kind']
+
+export type Rights = ReturnType<typeof findRights>
+
+/**
+ * Who may have been allowed what, when. Nobody outside knows at which moment between question and answer a change took
+ * place, and of one without an answer not even whether: so there are times when somebody may have been entitled, times when
+ * they may not have been, and both overlap. A violation is only what is wrong in either case.
+ */
+export function findRights(history: History) {
+  const operations = history.operations.filter(({ outcome }) => outcome !== 'refused')
+  const of = <K extends Kind>(kind: K) =>
+    operations.filter(({ act }) => act.kind === kind) as (Operation & { act: ActOf<K> })[]
+  const creations = findCreations(history, of('create'))
+  const changes = Map.groupBy(of('change'), ({ act }) => act.place)
+  const roles = Map.groupBy(of('role'), ({ act }) => act.user)
+  const removals = Map.groupBy(of('remove'), ({ act }) => act.user)
+  const logouts = Map.groupBy(of('logout'), ({ act }) => act.session)
+  const drops = Map.groupBy(of('drop'), ({ act }) => act.place)
+  const deletions = Map.groupBy(of('delete'), ({ act }) => act.message)
+  const known = new Map<string, Span[]>()
+  const remembered = (key: string, find: () => Span[]) => {
+    if (!known.has(key)) known.set(key, find())
+    return known.get(key)!
+  }
+
+  const flag = (first: boolean, writes: Write<boolean>[], value: boolean) =>
+    possibleSpans([initially(first), ...writes], value)
+  const ending = (ends: readonly Operation[] = [], isThere: boolean) =>
+    flag(
+      true,
+      ends.map((end) => written(end, false)),
+      isThere,
+    )
+
+  const admin = (user: string, value: boolean) => {
+    const writes = (roles.get(user) ?? []).map((role) => written(role, role.act.isAdmin))
+    return flag(history.people.get(user)?.isAdmin ?? false, writes, value)
+  }
+  const live = (user: string, value: boolean) => ending(removals.get(user), value)
+
+  function open(place: string, value: boolean) {
+    const creation = creations.get(place)
+    const writes = (changes.get(place) ?? []).flatMap((change) =>
+      change.act.isPrivate === undefined ? [] : [written(change, !change.act.isPrivate)],
+    )
+    return flag(creation ? !creation.act.isPrivate : true, writes, value)
+  }
+
+  function member(user: string, place: string, value: boolean) {
+    const creation = creations.get(place)
+    if (creation?.who === user) return value ? [always] : []
+    const writes = (changes.get(place) ?? []).flatMap((change) =>
+      change.act.members === undefined ? [] : [written(change, change.act.members.includes(user))],
+    )
+    return flag(creation?.act.members.includes(user) ?? false, writes, value)
+  }
+
+  /** When this person may have been allowed to read that channel or conversation. */
+  const mayRead = (user: string, place: string) =>
+    remembered(`may ${user} ${place}`, () => {
+      const participants = history.conversations.get(place)
+      if (participants) return participants.includes(user) ? live(user, true) : []
+      const reasons = [...open(place, true), ...member(user, place, true), ...admin(user, true)]
+      return intersection(live(user, true), union(reasons))
+    })
+
+  /** When this person may have been without that right. */
+  const mayLack = (user: string, place: string) =>
+    remembered(`lack ${user} ${place}`, () => {
+      const participants = history.conversations.get(place)
+      if (participants) return participants.includes(user) ? live(user, false) : [always]
+      const without = intersection(open(place, false), intersection(member(user, place, false), admin(user, false)))
+      return union([...live(user, false), ...without])
+    })
+
+  return {
+    mayRead,
+    mayLack,
+    admin,
+    live,
+    open,
+    member,
+    creations,
+    /** When the session may have been over, for whichever reason. */
+    sessionMayBeOver: (user: string, session: string) =>
+      union([...live(user, false), ...ending(logouts.get(session), false)]),
+    /** When it was surely over; Infinity when nobody was told so. */
+    endOf: (user: string, session: string) =>
+      Math.min(
+        ...[...(logouts.get(session) ?? []), ...(removals.get(user) ?? [])].flatMap((end) =>
+          end.outcome === 'ok' ? [end.completed] : [],
+        ),
+        Infinity,
+      ),
+    channelMayBeGone: (place: string) => ending(drops.get(place), false),
+    channelMayBeThere: (place: string) => ending(drops.get(place), true),
+    /** From when on a message may be deleted, or its parent; Infinity when nobody tried. */
+    messageMayBeGoneFrom: (...messages: (string | null)[]) =>
+      Math.min(...messages.flatMap((id) => (deletions.get(id ?? '') ?? []).map(({ invoked }) => invoked)), Infinity),
+    /** Whether they surely had the right all the time. */
+    surelyReads: (user: string, place: string, from: number, to: number) => !touches(mayLack(user, place), from, to),
+    surelyLacks: (user: string, place: string, from: number, to: number) => !touches(mayRead(user, place), from, to),
+  }
+}
+
+const always: Span = { from: -Infinity, to: Infinity }
+
+export const written = <V>({ invoked, completed, outcome }: Operation, value: V): Write<V> => ({
+  value,
+  invoked,
+  completed: outcome === 'ok' ? completed : Infinity,
+})
+
+/** Channels by id. What was made without an answer is known by the tag in its events. */
+function findCreations(history: History, created: (Operation & { act: ActOf<'create'> })[]) {
+  const byNumber = new Map(created.map((operation) => [operation.id, operation]))
+  const byId = new Map(created.flatMap((operation) => (operation.told.id ? [[operation.told.id, operation]] : [])))
+  for (const { type, payload } of history.events.values()) {
+    if (type !== 'NEW_CHANNEL' || byId.has(payload.id)) continue
+    const creation = byNumber.get(tagOf(payload.topic) ?? -1)
+    if (creation) byId.set(payload.id, creation)
+  }
+  return byId as Map<string, Operation & { act: ActOf<'create'> }>
+}

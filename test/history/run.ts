@@ -1,0 +1,25 @@
+/** `node test/history/run.ts --minutes 10 --seed 7`: the long run, by hand. Exits with 1 when a promise was broken. */
+import { writeFile } from 'node:fs/promises'
+import { parseArgs } from 'node:util'
+import { runTrial } from './trial.ts'
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '10' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    /** Where to write what happened, as JSON, for a look at what was found. */
+    history: { type: 'string' },
+  },
+})
+const say = (line: string) => void process.stdout.write(`${line}\n`)
+
+say(`seed ${values.seed}, ${values.minutes} minutes`)
+const trial = await runTrial({ seed: Number(values.seed), milliseconds: Number(values.minutes) * 60_000, log: say })
+say(trial.report)
+say(`broken promises: ${trial.violations.length}`)
+for (const { promise, what } of trial.violations.slice(0, 50)) say(`  ${promise}: ${what}`)
+if (values.history) {
+  const { operations, readings, events } = trial.history
+  await writeFile(values.history, JSON.stringify({ operations, readings, events: [...events] }))
+}
+process.exitCode = trial.violations.length === 0 ? 0 : 1

@@ -1,0 +1,310 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { Person } from '@parley/test'
+import type { Chooser } from '../src/chooser.ts'
+import { Client, type Troubles } from './client.ts'
+import { type History, type Operation, tagged } from './history.ts'
+import { Reader } from './reader.ts'
+
+/** Between two things that one person does. */
+const longestPauseMs = 120
+const regulars = 6
+
+/** A message that somebody was told of, and that more can be done with. */
+interface Known {
+  id: string
+  place: string
+  parent: string | null
+  pinned: boolean
+  touched: boolean
+}
+
+interface Regular {
+  client: Client
+  /** Their own messages, newest last. */
+  own: Known[]
+  held: { message: Known; reaction: string }[]
+}
+
+export type Workload = ReturnType<typeof createWorkload>
+
+/**
+ * People who talk, change what they said, and whose rights change meanwhile; guests who come and have to go; readers who
+ * stay, leave and come back, or dawdle. What they choose depends on the chooser, in which order it happens on the machine.
+ */
+export function createWorkload(baseUrl: string, history: History, choose: Chooser) {
+  const stopping = new AbortController()
+  const troubles: Troubles = new Map()
+  const people: Regular[] = []
+  const readers: Reader[] = []
+  const clients: Client[] = []
+  const loops: Promise<void>[] = []
+  const conversations: string[] = []
+  /** Channels of changing audience. */
+  const contested: string[] = []
+  /** Always there, one for everybody and one for the regulars alone. */
+  const steady: string[] = []
+  let passing: { id: string; owner: Regular } | undefined
+  let root: Regular
+  let names = 0
+
+  async function prepare() {
+    root = { client: await comesIn('admin', true), own: [], held: [] }
+    for (let n = 1; n <= regulars; n++) people.push({ client: await comesIn(`person${n}`), own: [], held: [] })
+    for (const { client } of [root, ...people]) await listens(client.person, `${client.person.userName} (first)`)
+    const ids = people.map(({ client }) => client.person.id)
+    steady.push(await creates(people[0]!, 'square', false, []), await creates(people[1]!, 'vault', true, ids))
+    contested.push(await creates(people[2]!, 'disputed', true, ids), await creates(people[3]!, 'seesaw', false, []))
+    for (const [index, { client }] of people.entries()) {
+      const { person } = people[(index + 1) % people.length]!.client
+      const { status, body } = await client.person.post('/conversations', { targetUserId: person.id })
+      if (status !== 200) throw new Error(`no conversation: ${status} ${JSON.stringify(body)}`)
+      history.conversations.set(body.conversation.id, [client.person.id, person.id])
+      conversations.push(body.conversation.id)
+    }
+  }
+
+  async function comesIn(name: string, isAdmin = false): Promise<Client> {
+    const person = await Person.signIn(baseUrl, `${name}@example.com`)
+    history.people.set(person.id, { id: person.id, name, isAdmin })
+    const client = new Client(history, person, `${name}/${++names}`, troubles, stopping.signal)
+    clients.push(client)
+    return client
+  }
+
+  /** A reader with a session of their own. */
+  async function listens(person: Person, name: string): Promise<Reader> {
+    const email = emailOf(history, person.id)
+    const session = await Person.signIn(baseUrl, email)
+    const reader = new Reader(history, session, name, `${name}/${++names}`)
+    readers.push(reader)
+    await reader.start()
+    return reader
+  }
+
+  async function creates({ client }: Regular, name: string, isPrivate: boolean, members: string[]) {
+    const { told, status } = await client.does((id) => ({
+      kind: 'create',
+      name: `${name}-${id}`,
+      topic: tagged(id),
+      isPrivate,
+      members,
+    }))
+    if (!told.id) throw new Error(`the channel ${name} was not made: ${status}`)
+    return told.id
+  }
+
+  function start() {
+    for (const regular of people) loops.push(lives(regular, choose.fork()))
+    loops.push(rules(choose.fork()), comeAndGo(choose.fork()), receives(choose.fork()), rebuilds(choose.fork()))
+  }
+
+  async function repeat(chooser: Chooser, pauseMs: number, act: () => Promise<unknown>) {
+    while (!stopping.signal.aborted) {
+      await act()
+      await delay(chooser.below(pauseMs), undefined, { signal: stopping.signal }).catch(() => {})
+    }
+  }
+
+  /** What everybody does. */
+  function lives(regular: Regular, chooser: Chooser) {
+    const { client, own, held } = regular
+    const place = () => {
+      const where = chooser.below(10)
+      if (where < 3) return chooser.any(steady)
+      if (where < 7) return chooser.any(contested)
+      if (where < 8 && passing) return passing.id
+      const mine = conversations.filter((id) => history.conversations.get(id)!.includes(client.person.id))
+      return chooser.any(mine)
+    }
+    const sends = async (where: string, parent: string | null) => {
+      const operation = await client.does((id) => ({
+        kind: 'send',
+        place: where,
+        parent,
+        content: tagged(id, 'hello'),
+      }))
+      if (operation.outcome !== 'ok') return
+      own.push({ id: operation.told.id!, place: where, parent, pinned: false, touched: false })
+      if (own.length > 50) own.shift()
+    }
+    const anyMessage = () => {
+      const all = people.flatMap((each) => each.own.slice(-10))
+      const readable = all.filter((each) => !isOthersConversation(each.place, client.person.id))
+      return readable.length > 0 ? chooser.any(readable) : undefined
+    }
+    const acts: Record<string, () => Promise<unknown>> = {
+      send: () => sends(place(), null),
+      async reply() {
+        const message = anyMessage()
+        if (message && message.parent === null && !message.place.startsWith('dm:'))
+          await sends(message.place, message.id)
+      },
+      async edit() {
+        const message = own.length > 0 && chooser.any(own.slice(-8))
+        if (!message) return
+        await client.does((id) => ({
+          kind: 'edit',
+          place: message.place,
+          message: message.id,
+          content: tagged(id, 'better'),
+        }))
+      },
+      async delete() {
+        if (own.length < 5) return
+        const [message] = own.splice(chooser.below(own.length), 1)
+        await client.does(() => ({ kind: 'delete', place: message!.place, message: message!.id }))
+      },
+      async react() {
+        const message = anyMessage()
+        if (!message) return
+        const { outcome, act } = await client.does((id) => ({
+          kind: 'react',
+          place: message.place,
+          message: message.id,
+          reaction: `r${id}`,
+        }))
+        if (outcome === 'ok' && act.kind === 'react') held.push({ message, reaction: act.reaction })
+      },
+      async unreact() {
+        const [one] = held.splice(0, 1)
+        if (!one) return
+        const { place, id } = one.message
+        await client.does(() => ({ kind: 'unreact', place, message: id, reaction: one.reaction }))
+      },
+      async pin() {
+        const message = own.findLast(
+          ({ touched, parent, place }) => !touched && parent === null && !place.startsWith('dm:'),
+        )
+        if (!message) return
+        message.touched = true
+        const { outcome } = await client.does(() => ({ kind: 'pin', place: message.place, message: message.id }))
+        message.pinned = outcome === 'ok'
+      },
+      async unpin() {
+        const message = own.find(({ pinned }) => pinned)
+        if (!message) return
+        message.pinned = false
+        await client.does(() => ({ kind: 'unpin', place: message.place, message: message.id }))
+      },
+      list: () => {
+        const where = place()
+        return client.does(() => ({ kind: 'list', place: where }))
+      },
+    }
+    const usual = ['send', 'send', 'send', 'send', 'reply', 'reply', 'list', ...Object.keys(acts)]
+    return repeat(chooser, longestPauseMs, () => acts[chooser.any(usual)]!())
+  }
+
+  const isOthersConversation = (place: string, user: string) =>
+    history.conversations.get(place)?.includes(user) === false
+
+  /** Memberships, privacy and roles change, by the owners and by an admin, at times at the same moment. */
+  function rules(chooser: Chooser) {
+    return repeat(chooser, 600, async () => {
+      const place = chooser.any(contested)
+      const owner = place === contested[0] ? people[2]! : people[3]!
+      const change = (by: Regular) => {
+        const members = people.map(({ client }) => client.person.id).filter(() => chooser.chance(0.6))
+        const what = chooser.below(3)
+        return by.client.does((id) => ({
+          kind: 'change',
+          place,
+          topic: tagged(id),
+          ...(what !== 1 && { members }),
+          ...(what !== 0 && { isPrivate: chooser.chance(0.7) }),
+        }))
+      }
+      const which = chooser.below(10)
+      if (which < 2) {
+        const user = chooser.any(people.slice(3)).client.person.id
+        await root.client.does(() => ({ kind: 'role', user, isAdmin: chooser.chance(0.5) }))
+      } else if (which < 4) await Promise.all([change(owner), change(root)])
+      else await change(which < 8 ? owner : root)
+    })
+  }
+
+  /** Channels that live for a while only. */
+  function rebuilds(chooser: Chooser) {
+    return repeat(chooser, 4_000, async () => {
+      if (passing) {
+        const { id, owner } = passing
+        if (chooser.chance(0.3)) passing = undefined
+        await owner.client.does(() => ({ kind: 'drop', place: id }))
+        passing = undefined
+        return
+      }
+      const owner = chooser.any(people)
+      const { told } = await owner.client.does((id) => ({
+        kind: 'create',
+        name: `passing-${id}`,
+        topic: tagged(id),
+        isPrivate: chooser.chance(0.5),
+        members: people.slice(0, 3).map(({ client }) => client.person.id),
+      }))
+      if (told.id) passing = { id: told.id, owner }
+    })
+  }
+
+  /** Guests: they come in, listen, say something, and then log out or are removed, with their stream open. */
+  function comeAndGo(chooser: Chooser) {
+    return repeat(chooser, 3_000, async () => {
+      const guest = await comesIn(`guest${++names}`).catch(() => undefined)
+      if (!guest) return
+      const reader = new Reader(history, guest.person, guest.session, guest.session)
+      readers.push(reader)
+      await reader.start()
+      for (let n = chooser.between(1, 10); n > 0 && !stopping.signal.aborted; n--) {
+        await guest.does((id) => ({ kind: 'send', place: steady[0]!, parent: null, content: tagged(id, 'good day') }))
+        await delay(chooser.below(300))
+      }
+      if (chooser.chance(0.5)) await guest.does(() => ({ kind: 'logout', session: guest.session }))
+      else await root.client.does(() => ({ kind: 'remove', user: guest.person.id }))
+    })
+  }
+
+  /** Some readers never leave by themselves, some come and go, some are slow. */
+  function receives(chooser: Chooser) {
+    return repeat(chooser, 500, async () => {
+      const reader = chooser.any(readers.slice(2))
+      if (!reader || readers.indexOf(reader) % 3 === 0) return
+      if (chooser.chance(0.7)) reader.comeAndGo(chooser.any([10, 100, 500, 3_000]))
+      else void reader.dawdle(chooser.any([300, 2_000]))
+    })
+  }
+
+  return {
+    prepare,
+    start,
+    troubles,
+    people,
+    readers,
+    steady,
+    get root() {
+      return root
+    },
+    /** Everybody finishes what they are at; unanswered sends are given up after this one more try. */
+    async stop() {
+      stopping.abort()
+      await Promise.all(loops)
+    },
+    async close() {
+      await Promise.all(readers.map((reader) => reader.stop()))
+      await Promise.all(clients.map((client) => client.close()))
+    },
+    /** One more message, for everybody to hear. */
+    async says(content: string): Promise<Operation> {
+      for (;;) {
+        const operation = await root.client.does((id) => ({
+          kind: 'send',
+          place: steady[0]!,
+          parent: null,
+          content: tagged(id, content),
+        }))
+        if (operation.outcome === 'ok') return operation
+        await delay(200)
+      }
+    },
+  }
+}
+
+const emailOf = ({ people }: History, id: string) => `${people.get(id)!.name}@example.com`
