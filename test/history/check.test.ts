@@ -105,7 +105,7 @@ const channelOf = (id: string, operation: Operation, isPrivate: boolean, members
 function makes(id: string, { isPrivate = false, members = [] as string[], told = [] as Reading[] } = {}) {
   const operation = does(ann, (n) => ({ kind: 'create', name: id, topic: tagged(n), isPrivate, members }), { id })
   const channel = channelOf(id, operation, isPrivate, [ann, ...members])
-  allHear({ type: 'NEW_CHANNEL', payload: channel }, ...told)
+  allHear({ type: 'NEW_CHANNEL', payload: { ...channel, lastSeq: 0 } }, ...told)
   final.channels.push(channel)
   final.listed.set(id, [])
   final.lastSeq.set(id, 0)
@@ -506,7 +506,7 @@ describe('deliveries', () => {
   })
 
   test('an event of what nobody did', () => {
-    allHear({ type: 'DELETE_MESSAGE', payload: { id: 'm', channelId: 'open' } }, ...everybody())
+    allHear({ type: 'DELETE_MESSAGE', payload: { id: 'm', channelId: 'open', seq: 1 } }, ...everybody())
     expect(broken()).toContain('nothing comes from nowhere')
   })
 
