@@ -74,6 +74,8 @@ export const table: Record<string, Demand> = {
   'PUT /conversations/{conversationId}/read': 'user',
   'PUT /conversations/{conversationId}/typing': 'user',
 
+  'GET /search/messages': 'user',
+
   'POST /webhooks/{webhookId}/messages': 'none',
 
   'GET /webhooks': 'admin',

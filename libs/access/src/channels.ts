@@ -1,6 +1,7 @@
 import { forbidden, notFound } from '@parley/contract'
 import { type ChannelRow, isRowId, type Reader } from '@parley/database'
 import type { Caller } from '@parley/identity'
+import { sql } from 'kysely'
 
 export interface AccessOptions {
   /** Takes the channel's row lock until the transaction ends. Whoever records an event of the channel needs it. */
@@ -57,6 +58,16 @@ export async function requireAccess(db: Reader, caller: Caller, channel: Channel
     )
   }
 }
+
+/**
+ * SQL for `requireAccess`: whether the caller may read the live channel or conversation whose row id stands in a column. Looked
+ * up row by row (`offset 0`): it judges what was found, it never lists what somebody may read.
+ */
+export const mayRead = (caller: Caller, channelIdColumn: string) => sql<boolean>`exists (
+  select from channels c where c.id = ${sql.ref(channelIdColumn)} and c.deleted_at is null
+    and (c.kind = 'public' or c.kind = 'private' and ${caller.isAdmin} or exists (
+      select from channel_members m where m.channel_id = c.id and m.user_id = ${caller.userId} offset 0))
+  offset 0)`
 
 /** A live channel or conversation by its row id, for whoever was let in by other means than being its reader. */
 export async function findChannel(db: Reader, rowId: string, lock: boolean): Promise<ChannelRow | undefined> {

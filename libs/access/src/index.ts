@@ -4,6 +4,7 @@ export {
   accessConversation,
   conversationRowId,
   findChannel,
+  mayRead,
   requireAccess,
   wireChannelId,
 } from './channels.ts'

@@ -7,6 +7,14 @@ export {
   type Transaction,
 } from './connect.ts'
 export { isDatabaseAway, isDuplicate } from './failures.ts'
+export {
+  findUnseenChanges,
+  foldedText,
+  type MessageChanges,
+  readChanges,
+  type Searchable,
+  selectSearchable,
+} from './message-changes.ts'
 export { migrate } from './migrate.ts'
 export {
   buryNodes,
@@ -30,6 +38,7 @@ export {
   recordControl,
   recordJob,
 } from './record.ts'
+export { foldParts, foldText, searchGrams } from './search-text.ts'
 export type * from './tables.ts'
 export { releaseUploads, thumbnailKey } from './uploads.ts'
 export { isRowId, uuidv7 } from './uuidv7.ts'

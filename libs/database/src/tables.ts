@@ -309,6 +309,42 @@ export interface BlobChunks {
   bytes: Buffer
 }
 
+/** A copy of a message for search, of live ones only. */
+export interface MessageSearch {
+  messageId: string
+  channelId: string
+  /** A person or a webhook. */
+  authorId: string | null
+  createdAt: Moment
+  segment: number
+  /** `foldParts` of the content, the names of attachments and the name of the webhook. */
+  folded: string
+}
+
+/** A stretch of time; the index of grams is divided by them. */
+export interface SearchSegments {
+  segment: number
+  /** Its messages were written at this moment or later, and before the next segment's. */
+  fromAt: Moment
+  firstAt: Moment | null
+  lastAt: Moment | null
+  size: Generated<number>
+}
+
+/** How far `messageSearch` goes. */
+export interface SearchProgress {
+  id: Generated<number>
+  /** What events up to this position tell of is in it. */
+  pos: Generated<number>
+  /** What outbox rows up to this id tell of is in it; what later ones do may be or not. */
+  seenId: Generated<number>
+  /** `seenId` as soon as `pos` has reached `nextPos`. */
+  nextSeenId: Generated<number>
+  nextPos: Generated<number>
+  /** Messages with a smaller id are yet to be read from `messages`; null when none are. */
+  unreadBelow: string | null
+}
+
 export interface Tables {
   users: Users
   sessions: Sessions
@@ -337,6 +373,9 @@ export interface Tables {
   attempts: Attempts
   blobs: Blobs
   blobChunks: BlobChunks
+  messageSearch: MessageSearch
+  searchSegments: SearchSegments
+  searchProgress: SearchProgress
 }
 
 export type UserRow = Selectable<Users>

@@ -5,6 +5,8 @@ import type { LowWater, Progress } from './progress.ts'
 
 /** The generations of the outbox: one is written, one is full, one is about to be emptied. */
 const slots = 3
+/** Above the id of every message. */
+const endOfIds = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 /** A generation lasts at least this long, however short the replay window is. */
 const shortestWindowMs = 60_000
 const purgeLimit = 20_000
@@ -14,6 +16,7 @@ export const windowMs = (replaySeconds: number) => Math.max(replaySeconds * 1_00
 /**
  * Empties the oldest generation of the outbox and has new rows written there, when the current one is a window old and
  * everything in the oldest is settled. Emptied whole, because deleting rows one by one would cost as much as writing them.
+ * The projection of search is told when it has not read all of it: it then reads the messages themselves anew.
  * Answers whether it did; when somebody holds the generation it does not, rather than hold up everyone behind it.
  */
 export async function rotateOutbox(pool: Pool, low: LowWater, window: number): Promise<boolean> {
@@ -45,6 +48,10 @@ async function rotate(client: Client, low: LowWater, window: number) {
   const { rows: unsettled } = await client.query(`select from outbox_${oldest} where id > $1 limit 1`, [low.id])
   if (unsettled.length > 0) return false
 
+  await client.query(
+    `update search_progress set unread_below = $1 where exists (select from outbox_${oldest} where id > seen_id)`,
+    [endOfIds],
+  )
   await client.query(`truncate outbox_${oldest}`)
   await client.query('update outbox_ring set slot = $1, rotated_at = now_ms()', [oldest])
   return true

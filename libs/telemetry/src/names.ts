@@ -57,6 +57,15 @@ export const metric = {
     'parley_outbox_lag_seconds',
     'Age of the oldest outbox row that has no position yet; 0 when there is none.',
   ),
+  searchLag: gauge(
+    'parley_search_lag_seconds',
+    'Age of the oldest event that the projection of search has not taken in; searches look through what is missing.',
+  ),
+  searchRebuilding: gauge(
+    'parley_search_rebuilding',
+    '1 while old messages are being read into the projection of search: searches are slow until then, else 0.',
+  ),
+  searchDuration: histogram('parley_search_duration_seconds', 'Time of a search in the database.', requestSeconds),
   relayLeader: gauge('parley_relay_leader', '1 while this process holds the relay’s lease, else 0.'),
   eventsRelayed: counter('parley_events_relayed_total', 'Events given a position and published by this process.'),
   ephemeralDropped: counter(

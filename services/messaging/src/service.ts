@@ -5,6 +5,7 @@ import { messageRoutes } from './messages/messages.routes.ts'
 import { pinRoutes } from './pins/pins.routes.ts'
 import { reactionRoutes } from './reactions/reactions.routes.ts'
 import { readStateRoutes } from './read-state/read-state.routes.ts'
+import { searchRoutes } from './search/search.routes.ts'
 import { sendRoutes } from './sending/send.routes.ts'
 import { createSender } from './sending/sender.ts'
 import { threadRoutes } from './threads/threads.routes.ts'
@@ -27,4 +28,5 @@ export const messaging =
     await app.register(readStateRoutes(deps))
     await app.register(typingRoutes(deps))
     await app.register(webhookPostRoutes(deps))
+    await app.register(searchRoutes(deps))
   }

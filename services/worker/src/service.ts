@@ -6,6 +6,7 @@ import { type Deps, type Service, storageCheck } from '@parley/service'
 import { startCleanUp } from './clean-up/clean-up.timer.ts'
 import { createPostman } from './mail/mail.ts'
 import { purgeChannel } from './purge/purge.ts'
+import { startProjector } from './search/projector.ts'
 import { addThumbnail } from './thumbnails/image-thumbnail.ts'
 
 const mailsAtOnce = 5
@@ -18,7 +19,7 @@ export interface Worker extends Service {
   wakeRelay(): void
 }
 
-/** What happens behind the requests: the relay of events, e-mail, and tidying up. It has no routes. */
+/** What happens behind the requests: the relay of events, what search reads, e-mail, and tidying up. It has no routes. */
 export function worker(deps: Deps): Worker {
   const { config, db, pool, blobs, logger, metrics, clock } = deps
   const redisUrl = config.redis.url
@@ -73,6 +74,7 @@ export function worker(deps: Deps): Worker {
   let mail: JobWorker | undefined
   let purge: JobWorker | undefined
   let thumbnails: JobWorker | undefined
+  let projector: { stop(): Promise<void> } | undefined
   let cleanUp: { stop(): Promise<void> } | undefined
 
   return {
@@ -88,10 +90,12 @@ export function worker(deps: Deps): Worker {
       mail = mailQueue()
       purge = purgeQueue()
       thumbnails = thumbnailQueue()
+      projector = startProjector({ db, logger, metrics })
       cleanUp = startCleanUp({ db, logger, clock })
     },
     async stop() {
-      await Promise.all([relay.stop(), mail?.stop(), purge?.stop(), thumbnails?.stop(), cleanUp?.stop()])
+      const parts = [mail, purge, thumbnails, projector, cleanUp]
+      await Promise.all([relay.stop(), ...parts.map((part) => part?.stop())])
       postman.close()
     },
   }

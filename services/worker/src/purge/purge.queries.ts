@@ -47,6 +47,7 @@ export async function deleteReplies(trx: Transaction, parentIds: string[], limit
 export async function deletePortion(trx: Transaction, ids: string[]): Promise<void> {
   await trx.deleteFrom('reactions').where('messageId', '=', anyOf(ids)).execute()
   await trx.deleteFrom('threads').where('messageId', '=', anyOf(ids)).execute()
+  await trx.deleteFrom('messageSearch').where('messageId', '=', anyOf(ids)).execute()
   await trx.deleteFrom('messages').where('id', '=', anyOf(ids)).execute()
 }
 

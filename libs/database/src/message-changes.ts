@@ -1,0 +1,139 @@
+import type { EventType } from '@parley/contract'
+import { sql } from 'kysely'
+import type { Reader } from './connect.ts'
+import { foldParts } from './search-text.ts'
+import type { StoredAttachment } from './tables.ts'
+import { isRowId } from './uuidv7.ts'
+
+/** Where each event that changes what search finds has the id of the message it is about. */
+const changes: Partial<Record<EventType, string>> = {
+  NEW_MESSAGE: '{payload,id}',
+  UPDATE_MESSAGE: '{payload,id}',
+  DELETE_MESSAGE: '{payload,id}',
+  NEW_DM_MESSAGE: '{payload,id}',
+  UPDATE_DM_MESSAGE: '{payload,id}',
+  DELETE_DM_MESSAGE: '{payload,id}',
+  NEW_THREAD_REPLY: '{payload,reply,id}',
+  UPDATE_THREAD_REPLY: '{payload,id}',
+  DELETE_THREAD_REPLY: '{payload,id}',
+}
+
+const paths = sql.join(Object.entries(changes).map(([type, path]) => sql`(${type}::text, ${path}::text[])`))
+
+/** Of the outbox row `o`: the message that its event says has changed, null for any other event. */
+const changedMessage = sql`(
+  select o.event::json #>> place.path from (values ${paths}) as place (type, path)
+  where place.type = substring(o.event from '^\\{"type":"([A-Z_]+)"'))`
+
+/** The replies to a message go with it, by one event. */
+const withReplies = sql`coalesce(o.event like '{"type":"DELETE_MESSAGE"%', false)`
+
+export interface MessageChanges {
+  /** The last position that was read. */
+  pos: number
+  /** How many events that was, of any kind. */
+  count: number
+  /** When the last of them was recorded; null without any. */
+  recordedAt: number | null
+  /** Messages that were sent, changed or deleted, each once. */
+  messageIds: string[]
+}
+
+/**
+ * What the events after a position have changed, whole batches of them until `limit` events are reached. 'gone' when the next
+ * one is no longer kept.
+ */
+export async function readChanges(db: Reader, after: number, limit: number): Promise<MessageChanges | 'gone'> {
+  const { rows } = await sql<BatchRow>`
+    with near as (
+      select last_pos, outbox_ids, created_at, cardinality(outbox_ids) as n
+      from event_positions where last_pos > ${after} order by last_pos limit ${limit}
+    ), chosen as materialized (
+      select * from (select *, sum(n) over (order by last_pos) - n as before from near) counted where before < ${limit}
+    )
+    select chosen.last_pos, chosen.n as count, found.*
+    from chosen cross join lateral (
+      select count(*)::int as kept, array_agg(${changedMessage}) as ids,
+        array_agg(${changedMessage}) filter (where ${withReplies}) as deleted, max(o.created_at) as recorded_at
+      from unnest(chosen.outbox_ids) u (id) join outbox o on o.id = u.id
+    ) found
+    order by chosen.last_pos`.execute(db)
+
+  let pos = after
+  let recordedAt: number | null = null
+  for (const batch of rows) {
+    if (batch.lastPos - batch.count !== pos || batch.kept < batch.count) return 'gone'
+    pos = batch.lastPos
+    recordedAt = batch.recordedAt
+  }
+  return { pos, count: pos - after, recordedAt, messageIds: await unfold(db, rows) }
+}
+
+/** Messages that outbox rows after an id have changed, as far as they are committed: with a position or without. */
+export async function findUnseenChanges(db: Reader, afterId: number): Promise<string[]> {
+  const { rows } = await sql<Changed>`
+    select array_agg(${changedMessage}) as ids, array_agg(${changedMessage}) filter (where ${withReplies}) as deleted
+    from outbox o where o.id > ${afterId}`.execute(db)
+  return unfold(db, rows)
+}
+
+interface Changed {
+  ids: (string | null)[] | null
+  deleted: (string | null)[] | null
+}
+
+interface BatchRow extends Changed {
+  lastPos: number
+  count: number
+  kept: number
+  recordedAt: number
+}
+
+/** All of them once, with the replies to those that were deleted. Served by messages_of_thread. */
+async function unfold(db: Reader, rows: readonly Changed[]): Promise<string[]> {
+  const known = (ids: (string | null)[] | null) => ids?.filter((id) => id !== null && isRowId(id)) as string[]
+  const changed = rows.flatMap(({ ids }) => known(ids) ?? [])
+  const deleted = rows.flatMap(({ deleted }) => known(deleted) ?? [])
+  const replies =
+    deleted.length === 0
+      ? []
+      : await db
+          .selectFrom('messages')
+          .select('id')
+          .where('threadId', '=', sql<string>`any(${deleted}::uuid[])`)
+          .execute()
+  return [...new Set([...changed, ...replies.map(({ id }) => id)])]
+}
+
+/** Live messages of live channels with all that search compares; see `foldedText`. */
+export const selectSearchable = (db: Reader) =>
+  db
+    .selectFrom('messages')
+    .innerJoin('channels', 'channels.id', 'messages.channelId')
+    .where('messages.deletedAt', 'is', null)
+    .where('channels.deletedAt', 'is', null)
+    .select([
+      'messages.id',
+      'messages.channelId',
+      sql<string | null>`coalesce(messages.author_id, messages.webhook_id)`.as('authorId'),
+      'messages.createdAt',
+      'messages.content',
+      'messages.attachments',
+      sql<string | null>`(select webhooks.name from webhooks where webhooks.id = messages.webhook_id)`.as(
+        'webhookName',
+      ),
+    ])
+
+export interface Searchable {
+  content: string
+  attachments: StoredAttachment[] | null
+  webhookName: string | null
+}
+
+/** What search compares of a message. The name of its author is not in it: people change names, webhooks do not. */
+export const foldedText = ({ content, attachments, webhookName }: Searchable): string =>
+  foldParts([
+    content,
+    ...(attachments ?? []).map(({ originalName }) => originalName),
+    ...(webhookName === null ? [] : [webhookName]),
+  ])

@@ -1,0 +1,37 @@
+/**
+ * A text as search compares it: compatibility forms as one (NFKC: full-width letters, ligatures, composed accents), and without
+ * regard to case in any script: `ß` equals `SS`, every sigma is the same, the dotless `ı` equals `I`. Accents and kana stay as
+ * they are.
+ */
+export function foldText(text: string): string {
+  if (ascii.test(text)) return text.toLowerCase()
+  return text
+    .normalize('NFKC')
+    .toUpperCase()
+    .toLowerCase()
+    .normalize('NFKC')
+    .replaceAll('ς', 'σ')
+    .replaceAll(boundary, '\ufffd')
+}
+
+/** Everything of a message that search compares, as it is stored: no search matches across two of its parts. */
+export const foldParts = (parts: readonly string[]): string => parts.map(foldText).join(boundary)
+
+/**
+ * What an index must contain for a folded text to occur: its runs of three characters, or the whole text when it is shorter.
+ * Of a long one only some, spread over it: they are a filter, the text itself decides.
+ */
+export function searchGrams(folded: string): string[] {
+  const characters = [...folded]
+  if (characters.length <= 3) return [folded]
+  const grams = [...new Set(characters.slice(2).map((_, n) => characters.slice(n, n + 3).join('')))]
+  const step = Math.max(1, grams.length / mostGrams)
+  return Array.from({ length: Math.min(grams.length, mostGrams) }, (_, n) => grams[Math.floor(n * step)]!)
+}
+
+/** Beyond so many, further ones hardly rule anything out. */
+const mostGrams = 16
+/** No text contains it once folded. */
+const boundary = '\uffff'
+// biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII has them
+const ascii = /^[\x00-\x7f]*$/

@@ -1,0 +1,126 @@
+import { mayRead } from '@parley/access'
+import { nameKey } from '@parley/accounts'
+import { searchGrams, type Transaction } from '@parley/database'
+import type { Caller } from '@parley/identity'
+import { type RawBuilder, sql } from 'kysely'
+import type { Wanted } from './search.fields.ts'
+
+/** A message that was found. */
+export interface Hit {
+  id: string
+  createdAt: number
+}
+
+/** What all ways through the projection have in common. */
+export interface Search {
+  caller: Caller
+  wanted: Wanted
+  /** People whose name contains what is wanted. */
+  authorIds: readonly string[]
+  /** Messages whose copies are out of date, or may be: they are judged by themselves. */
+  unseenIds: readonly string[]
+  /** The same holds for all with a smaller id; null for none. */
+  unreadBelow: string | null
+}
+
+export interface Progress {
+  seenId: number
+  unreadBelow: string | null
+}
+
+export const findProgress = (trx: Transaction): Promise<Progress> =>
+  trx.selectFrom('searchProgress').select(['seenId', 'unreadBelow']).executeTakeFirstOrThrow()
+
+/** People, removed ones too, whose name contains a text. Served by users_name_grams. */
+export async function findAuthors(trx: Transaction, text: string): Promise<string[]> {
+  const key = nameKey(text)
+  if (key === '') return []
+  const { rows } = await sql<{ id: string }>`
+    select id from users
+    where search_grams(0, user_name_key) @> search_keys(0, ${searchGrams(key)}::text[])
+      and strpos(user_name_key, ${key}) > 0`.execute(trx)
+  return rows.map(({ id }) => id)
+}
+
+/**
+ * Looks at the newest messages one by one, `most` of them: what is frequent is found like this at once. `exhausted` when there
+ * were no more. Served by message_search_newest, message_search_of_channel or message_search_of_author.
+ */
+export async function searchNewest(
+  trx: Transaction,
+  search: Search,
+  most: number,
+): Promise<{ hits: Hit[]; exhausted: boolean }> {
+  const { channelId, authorId, folded, limit } = search.wanted
+  const { rows } = await sql<{ seen: number; hits: Hit[] }>`
+    with near as materialized (
+      select message_id, channel_id, author_id, created_at, folded from message_search d
+      where ${inTime(search.wanted, sql`d.created_at`)}
+        ${channelId === undefined ? sql`` : sql`and d.channel_id = ${channelId}`}
+        ${authorId === undefined ? sql`` : sql`and d.author_id = ${authorId}`}
+      order by d.created_at desc, d.message_id desc limit ${most}
+    ), found as (
+      select message_id as id, created_at from near d
+      where (strpos(d.folded, ${folded}) > 0 or d.author_id = any(${search.authorIds}::uuid[])) and ${trusted(search)}
+      order by created_at desc, message_id desc limit ${limit}
+    )
+    select (select count(*)::int from near) as seen,
+      (select coalesce(json_agg(json_build_object('id', id, 'createdAt', created_at)), '[]') from found) as hits`.execute(
+    trx,
+  )
+  const { seen, hits } = rows[0]!
+  return { hits, exhausted: seen < most }
+}
+
+/**
+ * The newest messages that contain the text, segment after segment, until there are enough: of each segment the index names those
+ * that have all grams, and the text itself decides. Adding nothing to a column hides it from the other indexes.
+ */
+export async function searchByText(trx: Transaction, search: Search): Promise<Hit[]> {
+  const { folded, from, to, limit, before } = search.wanted
+  const newest = Math.min(to, before?.createdAt ?? to)
+  const { rows } = await sql<Hit>`
+    with stretches as materialized (
+      select search_keys(segment, ${searchGrams(folded)}::text[]) as keys, from_at
+      from (select segment, from_at, lead(from_at) over (order by from_at) as until from search_segments) segments
+      where from_at <= ${newest} and coalesce(until > ${from}, true)
+    )
+    select found.id, found.created_at from (select keys from stretches order by from_at desc) stretch cross join lateral (
+      select d.message_id as id, d.created_at from message_search d
+      where search_grams(d.segment, d.folded) @> stretch.keys and strpos(d.folded, ${folded}) > 0
+        and ${inPlace(search.wanted)} and ${inTime(search.wanted, sql`(d.created_at + 0)`)} and ${trusted(search)}
+      order by d.created_at + 0 desc, d.message_id desc limit ${limit}
+    ) found
+    limit ${limit}`.execute(trx)
+  return rows
+}
+
+/** The newest messages of these authors. Served by message_search_of_author, once per author. */
+export async function searchByAuthors(trx: Transaction, search: Search): Promise<Hit[]> {
+  const { authorId, limit } = search.wanted
+  const authorIds = search.authorIds.filter((id) => authorId === undefined || id === authorId)
+  if (authorIds.length === 0) return []
+  const { rows } = await sql<Hit>`
+    select found.id, found.created_at from unnest(${authorIds}::uuid[]) author (id) cross join lateral (
+      select d.message_id as id, d.created_at from message_search d
+      where d.author_id = author.id and ${inPlace({ ...search.wanted, authorId: undefined })}
+        and ${inTime(search.wanted, sql`d.created_at`)} and ${trusted(search)}
+      order by d.created_at desc, d.message_id desc limit ${limit}
+    ) found
+    order by found.created_at desc, found.id desc limit ${limit}`.execute(trx)
+  return rows
+}
+
+const inTime = ({ from, to, before }: Wanted, createdAt: RawBuilder<unknown>) => sql`(
+  ${createdAt} between ${from} and ${to}
+  ${before === undefined ? sql`` : sql`and (${createdAt}, d.message_id) < (${before.createdAt}, ${before.id}::uuid)`})`
+
+/** In a form that no index serves: the search goes by another one. */
+const inPlace = ({ channelId, authorId }: Pick<Wanted, 'channelId' | 'authorId'>) => sql`(true
+  ${channelId === undefined ? sql`` : sql`and d.channel_id is not distinct from ${channelId}::uuid`}
+  ${authorId === undefined ? sql`` : sql`and d.author_id is not distinct from ${authorId}::uuid`})`
+
+/** Whether the copy is up to date and the caller may read it. */
+const trusted = ({ caller, unseenIds, unreadBelow }: Search) => sql`(
+  d.message_id <> all(${unseenIds}::uuid[]) ${unreadBelow === null ? sql`` : sql`and d.message_id >= ${unreadBelow}::uuid`}
+  and ${mayRead(caller, 'd.channel_id')})`

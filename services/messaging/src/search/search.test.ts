@@ -1,0 +1,263 @@
+import type { Message } from '@parley/contract'
+import { uuidv7 } from '@parley/database'
+import { Person } from '@parley/test'
+import { house } from '@parley/test/house'
+import { beforeAll, describe, expect, test } from 'vitest'
+
+const home = house()
+let word = 0
+/** A word that no other test uses. */
+const fresh = () => `word${++word}x${uuidv7().slice(-6)}`
+
+const search = (person: Person, query: Record<string, string | number>) =>
+  person.get(`/search/messages?${new URLSearchParams(query as Record<string, string>)}`)
+
+async function found(person: Person, query: Record<string, string | number>): Promise<string[]> {
+  const { status, body } = await search(person, query)
+  expect({ status, body }).toMatchObject({ status: 200 })
+  return body.messages.map(({ id }: Message) => id)
+}
+
+/** Waits until everything recorded so far is in the projection. */
+async function projected() {
+  const { pool } = home.deps
+  await expect
+    .poll(
+      async () =>
+        (
+          await pool.query(
+            `select p.seen_id >= (select coalesce(max(id), 0) from outbox) and p.unread_below is null as done from search_progress p`,
+          )
+        ).rows[0].done,
+      { timeout: 20_000 },
+    )
+    .toBe(true)
+}
+
+/** As soon as it is acknowledged, and when the projection has it. */
+const moments = [
+  ['at once', async () => {}],
+  ['when the projection has it', projected],
+] as const
+
+describe.each(moments)('GET /search/messages, %s', (_when, ready) => {
+  test('finds a part of the content, whatever its case, with the whole message', async () => {
+    const { ann, bob } = home.people
+    const part = fresh()
+    const message = await ann.says(`before${part.toUpperCase()}after`, home.channel.open)
+    await ann.says('something else', home.channel.open)
+    await ready()
+    expect((await search(bob, { q: `  ${part} ` })).body).toEqual({ messages: [message] })
+    expect(await found(bob, { q: `${part}b` })).toEqual([])
+  })
+
+  test.each([
+    ['two characters of Japanese', '昨日は東京へ行きました', '東京'],
+    ['one character of Chinese', '我們明天見', '明'],
+    ['Cyrillic', 'Привет, Мир', 'ПРИВЕТ'],
+    ['Greek with a final sigma', 'Ο Οδυσσεύς', 'ΟΔΥΣΣΕΎΣ'],
+    ['Korean', '안녕하세요', '녕하'],
+    ['full-width letters', 'ＰＡＲＬＥＹ', 'parley'],
+    ['a sharp s', 'Straße', 'STRASSE'],
+    ['a dotless i', 'ılık', 'ILIK'],
+    ['accents in another form', 'cafe\u0301', 'café'],
+    ['emoji', 'well done 👩‍🚀🎉', '🚀🎉'],
+    ['two letters', 'x qz x', 'QZ'],
+    ['a line break', 'one\ntwo', 'one\ntwo'],
+  ])('of any script: %s', async (_script, content, q) => {
+    const { ann } = home.people
+    const channel = await ann.creates({ name: fresh() })
+    const message = await ann.says(content, channel)
+    await ann.says('nothing of it', channel)
+    await ready()
+    expect(await found(ann, { q, channelId: channel.id })).toEqual([message.id])
+    expect(await found(ann, { q })).toContain(message.id)
+  })
+
+  test.each(['%', '_', '*', '\\', "'", '"', '.', '$1', '100%', '<b>'])('takes %s literally', async (q) => {
+    const { ann } = home.people
+    const channel = await ann.creates({ name: fresh() })
+    const message = await ann.says(`a 100%_*\\'"$1.<b> b`, channel)
+    await ann.says('plain words', channel)
+    await ready()
+    expect(await found(ann, { q, channelId: channel.id })).toEqual([message.id])
+  })
+
+  test('finds what people of that name said, under the name they have now, removed ones too', async () => {
+    const { ada, ann } = home.people
+    const [first, second] = [fresh(), fresh()]
+    const zoe = await Person.signIn(home.baseUrl, `${fresh()}@example.com`)
+    await zoe.put('/users/me', { userName: `Zoé ${first}` })
+    const message = await zoe.says('hello', home.channel.open)
+    await ready()
+    expect(await found(ann, { q: `ZOÉ ${first}` })).toEqual([message.id])
+    await zoe.put('/users/me', { userName: second })
+    expect(await found(ann, { q: first })).toEqual([])
+    await ada.delete(`/users/${zoe.id}`)
+    expect(await found(ann, { q: second })).toEqual([message.id])
+  })
+
+  test('finds what a webhook posted, by text and by name, and by its id', async () => {
+    const { ada, ann } = home.people
+    const [name, text] = [fresh(), fresh()]
+    const { webhook } = (await ada.post('/webhooks', { name: `The ${name}`, channelId: home.channel.open.id })).body
+    const bot = new Person(home.baseUrl, { id: '', userName: 'bot' }, webhook.token)
+    const posted = await bot.post(`/webhooks/${webhook.id}/messages`, { content: `it ${text}` })
+    const { id } = posted.body.message
+    await ada.delete(`/webhooks/${webhook.id}`)
+    await ready()
+    expect(await found(ann, { q: `THE ${name}` })).toEqual([id])
+    expect(await found(ann, { q: text, authorId: `webhook:${webhook.id}` })).toEqual([id])
+    expect(await found(ann, { q: text, authorId: webhook.id })).toEqual([])
+    expect(await found(ann, { q: text, authorId: ann.id })).toEqual([])
+  })
+
+  test('finds attached files by their names, each by itself', async () => {
+    const { ann } = home.people
+    const [one, two] = [fresh(), fresh()]
+    const message = await ann.says('see below', home.channel.open)
+    const file = (originalName: string) => ({ filename: uuidv7(), originalName, contentType: 'text/plain', size: 1 })
+    await home.deps.db
+      .updateTable('messages')
+      .set({ attachments: JSON.stringify([file(`${one}.PDF`), file(`${two}.txt`)]) })
+      .where('id', '=', message.id)
+      .execute()
+    await ann.put(`/messages/${message.id}`, { content: 'see above' })
+    await ready()
+    expect(await found(ann, { q: `${one}.pdf` })).toEqual([message.id])
+    expect(await found(ann, { q: `${two}.TXT` })).toEqual([message.id])
+    expect(await found(ann, { q: `pdf${two}` })).toEqual([])
+  })
+
+  test('edits and deletions count, of a parent with its replies', async () => {
+    const { ann } = home.people
+    const [old, now] = [fresh(), fresh()]
+    const edited = await ann.says(old, home.channel.open)
+    const parent = await ann.says(old, home.channel.open)
+    const { reply } = (await ann.post(`/messages/${parent.id}/thread`, { content: `in a thread ${old}` })).body
+    await ready()
+    expect(await found(ann, { q: old })).toEqual([reply.id, parent.id, edited.id])
+    await ann.put(`/messages/${edited.id}`, { content: now })
+    await ann.put(`/messages/${parent.id}/thread/${reply.id}`, { content: `${old} ${now}` })
+    await ready()
+    expect(await found(ann, { q: old })).toEqual([reply.id, parent.id])
+    expect(await found(ann, { q: now })).toEqual([reply.id, edited.id])
+    await ann.delete(`/messages/${parent.id}`)
+    await ready()
+    expect(await found(ann, { q: old })).toEqual([])
+    expect(await found(ann, { q: now })).toEqual([edited.id])
+  })
+
+  describe('only what the caller may read', () => {
+    test('private channels are found by members and admins, conversations by their two people alone', async () => {
+      const { ada, ann, bob, cat } = home.people
+      const q = fresh()
+      const secret = (await ann.says(q, home.channel.secret)).id
+      const { conversation } = (await ann.post('/conversations', { targetUserId: bob.id })).body
+      const direct = (await ann.post(`/conversations/${conversation.id}/messages`, { content: q })).body.message.id
+      await ready()
+      expect(await found(ann, { q })).toEqual([direct, secret])
+      expect(await found(bob, { q })).toEqual([direct, secret])
+      expect(await found(cat, { q })).toEqual([])
+      expect(await found(ada, { q })).toEqual([secret])
+      expect(await found(bob, { q, conversationId: conversation.id })).toEqual([direct])
+      expect(await found(bob, { q, conversationId: conversation.id, channelId: home.channel.secret.id })).toEqual([])
+      for (const outsider of [cat, ada]) {
+        expect((await search(outsider, { q, conversationId: conversation.id })).status).toBe(403)
+      }
+      expect((await search(cat, { q, channelId: home.channel.secret.id })).status).toBe(403)
+    })
+
+    test('a channel that becomes private, and one that is deleted', async () => {
+      const { ann, cat } = home.people
+      const q = fresh()
+      const channel = await ann.creates({ name: fresh() })
+      const { id } = await ann.says(q, channel)
+      await ready()
+      expect(await found(cat, { q })).toEqual([id])
+      await ann.put(`/channels/${channel.id}`, { isPrivate: true })
+      expect([await found(cat, { q }), await found(ann, { q })]).toEqual([[], [id]])
+      await ann.delete(`/channels/${channel.id}`)
+      expect(await found(ann, { q })).toEqual([])
+      expect((await search(ann, { q, channelId: channel.id })).status).toBe(404)
+    })
+  })
+
+  test('filters are all demanded, moments included', async () => {
+    const { ann, bob } = home.people
+    const q = fresh()
+    const here = await ann.creates({ name: fresh() })
+    const said: Message[] = []
+    for (const person of [ann, bob, ann]) said.push(await person.says(q, here))
+    said.push(await ann.says(q, home.channel.open))
+    await ready()
+    const [first, second, third, elsewhere] = said as [Message, Message, Message, Message]
+    expect(await found(bob, { q })).toEqual([elsewhere.id, third.id, second.id, first.id])
+    expect(await found(bob, { q, channelId: here.id, authorId: ann.id })).toEqual([third.id, first.id])
+    expect(await found(bob, { q, authorId: bob.id })).toEqual([second.id])
+    const { createdAt } = second
+    const within = said.filter((each) => each.createdAt === createdAt).map(({ id }) => id)
+    expect((await found(bob, { q, from: createdAt, to: createdAt })).sort()).toEqual(within.sort())
+    expect(await found(bob, { q, from: elsewhere.createdAt + 1 })).toEqual([])
+    expect(await found(bob, { q, to: first.createdAt - 1 })).toEqual([])
+  })
+
+  test('pages by limit and before reach everything once', async () => {
+    const { ann } = home.people
+    const q = fresh()
+    const said: string[] = []
+    for (let n = 0; n < 7; n++) said.unshift((await ann.says(`${q} ${n}`, home.channel.open)).id)
+    await ready()
+    expect(await found(ann, { q, limit: 3 })).toEqual(said.slice(0, 3))
+    expect(await found(ann, { q, limit: 3, before: said[2]! })).toEqual(said.slice(3, 6))
+    expect(await found(ann, { q, limit: 1_000, before: said[5]! })).toEqual(said.slice(6))
+  })
+})
+
+describe('GET /search/messages refuses', () => {
+  let hidden: Message
+  beforeAll(async () => {
+    hidden = await home.people.ann.says('hidden', home.channel.secret)
+  })
+
+  test.each([
+    ['no q', 400, {}],
+    ['a blank q', 400, { q: ' \n\t' }],
+    ['U+0000', 400, { q: 'a\0b' }],
+    ['a limit of 0', 400, { q: 'a', limit: 0 }],
+    ['a limit that is no integer', 400, { q: 'a', limit: '1.5' }],
+    ['a moment that is none', 400, { q: 'a', from: 'yesterday' }],
+    ['a moment beyond all', 400, { q: 'a', to: '1e400' }],
+    ['an unknown channel', 404, { q: 'a', channelId: uuidv7() }],
+    ['a channel id of another form', 404, { q: 'a', channelId: 'nonsense' }],
+    ['an unknown conversation', 404, { q: 'a', conversationId: `dm:${uuidv7()}` }],
+    ['an unknown message to go on from', 400, { q: 'a', before: uuidv7() }],
+    ['what is no message to go on from', 400, { q: 'a', before: 'nonsense' }],
+  ])('%s with %i', async (_what, status, query) => {
+    expect(await search(home.people.cat, query as Record<string, string>)).toMatchObject({
+      status,
+      body: { error: expect.any(String) },
+    })
+  })
+
+  test('a message to go on from that the caller may not read, as if there were none', async () => {
+    expect((await search(home.people.cat, { q: 'a', before: hidden.id })).status).toBe(400)
+    expect((await search(home.people.bob, { q: 'a', before: hidden.id })).status).toBe(200)
+  })
+
+  test('whoever is not signed in', async () => {
+    expect((await search(home.people.nobody, { q: 'a' })).status).toBe(401)
+  })
+})
+
+describe('GET /search/messages finds nothing', () => {
+  test.each([
+    ['an author nobody is', { authorId: uuidv7() }],
+    ['an author of another form', { authorId: 'nonsense' }],
+    ['a webhook that never was', { authorId: `webhook:${uuidv7()}` }],
+    ['a time that ends before it begins', { from: 2, to: 1 }],
+  ])('for %s', async (_what, query) => {
+    await home.people.ann.says('a word', home.channel.open)
+    expect(await found(home.people.ann, { q: 'a', ...(query as Record<string, string>) })).toEqual([])
+  })
+})

@@ -1,0 +1,70 @@
+import { foldedText, type SearchProgress, selectSearchable, type Transaction } from '@parley/database'
+import { type Selectable, sql } from 'kysely'
+import { divide } from './segments.ts'
+
+/** Above every id. */
+export const endOfIds = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+/** The progress, for one worker at a time; undefined while another one has it. */
+export const lockProgress = (trx: Transaction): Promise<Selectable<SearchProgress> | undefined> =>
+  trx.selectFrom('searchProgress').selectAll().forUpdate().skipLocked().executeTakeFirst()
+
+export const updateProgress = (trx: Transaction, progress: Partial<Selectable<SearchProgress>>) =>
+  trx.updateTable('searchProgress').set(progress).execute()
+
+/** What the relay has given so far: every outbox id up to `lowId` has a position up to `pos`, or will never exist. */
+export const findRelayed = (trx: Transaction) =>
+  trx.selectFrom('relayLease').select(['pos', 'lowId']).executeTakeFirstOrThrow()
+
+/** The next messages downwards from an id, deleted ones too, by the primary key. */
+export async function findIdsBelow(trx: Transaction, id: string, limit: number): Promise<string[]> {
+  const rows = await trx
+    .selectFrom('messages')
+    .select('id')
+    .where('id', '<', id)
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+/** Makes the copies of these messages what the messages are now: those that are live are there, the others are not. */
+export async function project(trx: Transaction, messageIds: readonly string[], segmentSize: number): Promise<void> {
+  if (messageIds.length === 0) return
+  const live = await selectSearchable(trx).where('messages.id', '=', anyOf(messageIds)).orderBy('createdAt').execute()
+  const ids = new Set(live.map(({ id }) => id))
+  const gone = messageIds.filter((id) => !ids.has(id))
+  if (gone.length > 0) await trx.deleteFrom('messageSearch').where('messageId', '=', anyOf(gone)).execute()
+
+  const kept = await trx
+    .selectFrom('messageSearch')
+    .select(['messageId', 'segment'])
+    .where('messageId', '=', anyOf([...ids]))
+    .execute()
+  const segmentOf = new Map(kept.map(({ messageId, segment }) => [messageId, segment]))
+  const segments = divide(await trx.selectFrom('searchSegments').selectAll().execute(), segmentSize)
+  const rows = live.map((message) => ({
+    message,
+    segment: segmentOf.get(message.id) ?? segments.place(message.createdAt),
+    folded: foldedText(message),
+  }))
+
+  await sql`
+    insert into message_search (message_id, channel_id, author_id, created_at, segment, folded)
+    select * from unnest(
+      ${rows.map(({ message }) => message.id)}::uuid[], ${rows.map(({ message }) => message.channelId)}::uuid[],
+      ${rows.map(({ message }) => message.authorId)}::uuid[], ${rows.map(({ message }) => message.createdAt)}::bigint[],
+      ${rows.map(({ segment }) => segment)}::int[], ${rows.map(({ folded }) => folded)}::text[])
+    on conflict (message_id) do update set folded = excluded.folded where message_search.folded <> excluded.folded`.execute(
+    trx,
+  )
+  for (const { segment, ...values } of segments.changed()) {
+    await trx
+      .insertInto('searchSegments')
+      .values({ segment, ...values })
+      .onConflict((conflict) => conflict.column('segment').doUpdateSet(values))
+      .execute()
+  }
+}
+
+const anyOf = (ids: readonly string[]) => sql<string>`any(${ids}::uuid[])`

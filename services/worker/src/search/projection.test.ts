@@ -1,0 +1,222 @@
+import { type Database, record, uuidv7 } from '@parley/database'
+import { createRelay } from '@parley/events'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { purgeChannel } from '../purge/purge.ts'
+import { eventually, workshop } from '../worker.testing.ts'
+import { endOfIds } from './projection.queries.ts'
+import { projectNext } from './projection.ts'
+
+const held = workshop()
+const sizes = { atOnce: 3, segmentSize: 4 }
+const channelId = uuidv7()
+let relay: ReturnType<typeof createRelay>
+
+beforeEach(async () => {
+  const { pool, config, logger, metrics } = held.deps
+  await pool.query('truncate messages, message_search, channels, channel_members cascade')
+  await pool.query(`insert into channels (id, kind, name, name_key, created_at) values ($1, 'public', 'a', 'a', 1)`, [
+    channelId,
+  ])
+  relay = createRelay({
+    pool,
+    redisUrl: config.redis.url,
+    logger,
+    metrics,
+    events: config.events,
+    holder: uuidv7(),
+  })
+  relay.start()
+  await relayed()
+  await projectAll(held.deps.db)
+})
+afterEach(() => relay.stop())
+
+let seq = 0
+async function says(content: string, more: object = {}): Promise<string> {
+  const { db, clock } = held.deps
+  const id = uuidv7()
+  await db
+    .insertInto('messages')
+    .values({ id, channelId, seq: ++seq, content, createdAt: clock(), ...more })
+    .execute()
+  await tell('NEW_MESSAGE', id)
+  return id
+}
+
+/** Records an event of the message; only its id matters here. */
+const tell = (type: 'NEW_MESSAGE' | 'UPDATE_MESSAGE' | 'DELETE_MESSAGE', id: string) =>
+  held.deps.db
+    .transaction()
+    .execute((trx) =>
+      record(trx, {
+        type,
+        payload: { id, channelId } as never,
+        routing: { to: 'channel', channel: channelId, version: 1 },
+      }),
+    )
+
+const relayed = () =>
+  eventually(async () => {
+    const { rows } = await held.deps.pool.query(
+      'select (select coalesce(max(id), 0) from outbox) <= (select low_id from relay_lease) as all',
+    )
+    expect(rows[0].all).toBe(true)
+  })
+
+async function projectAll(db: Database) {
+  while ((await projectNext(db, sizes)).more);
+}
+
+async function copies(): Promise<[string, string][]> {
+  const rows = await held.deps.db
+    .selectFrom('messageSearch')
+    .select(['messageId', 'folded'])
+    .orderBy('createdAt')
+    .orderBy('messageId')
+    .execute()
+  return rows.map(({ messageId, folded }) => [messageId, folded])
+}
+
+const progress = () => held.deps.db.selectFrom('searchProgress').selectAll().executeTakeFirstOrThrow()
+
+describe('the projection of search', () => {
+  test('takes in what is sent, edited and deleted, a parent with its replies', async () => {
+    const { db } = held.deps
+    const [kept, edited, parent] = [await says('Kept'), await says('Edited'), await says('Parent')]
+    await says('Reply', { threadId: parent, seq: 1 })
+    await relayed()
+    await projectAll(db)
+    expect((await copies()).map(([, folded]) => folded).sort()).toEqual(['edited', 'kept', 'parent', 'reply'])
+
+    await db.updateTable('messages').set({ content: 'Changed' }).where('id', '=', edited).execute()
+    await tell('UPDATE_MESSAGE', edited)
+    await db
+      .updateTable('messages')
+      .set({ content: '', deletedAt: 1 })
+      .where((where) => where.or([where('id', '=', parent), where('threadId', '=', parent)]))
+      .execute()
+    await tell('DELETE_MESSAGE', parent)
+    await relayed()
+    await projectAll(db)
+    expect(await copies()).toEqual([
+      [kept, 'kept'],
+      [edited, 'changed'],
+    ])
+  })
+
+  test('says up to which outbox row everything is in it, never more', async () => {
+    const { db, pool } = held.deps
+    for (let n = 0; n < 8; n++) await says(`message ${n}`)
+    await relayed()
+    for (let more = true; more; ) {
+      more = (await projectNext(db, sizes)).more
+      const { seenId } = await progress()
+      const { rows } = await pool.query(
+        `select o.id from outbox o join messages m on m.id = (o.event::json #>> '{payload,id}')::uuid
+         where o.id <= $1 and m.deleted_at is null and not exists (select from message_search s where s.message_id = m.id)`,
+        [seenId],
+      )
+      expect(rows).toEqual([])
+    }
+    const { rows } = await pool.query('select max(id) as newest from outbox')
+    await eventually(async () => {
+      await projectNext(db, sizes)
+      expect((await progress()).seenId).toBeGreaterThanOrEqual(rows[0].newest)
+    })
+  })
+
+  test('a message that is committed late is not skipped', async () => {
+    const { db } = held.deps
+    const late = uuidv7()
+    let commit = () => {}
+    let written = () => {}
+    const isWritten = new Promise<void>((resolve) => {
+      written = resolve
+    })
+    const committed = db.transaction().execute(async (trx) => {
+      await trx
+        .insertInto('messages')
+        .values({ id: late, channelId, seq: ++seq, content: 'late', createdAt: 1 })
+        .execute()
+      await record(trx, {
+        type: 'NEW_MESSAGE',
+        payload: { id: late } as never,
+        routing: { to: 'channel', channel: channelId, version: 1 },
+      })
+      await new Promise<void>((resolve) => {
+        commit = resolve
+        written()
+      })
+    })
+    await isWritten
+    const early = await says('early')
+    await eventually(async () => {
+      await projectAll(db)
+      expect(await copies()).toEqual([[early, 'early']])
+    })
+    commit()
+    await committed
+    await eventually(async () => {
+      await projectAll(db)
+      expect(await copies()).toEqual([
+        [late, 'late'],
+        [early, 'early'],
+      ])
+    })
+  })
+
+  test('reads the past, newest first, and what changes meanwhile', async () => {
+    const { db } = held.deps
+    const ids: string[] = []
+    for (let n = 0; n < 10; n++) ids.push(await says(`message ${n}`))
+    await relayed()
+    await projectAll(db)
+    await db.deleteFrom('messageSearch').execute()
+    await db.updateTable('searchProgress').set({ unreadBelow: endOfIds }).execute()
+
+    await projectNext(db, sizes)
+    expect((await copies()).map(([id]) => id)).toEqual(ids.slice(-3))
+    expect((await progress()).unreadBelow).toBe(ids.at(-3))
+    await db.updateTable('messages').set({ content: 'edited' }).where('id', 'in', [ids[0]!, ids[9]!]).execute()
+    await tell('UPDATE_MESSAGE', ids[0]!)
+    await tell('UPDATE_MESSAGE', ids[9]!)
+    await relayed()
+    await projectAll(db)
+    expect(await copies()).toEqual(ids.map((id, n) => [id, n % 9 === 0 ? 'edited' : `message ${n}`]))
+    expect((await progress()).unreadBelow).toBeNull()
+  })
+
+  test('when events were forgotten before it read them, it reads all messages anew', async () => {
+    const { db, pool } = held.deps
+    const id = await says('old')
+    await relayed()
+    await projectAll(db)
+    await db.updateTable('messages').set({ content: 'new' }).where('id', '=', id).execute()
+    await tell('UPDATE_MESSAGE', id)
+    await relayed()
+    await pool.query('delete from outbox')
+    await projectAll(db)
+    expect(await copies()).toEqual([[id, 'new']])
+  })
+
+  test('several at once do the work of one', async () => {
+    const { db } = held.deps
+    const ids: string[] = []
+    for (let n = 0; n < 9; n++) ids.push(await says('one of many'))
+    await relayed()
+    await Promise.all([1, 2, 3].map(() => projectAll(db)))
+    await projectAll(db)
+    expect((await copies()).map(([id]) => id)).toEqual(ids)
+  })
+
+  test('keeps nothing of a purged channel', async () => {
+    const { db } = held.deps
+    await says('gone')
+    await relayed()
+    await projectAll(db)
+    expect(await copies()).toHaveLength(1)
+    await db.updateTable('channels').set({ deletedAt: 1 }).execute()
+    await purgeChannel(db, { channelId })
+    expect(await copies()).toEqual([])
+  })
+})

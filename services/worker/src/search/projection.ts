@@ -1,0 +1,75 @@
+import { type Database, readChanges, type SearchProgress, type Transaction } from '@parley/database'
+import type { Selectable } from 'kysely'
+import { endOfIds, findIdsBelow, findRelayed, lockProgress, project, updateProgress } from './projection.queries.ts'
+
+export interface ProjectionSizes {
+  /** Events, or messages of the past, in one transaction. */
+  atOnce: number
+  /** Messages in a segment of the index. */
+  segmentSize: number
+}
+
+/** Measured: smaller segments make rare words slower, larger ones frequent words. */
+export const projectionSizes: ProjectionSizes = { atOnce: 500, segmentSize: 32_768 }
+
+export interface Projected {
+  /** Whether there may be more to do at once. */
+  more: boolean
+  /** How many messages were brought up to date. */
+  messages: number
+}
+
+/**
+ * One step of the projection that search reads: what the next events have changed, and some of the past while that was never
+ * read. It follows the positions of the events, which have no gaps, so nothing is skipped however late it is committed; the
+ * step is one transaction, so progress and copies agree at every moment. Any number of workers may call it: one works.
+ */
+export function projectNext(db: Database, sizes: ProjectionSizes = projectionSizes): Promise<Projected> {
+  return db.transaction().execute(async (trx) => {
+    const progress = await lockProgress(trx)
+    if (!progress) return { more: false, messages: 0 }
+    const relayed = await findRelayed(trx)
+    const changes = await readChanges(trx, progress.pos, sizes.atOnce)
+    if (changes === 'gone' || (changes.count === 0 && changes.pos < relayed.pos)) return startAnew(trx, relayed)
+
+    await project(trx, changes.messageIds, sizes.segmentSize)
+    const past = changes.count < sizes.atOnce ? await projectPast(trx, progress.unreadBelow, sizes) : []
+
+    const { pos } = changes
+    const mark = markOf(progress, pos, relayed)
+    if (pos !== progress.pos || mark.seenId !== progress.seenId) await updateProgress(trx, { pos, ...mark })
+    return { more: pos < relayed.pos || past.length > 0, messages: changes.messageIds.length + past.length }
+  })
+}
+
+/**
+ * Up to which outbox id everything is in the projection, whatever positions those rows got. What the relay says of its ids holds
+ * for the positions it has given by then; while the projection is behind, the saying is kept until it has come so far.
+ */
+function markOf(progress: Progress, pos: number, relayed: Relayed) {
+  const { seenId, nextSeenId, nextPos } = progress
+  if (pos >= relayed.pos) return { seenId: relayed.lowId, nextSeenId: relayed.lowId, nextPos: relayed.pos }
+  if (pos >= nextPos) return { seenId: nextSeenId, nextSeenId: relayed.lowId, nextPos: relayed.pos }
+  return { seenId, nextSeenId, nextPos }
+}
+
+type Progress = Selectable<SearchProgress>
+type Relayed = Awaited<ReturnType<typeof findRelayed>>
+
+/** The newest messages that were never read, newest first: those are what people look for. */
+async function projectPast(trx: Transaction, unreadBelow: string | null, { atOnce, segmentSize }: ProjectionSizes) {
+  if (unreadBelow === null) return []
+  const ids = await findIdsBelow(trx, unreadBelow, atOnce)
+  await project(trx, ids, segmentSize)
+  await updateProgress(trx, { unreadBelow: ids.at(-1) ?? null })
+  return ids
+}
+
+/**
+ * Events were forgotten before they were read. Everything they told of is committed: from here on the events are followed again,
+ * and all messages are read anew.
+ */
+async function startAnew(trx: Transaction, { pos, lowId }: Relayed): Promise<Projected> {
+  await updateProgress(trx, { pos, seenId: lowId, nextSeenId: lowId, nextPos: pos, unreadBelow: endOfIds })
+  return { more: true, messages: 0 }
+}

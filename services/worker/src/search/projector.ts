@@ -1,0 +1,70 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Database, isDatabaseAway } from '@parley/database'
+import { type Logger, type Metrics, metric } from '@parley/telemetry'
+import { sql } from 'kysely'
+import { projectNext } from './projection.ts'
+
+export interface ProjectorOptions {
+  db: Database
+  logger: Logger
+  metrics: Metrics
+}
+
+/** With nothing to do, it looks this often. */
+const idleMs = 250
+/** Of its time it works a quarter at most: what it leaves undone searches do themselves, what it takes sends miss. */
+const restFactor = 3
+
+/** Keeps what search reads up to date, until stopped. Every worker runs one; while one works the others find nothing to do. */
+export function startProjector({ db, logger, metrics }: ProjectorOptions): { stop(): Promise<void> } {
+  const stopping = new AbortController()
+  const endLag = metrics.gauge(metric.searchLag, async () => (await findLag(db)).seconds)
+  const endRebuilding = metrics.gauge(metric.searchRebuilding, async () => ((await findLag(db)).rebuilding ? 1 : 0))
+
+  async function run() {
+    while (!stopping.signal.aborted) {
+      const begun = performance.now()
+      const more = await step()
+      const spent = performance.now() - begun
+      const rest = more ? spent * restFactor : Math.max(idleMs, spent * restFactor)
+      await delay(rest, undefined, { signal: stopping.signal }).catch(() => {})
+    }
+  }
+
+  async function step(): Promise<boolean> {
+    try {
+      return (await isBehind(db)) && (await projectNext(db)).more
+    } catch (err) {
+      if (isDatabaseAway(err)) logger.warn({ err }, 'search could not be brought up to date, will try again')
+      else logger.error({ err }, 'search could not be brought up to date, will try again')
+      return false
+    }
+  }
+  const running = run()
+
+  return {
+    async stop() {
+      stopping.abort()
+      await running
+      endLag()
+      endRebuilding()
+    },
+  }
+}
+
+/** Looked up without a lock: most of the time there is nothing to do. */
+async function isBehind(db: Database): Promise<boolean> {
+  const { rows } = await sql<{ behind: boolean }>`
+    select p.pos < l.pos or p.seen_id < l.low_id or p.unread_below is not null as behind
+    from search_progress p, relay_lease l`.execute(db)
+  return rows[0]!.behind
+}
+
+async function findLag(db: Database): Promise<{ seconds: number; rebuilding: boolean }> {
+  const { rows } = await sql<{ seconds: number; rebuilding: boolean }>`
+    select coalesce((now_ms() - (
+        select created_at from event_positions where last_pos > p.pos order by last_pos limit 1)) / 1000.0, 0)::float8 as seconds,
+      p.unread_below is not null as rebuilding
+    from search_progress p`.execute(db)
+  return rows[0]!
+}
