@@ -45,15 +45,13 @@ async function says(content: string, more: object = {}): Promise<string> {
 
 /** Records an event of the message; only its id matters here. */
 const tell = (type: 'NEW_MESSAGE' | 'UPDATE_MESSAGE' | 'DELETE_MESSAGE', id: string) =>
-  held.deps.db
-    .transaction()
-    .execute((trx) =>
-      record(trx, {
-        type,
-        payload: { id, channelId } as never,
-        routing: { to: 'channel', channel: channelId, version: 1 },
-      }),
-    )
+  held.deps.db.transaction().execute((trx) =>
+    record(trx, {
+      type,
+      payload: { id, channelId } as never,
+      routing: { to: 'channel', channel: channelId, version: 1 },
+    }),
+  )
 
 const relayed = () =>
   eventually(async () => {
