@@ -25,22 +25,38 @@ const statements = [
   'create index message_search_of_channel on message_search (channel_id, created_at, message_id)',
   'create index message_search_of_author on message_search (author_id, created_at, message_id)',
 
-  // The runs of one, two and three characters that a text contains, as index keys of its segment.
+  // The runs of one, two and three characters that a text contains, as index keys of its segment. In this form it takes a third
+  // of the time that window functions or a distinct take; the index drops repetitions itself.
   `create function search_grams(segment integer, folded text) returns bigint[]
-   language sql immutable strict parallel safe
-   return (
-     select array_agg(distinct ${key('segment', 'gram')})
-     from (
-       select c as one, c || lead(c, 1) over w as two, c || lead(c, 1) over w || lead(c, 2) over w as three
-       from unnest(string_to_array(folded, null)) with ordinality as t (c, place)
-       window w as (order by place)
-     ) runs, lateral (values (one), (two), (three)) as v (gram)
-     where gram is not null
-   )`,
+   language plpgsql immutable strict parallel safe as $$
+   declare
+     before_last text := '';
+     last text := '';
+     c text;
+     keys bigint[] := '{}';
+   begin
+     foreach c in array string_to_array(folded, null) loop
+       keys := keys || (${key('segment', 'c')});
+       if last <> '' then
+         keys := keys || (${key('segment', 'last || c')});
+         if before_last <> '' then
+           keys := keys || (${key('segment', 'before_last || last || c')});
+         end if;
+       end if;
+       before_last := last;
+       last := c;
+     end loop;
+     return keys;
+   end $$`,
   `create function search_keys(segment integer, grams text[]) returns bigint[]
    language sql immutable strict parallel safe
    return (select array_agg(${key('segment', 'gram')}) from unnest(grams) gram)`,
-  `create index message_search_grams on message_search using gin (search_grams(segment, folded)) with (fastupdate = off)`,
+  // Entries are collected and merged at the end of each step of the projection: a third of the work of entering them singly, and
+  // searches, which have to read through what is collected, find nothing there. Only the owner of an index may have it merged.
+  `create index message_search_grams on message_search using gin (search_grams(segment, folded))
+   with (fastupdate = on, gin_pending_list_limit = 16384)`,
+  `create function merge_search_grams() returns void language sql security definer set search_path from current
+   as $$ select gin_clean_pending_list('message_search_grams') $$`,
 
   // The messages since a moment, until the next segment begins; how many there are, and when the first and last was written.
   `create table search_segments (

@@ -58,6 +58,7 @@ export async function project(trx: Transaction, messageIds: readonly string[], s
     on conflict (message_id) do update set folded = excluded.folded where message_search.folded <> excluded.folded`.execute(
     trx,
   )
+  await sql`select merge_search_grams()`.execute(trx)
   for (const { segment, ...values } of segments.changed()) {
     await trx
       .insertInto('searchSegments')
