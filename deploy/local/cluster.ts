@@ -16,12 +16,12 @@ await launch(async (launcher) => {
     throw new StartRefused('--replicas: must be a whole number from 1 to 16')
   }
   const { value: configFile, rest: argv } = takeFlag('config', rest)
-  const { config } = await layFoundation(launcher, {
+  const { config, databaseUrlOf } = await layFoundation(launcher, {
     argv: configFile === undefined ? argv : [...argv, `--config=${configFile}`],
     poolSize: Math.max(2, Math.min(10, Math.floor(connectionsOfAll / (6 * replicas)))),
   })
 
-  const plan = await drawPlan({ config, replicas, configFile })
+  const plan = await drawPlan({ config, replicas, configFile, databaseUrlOf })
   launcher.say(`Starting ${plan.length} processes …`)
   const running: { process: ProcessPlan; child: Supervised }[] = []
   // Undone in the opposite order: the gateways first, the relay and the jobs last.

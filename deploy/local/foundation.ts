@@ -1,9 +1,10 @@
+import { hash } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { ensureFirstStart } from '@parley/accounts'
 import { type Config, type DeepPartial, loadConfig } from '@parley/config'
-import { isDatabaseAway, migrate } from '@parley/database'
+import { type DatabaseRole, databaseRoles, isDatabaseAway, letSignIn, migrate, roleName } from '@parley/database'
 import { type EmbeddedPart, keptSecret, lockDataDirectory, startPostgres, startRedis } from '@parley/embedded'
 import { openDeps } from '@parley/service'
 import { type Launcher, StartRefused } from './launcher.ts'
@@ -58,8 +59,9 @@ export async function layFoundation(launcher: Launcher, { argv, poolSize }: Foun
     argv: [...argv, `--server.port=${port}`],
     defaults: localDefaults(provided, poolSize),
   })
-  await prepareDatabase(config)
-  return { config, postgres, redis }
+  const roles = postgres && { password: await keptSecret(join(draft.dataDir, 'secrets'), 'roles') }
+  await prepareDatabase(config, roles)
+  return { config, postgres, redis, databaseUrlOf: roles && ((role: DatabaseRole) => urlOf(config, role, roles)) }
 }
 
 /** How a launcher on a developer's machine differs from an installation. */
@@ -97,11 +99,24 @@ async function keep(launcher: Launcher, name: string, start: () => Promise<Embed
   return part
 }
 
-async function prepareDatabase(config: Config) {
+/** What the passwords of our own PostgreSQL's roles are derived from. */
+interface RoleSecret {
+  password: string
+}
+
+const passwordOf = (role: DatabaseRole, { password }: RoleSecret) => hash('sha256', `${password} ${role}`, 'base64url')
+
+function urlOf(config: Config, role: DatabaseRole, secret: RoleSecret): string {
+  return Object.assign(new URL(config.database.url), { username: roleName(role), password: passwordOf(role, secret) })
+    .href
+}
+
+async function prepareDatabase(config: Config, roles: RoleSecret | undefined) {
   const { deps, close } = openDeps('launcher', config)
   try {
     await migrate(deps.db)
     await ensureFirstStart(deps.db, config)
+    if (roles) for (const role of databaseRoles) await letSignIn(deps.db, role, passwordOf(role, roles))
   } catch (error) {
     if (!isDatabaseAway(error)) throw error
     throw new StartRefused(`PostgreSQL does not answer: ${(error as Error).message}`)

@@ -1,9 +1,11 @@
 import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { type Config, childEnvironment, type DeepPartial } from '@parley/config'
+import { type DatabaseRole, databaseRoles } from '@parley/database'
 import { keptPort } from '@parley/embedded'
 
 const repository = resolve(import.meta.dirname, '../..')
+const databaseUsers: readonly string[] = databaseRoles
 const upstreamServices = ['auth', 'directory', 'messaging', 'admin', 'realtime'] as const
 
 /** One process of the cluster. */
@@ -27,10 +29,12 @@ export interface PlanOptions {
   replicas: number
   /** The person's configuration file: functions in it (mail templates) cannot travel by environment. */
   configFile: string | undefined
+  /** Where each service signs in to PostgreSQL with a role of its own; without it all use the configured address. */
+  databaseUrlOf?: ((role: DatabaseRole) => string) | undefined
 }
 
 /** Who runs where. Ports are kept in the data directory, so a process comes back where the others look for it. */
-export async function drawPlan({ config, replicas, configFile }: PlanOptions): Promise<ProcessPlan[]> {
+export async function drawPlan({ config, replicas, configFile, databaseUrlOf }: PlanOptions): Promise<ProcessPlan[]> {
   const { host, port } = config.server
   const portOf = portKeeper(join(config.dataDir, 'cluster'), port)
   const plan: ProcessPlan[] = []
@@ -38,13 +42,15 @@ export async function drawPlan({ config, replicas, configFile }: PlanOptions): P
   const add = (service: string, replica: number, stage: ProcessPlan['stage'], address: string, settings: Settings) => {
     // Metrics of the processes are found on consecutive ports from the configured one on.
     const metrics = { port: config.metrics.port === 0 ? 0 : config.metrics.port + plan.length }
+    const isUser = databaseUrlOf && databaseUsers.includes(service)
+    const database = isUser ? { database: { url: databaseUrlOf(service as DatabaseRole) } } : {}
     plan.push({
       name: `${service}-${replica}`,
       replica,
       stage,
       address,
       args: [...preloads, entryOf(service), ...(configFile === undefined ? [] : ['--config', configFile])],
-      env: { ...childEnvironment(config), ...childEnvironment({ ...settings, metrics }, {}) },
+      env: { ...childEnvironment(config), ...childEnvironment({ ...settings, ...database, metrics }, {}) },
     })
     return address
   }

@@ -32,12 +32,17 @@ const testEnvironment = {
 
 /** Starts a topology on a data directory and a port of its own. */
 export async function launch(topology: Topology, options: LaunchOptions = {}): Promise<Installation> {
+  const installation = await freshInstallation(topology, options)
+  await installation.start()
+  return installation
+}
+
+/** The same, not started yet: its data directory is empty. */
+export async function freshInstallation(topology: Topology, options: LaunchOptions = {}): Promise<Installation> {
   const directory = await realpath(await mkdtemp(path.join(tmpdir(), `parley-${topology}-`)))
   // PostgreSQL runs as another user when root starts it, and has to get in.
   await chmod(directory, 0o711)
-  const installation = new Installation(topology, directory, await freePort(), options)
-  await installation.start()
-  return installation
+  return new Installation(topology, directory, await freePort(), options)
 }
 
 /** Parley as `npm start` or `npm run cluster` runs it, with its data: it can be stopped, killed and started again. */

@@ -38,6 +38,8 @@ export {
   recordControl,
   recordJob,
 } from './record.ts'
+export { type DatabaseRole, databaseRoles, roleName } from './rights.ts'
+export { letSignIn } from './roles.ts'
 export { foldParts, foldText, searchGrams } from './search-text.ts'
 export type * from './tables.ts'
 export { releaseUploads, thumbnailKey } from './uploads.ts'

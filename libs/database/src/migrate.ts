@@ -3,11 +3,13 @@ import path from 'node:path'
 import { sql } from 'kysely'
 import { FileMigrationProvider, type Migration, Migrator } from 'kysely/migration'
 import type { Database } from './connect.ts'
+import { grantRights } from './roles.ts'
 
 /**
  * Brings the database to the newest schema and returns the names of the migrations that were run. Runs under a lock:
  * any number of processes may call it at once, one does the work and the others wait. A database that a newer version has
  * migrated is left as it is: the version before runs on it too.
+ * Each service's role gets its rights, see `rights.ts`.
  * @throws the database's error when a migration fails; its transaction is rolled back.
  */
 export async function migrate(db: Database): Promise<string[]> {
@@ -17,6 +19,8 @@ export async function migrate(db: Database): Promise<string[]> {
   const migrator = new Migrator({ db, provider: { getMigrations: async () => ({ ...known, ...newer }) } })
   const { error, results } = await migrator.migrateToLatest()
   if (error) throw error
+  // A newer version knows what its tables are for.
+  if (Object.keys(newer).length === 0) await grantRights(db)
   return (results ?? []).map(({ migrationName }) => migrationName)
 }
 

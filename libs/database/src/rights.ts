@@ -1,0 +1,113 @@
+/**
+ * What each service may do in the database, by table: its PostgreSQL role has just this. A row lock needs the right to update some
+ * column of the table; where a service locks what it does not change, a column stands here that does no harm.
+ */
+export type DatabaseRole = 'auth' | 'directory' | 'messaging' | 'admin' | 'realtime' | 'worker'
+
+type Rights = Record<string, string>
+
+/** Who calls: `libs/identity`. */
+const identity: Rights = { sessions: 'select', users: 'select' }
+
+/** What happened: `record`, `recordJob` and `audit`. Entries of the audit log can be added and by no service changed. */
+const recording: Rights = {
+  outbox: 'insert',
+  outbox_ids: 'usage',
+  outbox_ring: 'select',
+  jobs: 'insert',
+  audit_log: 'insert',
+}
+
+/** People with their credentials and sessions: `libs/accounts`, for auth and directory. */
+const accounts: Rights = {
+  users: 'select, insert, update',
+  sessions: 'select, insert, update',
+  one_time_links: 'select, insert, update, delete',
+  attempts: 'select, insert, update, delete',
+  channels: 'select, insert, update',
+  channel_members: 'select, insert, delete',
+  read_states: 'select, insert, update',
+  read_folds: 'select',
+  server_settings: 'select',
+}
+
+export const rights: Record<DatabaseRole, Rights> = {
+  auth: {
+    ...recording,
+    ...accounts,
+    oauth_states: 'select, insert, delete',
+  },
+  directory: {
+    ...recording,
+    ...accounts,
+    messages: 'select',
+  },
+  messaging: {
+    ...recording,
+    ...identity,
+    users: 'select, update (created_at)',
+    channels: 'select, insert, update',
+    channel_members: 'select, insert',
+    messages: 'select, insert, update',
+    threads: 'select, insert, update, delete',
+    reactions: 'select, insert, delete',
+    read_states: 'select, insert, update',
+    read_folds: 'select, insert, update',
+    idempotency_keys: 'select, insert, update, delete',
+    webhooks: 'select, update (last_posted_at)',
+    attempts: 'select, insert, update',
+    uploads: 'select, insert, update',
+    message_uploads: 'select, insert, delete',
+    blobs: 'select, insert, update, delete',
+    blob_chunks: 'select, insert, delete',
+  },
+  admin: {
+    ...recording,
+    ...identity,
+    audit_log: 'select, insert',
+    server_settings: 'select, update',
+    channels: 'select, update (topic)',
+    channel_members: 'select',
+    webhooks: 'select, insert, update',
+  },
+  realtime: {
+    ...identity,
+    channels: 'select',
+    channel_members: 'select',
+    relay_lease: 'select',
+    outbox: 'select',
+    event_positions: 'select',
+  },
+  worker: {
+    ...identity,
+    outbox: 'select',
+    outbox_0: 'select, truncate',
+    outbox_1: 'select, truncate',
+    outbox_2: 'select, truncate',
+    outbox_ring: 'select, update',
+    event_positions: 'select, insert, delete',
+    relay_lease: 'select, update',
+    jobs: 'select, insert, update, delete',
+    sessions: 'select, delete, update (user_agent)',
+    idempotency_keys: 'select, delete, update (created_at)',
+    one_time_links: 'select, delete, update (expires_at)',
+    attempts: 'select, delete, update (last_attempt_at)',
+    channels: 'select',
+    channel_members: 'select, delete, update (joined_at)',
+    messages: 'select, delete',
+    threads: 'select, delete',
+    reactions: 'select, delete',
+    read_states: 'select, insert, update, delete',
+    read_folds: 'select, insert, update, delete',
+    webhooks: 'select, delete',
+    uploads: 'select, update, delete',
+    message_uploads: 'select, delete',
+    blobs: 'select, insert, update, delete',
+    blob_chunks: 'select, insert, delete',
+  },
+}
+
+export const databaseRoles = Object.keys(rights) as DatabaseRole[]
+
+/** As PostgreSQL knows it; the same for every database of a server. */
+export const roleName = (role: DatabaseRole): string => `parley_${role}`

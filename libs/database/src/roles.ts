@@ -1,0 +1,56 @@
+import { sql } from 'kysely'
+import type { Database, Transaction } from './connect.ts'
+import { type DatabaseRole, databaseRoles, rights, roleName } from './rights.ts'
+
+/**
+ * Gives every role just the rights of `rights.ts`, and takes others away. Roles are made where that is allowed; where it is not,
+ * those that exist get their rights, and whoever administers the server makes them (without a login, they may be given to others).
+ */
+export async function grantRights(db: Database): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    // Rights are rows too, which two at once would trip over.
+    await sql`select pg_advisory_xact_lock(hashtextextended('parley rights', 0))`.execute(trx)
+    await createMissingRoles(trx)
+    for (const role of await findRoles(trx)) await grantTo(trx, role)
+  })
+}
+
+/**
+ * Lets a service sign in by its role with this password.
+ * @throws the database's error when the connection may not.
+ */
+export async function letSignIn(db: Database, role: DatabaseRole, password: string): Promise<void> {
+  await sql`alter role ${sql.id(roleName(role))} login password ${sql.lit(password)}`.execute(db)
+}
+
+async function grantTo(trx: Transaction, role: DatabaseRole) {
+  const name = sql.id(roleName(role))
+  await sql`revoke all on all tables in schema public from ${name}`.execute(trx)
+  await sql`revoke all on all sequences in schema public from ${name}`.execute(trx)
+  await sql`grant usage on schema public to ${name}`.execute(trx)
+  for (const [table, privileges] of Object.entries(rights[role])) {
+    const kind = sql.raw(privileges === 'usage' ? 'sequence' : 'table')
+    await sql`grant ${sql.raw(privileges)} on ${kind} ${sql.id(table)} to ${name}`.execute(trx)
+  }
+}
+
+/** Two databases of one server may be migrated at once: then the other one was faster. */
+async function createMissingRoles(trx: Transaction) {
+  for (const role of databaseRoles) {
+    const name = roleName(role)
+    await sql
+      .raw(
+        `do $$ begin
+           if not exists (select from pg_roles where rolname = '${name}') then create role ${name} nologin; end if;
+         exception when duplicate_object or unique_violation or insufficient_privilege then null;
+         end $$`,
+      )
+      .execute(trx)
+  }
+}
+
+async function findRoles(trx: Transaction): Promise<DatabaseRole[]> {
+  const { rows } = await sql<{ rolname: string }>`
+    select rolname from pg_roles where rolname = any(${databaseRoles.map(roleName)})`.execute(trx)
+  return databaseRoles.filter((role) => rows.some(({ rolname }) => rolname === roleName(role)))
+}

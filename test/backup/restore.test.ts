@@ -1,0 +1,120 @@
+import { execFile } from 'node:child_process'
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import type { Channel, Message } from '@parley/contract'
+import { Person } from '@parley/test'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { PersistentSender } from '../faults/persistent-sender.ts'
+import { freshInstallation, type Installation, launch } from '../src/launch.ts'
+
+const run = promisify(execFile)
+
+/** As `docs/backup.md` says: PostgreSQL's own files are copied while everybody talks, and started elsewhere without Redis. */
+let installation: Installation
+let restored: Installation
+beforeAll(async () => {
+  installation = await launch('cluster', { replicas: 1 })
+  restored = await freshInstallation('cluster', { replicas: 1 })
+})
+afterAll(async () => {
+  await installation?.discard()
+  await restored?.discard()
+})
+
+test('what was acknowledged before a backup began is there after a restore', { timeout: 180_000 }, async () => {
+  const ann = await Person.signIn(installation.baseUrl, 'ann@example.com')
+  const channel = await ann.creates({ name: 'kept' })
+  const stream = await ann.opensStream()
+  const { sender, sent } = talk(ann, channel)
+  await sent(100)
+  const until = sender.acknowledged.length
+  const copying = backUp(installation.directory, restored.directory)
+  await sent(until + 100)
+  await copying
+  await sent(until + 200)
+  await sender.stop()
+  await stream.waitFor('NEW_MESSAGE', { id: sender.acknowledged.at(-1)!.id })
+  const { cursor } = stream
+  await installation.stop()
+
+  await restored.start()
+  const client = await connect(restored.directory)
+  await client.query(`update relay_lease set epoch = 'after-restore'`)
+  await client.end()
+  const again = await Person.signIn(restored.baseUrl, 'ann@example.com')
+  const found = await everything(again, channel)
+  expect(found.map(({ seq }) => seq)).toEqual(found.map((_, index) => index + 1))
+  expect(found.slice(0, until)).toEqual(sender.acknowledged.slice(0, until))
+  expect(sender.acknowledged.slice(0, found.length)).toEqual(found)
+
+  // Whoever listened before is told that history went another way, and life goes on.
+  const resumed = await again.opensStream(cursor)
+  expect(resumed.connected.payload.resumed).toBe(false)
+  const next = await again.says('life goes on', channel)
+  expect(next.seq).toBe(found.length + 1)
+  await resumed.waitFor('NEW_MESSAGE', { id: next.id })
+  await resumed.close()
+})
+
+/** PostgreSQL's low-level backup: any way of copying files will do between the two calls; the log comes last. */
+async function backUp(from: string, to: string) {
+  const client = await connect(from)
+  await client.query(`select pg_backup_start('test', fast => true)`)
+  await copy(from, to, 'secrets')
+  await copy(from, to, 'postgres', ['postmaster.pid', 'postgres.log', 'port'])
+  const { rows } = await client.query<{ labelfile: string }>('select labelfile from pg_backup_stop(false)')
+  await copy(from, to, 'postgres/data/pg_wal')
+  const label = path.join(to, 'postgres/data/backup_label')
+  await run('cp', ['--archive', path.join(to, 'postgres/data/PG_VERSION'), label])
+  await writeFile(label, rows[0]!.labelfile)
+  await client.end()
+}
+
+async function connect(directory: string) {
+  const kept = async (name: string) => (await readFile(path.join(directory, 'postgres', name), 'utf8')).trim()
+  const address = { host: '127.0.0.1', port: Number(await kept('port')), password: await kept('password') }
+  const client = new pg.Client({ ...address, user: 'parley', database: 'parley' })
+  await client.connect()
+  return client
+}
+
+/** With owners; what changes or goes meanwhile is PostgreSQL's business. */
+async function copy(from: string, to: string, part: string, without: string[] = []) {
+  const archive = path.join(to, 'part.tar')
+  const excluded = without.map((name) => `--exclude=${name}`)
+  const warnings = ['--warning=no-file-changed', '--warning=no-file-removed', '--ignore-failed-read']
+  // 1 says that a file changed while it was read.
+  await run('tar', ['--create', ...warnings, ...excluded, '--file', archive, '--directory', from, part]).catch(
+    (error) => {
+      if (error.code !== 1) throw error
+    },
+  )
+  await run('tar', ['--extract', '--same-owner', '--preserve-permissions', '--file', archive, '--directory', to])
+  await rm(archive)
+}
+
+function talk(person: Person, channel: Channel) {
+  let told = () => {}
+  const sender = new PersistentSender(person, channel, () => told())
+  sender.start()
+  const sent = (count: number) =>
+    new Promise<void>((resolve) => {
+      told = () => {
+        if (sender.acknowledged.length >= count) resolve()
+      }
+      told()
+    })
+  return { sender, sent }
+}
+
+async function everything(person: Person, channel: Channel): Promise<Message[]> {
+  const pages: Message[][] = []
+  for (let before = ''; ; ) {
+    const { body } = await person.get(`/channels/${channel.id}/messages?limit=200${before}`)
+    if (body.messages.length === 0) return pages.reverse().flat()
+    pages.push(body.messages)
+    before = `&before=${body.messages[0].id}`
+  }
+}
