@@ -41,6 +41,7 @@ export const rights: Record<DatabaseRole, Rights> = {
     ...recording,
     ...accounts,
     messages: 'select',
+    presence: 'select, insert, update',
   },
   messaging: {
     ...recording,
@@ -77,6 +78,8 @@ export const rights: Record<DatabaseRole, Rights> = {
     relay_lease: 'select',
     outbox: 'select',
     event_positions: 'select',
+    presence: 'select, insert, update',
+    presence_nodes: 'select, insert, update, delete',
   },
   worker: {
     ...identity,
