@@ -1,0 +1,112 @@
+import { type Database, uuidv7 } from '@parley/database'
+import { createDatabase, type TestDatabase } from '@parley/test'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readText } from './search.fields.ts'
+import { searchMessages } from './search.ts'
+
+/** Enough that reading them all, or the index of all, cannot be overlooked. */
+const messages = 60_000
+const segmentSize = 4_000
+const segments = messages / segmentSize
+
+let database: TestDatabase
+let db: Database
+const [reader, author, quiet] = [uuidv7(), uuidv7(), uuidv7()]
+const [busy, small] = [uuidv7(), uuidv7()]
+
+beforeAll(async () => {
+  database = await createDatabase(1)
+  db = database.db
+  const { pool } = database
+  await pool.query('set statement_timeout = 0')
+  await pool.query(
+    `insert into users (id, user_name, user_name_key, email, created_at)
+     select id, name, name, name, 1 from unnest($1::uuid[], array['reader', 'author', 'silence']) u (id, name)`,
+    [[reader, author, quiet]],
+  )
+  await pool.query(
+    `insert into channels (id, kind, name, name_key, created_at, last_seq)
+     values ($1::uuid, 'public', 'busy', 'busy', 1, ${messages}), ($2, 'public', 'small', 'small', 1, 10)`,
+    [busy, small],
+  )
+  await pool.query(
+    `insert into messages (id, channel_id, seq, author_id, content, created_at)
+     select uuidv7(), case when n % ${messages / 10} = 0 then $2::uuid else $1 end, n,
+       case n % 30000 when 0 then $4::uuid else $3 end,
+       'every day' || case n % 20000 when 7 then ' 東京 needle' else '' end, n
+     from generate_series(1, ${messages}) n`,
+    [busy, small, author, quiet],
+  )
+  await pool.query('truncate search_segments')
+  await pool.query(
+    `insert into search_segments select n, (n - 1) * ${segmentSize}, (n - 1) * ${segmentSize}, n * ${segmentSize} - 1, ${segmentSize}
+     from generate_series(1, ${segments + 1}) n`,
+  )
+  await pool.query(
+    `insert into message_search select id, channel_id, author_id, created_at, 1 + created_at / ${segmentSize}, content from messages`,
+  )
+  await pool.query('select merge_search_grams()')
+  await pool.query('update search_progress set unread_below = null')
+  await pool.query('vacuum analyze')
+}, 300_000)
+afterAll(() => database.drop())
+
+/** Blocks of `message_search` and its indexes, and rows of `messages`, that were read meanwhile. */
+async function read(work: () => Promise<unknown>): Promise<{ blocks: number; rows: number }> {
+  const before = await count()
+  await work()
+  const after = await count()
+  return { blocks: after.blocks - before.blocks, rows: after.rows - before.rows }
+
+  async function count() {
+    await database.pool.query('select pg_stat_force_next_flush()')
+    const { rows } = await database.pool.query(
+      `select (select heap_blks_hit + heap_blks_read + idx_blks_hit + idx_blks_read
+               from pg_statio_user_tables where relname = 'message_search') as blocks,
+         (select seq_tup_read + idx_tup_fetch from pg_stat_user_tables where relname = 'messages') as rows`,
+    )
+    return rows[0] as { blocks: number; rows: number }
+  }
+}
+
+const search = (q: string, more: { channelId?: string } = {}) =>
+  searchMessages(
+    db,
+    { userId: reader, sessionId: '', userName: 'reader', email: '', isAdmin: false },
+    {
+      ...readText(q),
+      channelId: undefined,
+      authorId: undefined,
+      from: 0,
+      to: 2 ** 53,
+      before: undefined,
+      limit: 50,
+      ...more,
+    },
+    undefined,
+  )
+
+/** The newest 2,000 are looked at first; of each segment then a few blocks of the index for each gram. */
+const near = 2_200
+const perGram = 8
+
+test.each<[string, () => Promise<unknown[]>, number, number]>([
+  ['a frequent word', () => search('every'), 50, near],
+  ['a rare word', () => search('needle'), 3, near + segments * 4 * perGram],
+  ['two characters of Japanese', () => search('東京'), 3, near + segments * perGram],
+  ['what occurs nowhere', () => search('qqzxq'), 0, near + segments * 3 * perGram],
+  ['two letters that occur nowhere', () => search('qz'), 0, near + segments * perGram],
+  ['the name of somebody who said little', () => search('silence'), 2, near + segments * 5 * perGram],
+  ['a rare word in a channel', () => search('needle', { channelId: small }), 0, 200],
+])('%s costs no more than it must', async (_what, work, hits, most) => {
+  expect(await work()).toHaveLength(hits)
+  const { blocks, rows } = await read(work)
+  expect(blocks).toBeLessThanOrEqual(most)
+  expect(rows).toBeLessThanOrEqual(hits)
+})
+
+test('and the counting of blocks sees a scan', async () => {
+  const { rows } = await database.pool.query(`select pg_relation_size('message_search') / 8192 as blocks`)
+  const scan = () => database.pool.query(`select count(*) from message_search where strpos(folded, 'needle') > 0`)
+  expect((await read(scan)).blocks).toBeGreaterThanOrEqual(rows[0].blocks)
+})
