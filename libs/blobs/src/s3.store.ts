@@ -108,7 +108,8 @@ const asRefusal = (key: string) => (error: unknown) => {
   throw storageAway(error)
 }
 
-function connect({
+/** A client for the configured store. Nothing is connected until it is first used. */
+export function connect({
   endpoint,
   region,
   accessKeyId,

@@ -35,17 +35,16 @@ const refused = [1, 2, 3, 4].map(() => expect.objectContaining({ status: 503, co
 
 describe('an object store', () => {
   test('that is away is a 503 for callers, and works again when it is back', async () => {
-    const server = await startObjectStore()
+    const server = await running()
     const blobs = openStore(server.settings)
     await blobs.put('a', bytes, options)
-    await server.stop()
+    await server.interrupt()
     expect(await refusalsOf(blobs)).toEqual(refused)
     await expect(blobs.check()).rejects.toThrow(/^nothing listens at http:\/\/127/)
 
-    const back = await startObjectStore(Number(new URL(server.settings.endpoint!).port))
-    onTestFinished(() => back.stop())
+    await server.resume()
     await blobs.check()
-    await blobs.put('a', bytes, options)
+    await blobs.put('b', bytes, options)
     expect(String(await buffer(await blobs.get('a')))).toBe('here')
   })
 

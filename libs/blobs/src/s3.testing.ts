@@ -4,29 +4,56 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { ListObjectsV2Command } from '@aws-sdk/client-s3'
 import type { Config } from '@parley/config'
 import S3rver from 's3rver'
+import { connect } from './s3.store.ts'
 
 export type S3Settings = Config['storage']['s3']
 
+export interface ObjectStore {
+  settings: S3Settings
+  /** The names of all objects, in order. */
+  names(): Promise<string[]>
+  /** Goes away, and keeps what it has. */
+  interrupt(): Promise<void>
+  resume(): Promise<void>
+  /** Goes away for good. */
+  stop(): Promise<void>
+}
+
 /** An object store that speaks S3, in this process, with the bucket `files`. */
-export async function startObjectStore(at = 0): Promise<{ settings: S3Settings; stop(): Promise<void> }> {
+export async function startObjectStore(): Promise<ObjectStore> {
   const directory = await mkdtemp(join(tmpdir(), 'parley-s3-'))
-  const server = new S3rver({
-    address: '127.0.0.1',
-    port: at,
-    silent: true,
-    directory,
-    configureBuckets: [{ name: 'files', configs: [] }],
-  })
-  const { port } = await server.run()
-  return {
-    settings: settingsOf(port),
+  const start = async (port: number) => {
+    const configureBuckets = [{ name: 'files', configs: [] }]
+    const server = new S3rver({ address: '127.0.0.1', port, silent: true, directory, configureBuckets })
+    return { server, port: (await server.run()).port }
+  }
+  let running: Awaited<ReturnType<typeof start>> | undefined = await start(0)
+  const { port } = running
+  const settings = settingsOf(port)
+  const store: ObjectStore = {
+    settings,
+    async names() {
+      const client = connect(settings)
+      const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket: settings.bucket }))
+      client.destroy()
+      return Contents.map(({ Key }) => Key!).sort()
+    },
+    async interrupt() {
+      await running?.server.close()
+      running = undefined
+    },
+    async resume() {
+      running ??= await start(port)
+    },
     async stop() {
-      await server.close()
+      await store.interrupt()
       await rm(directory, { recursive: true, force: true })
     },
   }
+  return store
 }
 
 /** A server that refuses everything the way S3 does, with one code: s3rver does not verify signatures or rights. */
