@@ -2,7 +2,7 @@ import type { Message } from '@parley/contract'
 import type { Person, Reply } from '@parley/test'
 import { expect, test } from 'vitest'
 import { createChooser } from '../src/chooser.ts'
-import { type ChannelCopy, copyFromEvents } from './channel-copy.ts'
+import { KeptCopy } from './kept-copy.ts'
 import type { Stage } from './stage.ts'
 
 const steps = 60
@@ -11,15 +11,17 @@ export function interleavingJourneys(stage: Stage) {
   test.each([1, 2, 3])('whatever people do at once, counters, events and listings agree (round %i)', async (round) => {
     const people = await Promise.all(['ann', 'bob', 'cat', 'dan'].map((name) => stage.newcomer(name)))
     const [ann, bob] = people as [Person, Person]
-    const stream = await bob.opensStream()
     const channel = await ann.creates({ name: stage.unique('interleaved') })
+    const kept = new KeptCopy(bob)
+    await kept.copy.ready
+    await kept.open(channel.id)
     const done = await actAtOnce(people, channel.id, round)
 
     const last = await ann.says('the end', channel)
-    await stream.waitFor('NEW_MESSAGE', { id: last.id }, 30_000)
+    await kept.settled(last)
     const listed = await readChannel(ann, channel.id)
-    expect(copyFromEvents(stream.received, channel.id)).toEqual(listed)
-    await stream.close()
+    expect(kept.copy.messages(channel.id)).toEqual(listed.messages)
+    kept.close()
 
     const [sent, replies] = [[...done.sent, last], done.replies]
     expect(sent.map(({ seq }) => seq).toSorted(ascending)).toEqual(countTo(sent.length))
@@ -104,7 +106,7 @@ async function actAtOnce(people: readonly Person[], channelId: string, round: nu
   return done
 }
 
-async function readChannel(person: Person, channelId: string): Promise<ChannelCopy> {
+async function readChannel(person: Person, channelId: string) {
   const messages: Message[] = (await person.get(`/channels/${channelId}/messages?limit=200`)).body.messages
   const threads: Record<string, Message[]> = {}
   for (const { id } of messages) {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe } from 'vitest'
 import { type Installation, launch, type Topology } from '../src/launch.ts'
 import { audienceJourneys } from './audience.journeys.ts'
 import { conversationJourneys } from './conversation.journeys.ts'
+import { copyJourneys } from './copy.journeys.ts'
 import { interleavingJourneys } from './interleaving.journeys.ts'
 import { listingJourneys } from './listing.journeys.ts'
 import { peopleJourneys } from './people.journeys.ts'
@@ -28,6 +29,7 @@ export function journeys(topology: Topology) {
     describe('listing', () => listingJourneys(stage))
     describe('pairs and threads', () => talkJourneys(stage))
     describe('interleaving', () => interleavingJourneys(stage))
+    describe('copies', () => copyJourneys(stage))
     describe('repetition', () => repetitionJourneys(stage))
     describe('streams', () => streamJourneys(stage))
     describe('people and settings', () => peopleJourneys(stage))

@@ -1,0 +1,206 @@
+import type { EventPayload, WireEvent } from '@parley/contract'
+import { createParser } from 'eventsource-parser'
+import { jittered, pause } from './backoff.ts'
+import { RequestFailed } from './request-failed.ts'
+import type { Session } from './session.ts'
+
+export interface StreamHandlers {
+  /**
+   * The stream is open. `resumed: false`: events may have been missed since the last one, so whatever is kept must be fetched
+   * anew; what is fetched from now on, with the events that follow, is complete.
+   */
+  onOpen?: (connected: EventPayload<'CONNECTED'>) => void
+  /** Every event but CONNECTED, once, in order. */
+  onEvent: (event: WireEvent) => void
+  /** The connection is lost, and will be tried again after so many milliseconds. */
+  onLost?: (why: Error, waitMs: number) => void
+  /** No further try is made: the session has ended. */
+  onSignedOut?: () => void
+}
+
+export interface StreamOptions {
+  /** Resume behind this event, as `EventStream.cursor` gave it. */
+  cursor?: string | undefined
+  /** After so many milliseconds without a byte the connection counts as lost; the server sends one every 25 s. */
+  silenceMs?: number
+}
+
+export interface EventStream {
+  /** Where to resume: the `id` of the newest event that was handed over. */
+  readonly cursor: string | undefined
+  /** While the next try is waited for: make it now. */
+  wake(): void
+  close(): void
+}
+
+export interface StreamContext {
+  baseUrl: string
+  session: Session
+  fetch: typeof fetch
+}
+
+/** What a stream is made of, for one that passes it on to others. */
+export interface RawHandlers extends Omit<StreamHandlers, 'onEvent'> {
+  onFrame: (event: WireEvent, id: string | undefined) => void
+}
+
+const mostWaitMs = 30_000
+const usualRetryMs = 2_000
+const rememberedIds = 2_000
+
+export const openEventStream = (
+  context: StreamContext,
+  { onEvent, ...handlers }: StreamHandlers,
+  options: StreamOptions = {},
+): EventStream => openRawStream(context, { ...handlers, onFrame: (event) => onEvent(event) }, options)
+
+/** Keeps one connection to `/events` open until it is closed or the session ends. */
+export function openRawStream(
+  { baseUrl, session, fetch }: StreamContext,
+  handlers: RawHandlers,
+  { cursor, silenceMs = 60_000 }: StreamOptions = {},
+): EventStream {
+  const seen = createSeenIds()
+  let closed = false
+  let failures = 0
+  let retryMs = usualRetryMs
+  let current = new AbortController()
+  let isWaiting = false
+
+  async function run() {
+    while (!closed) {
+      const failure = await follow()
+      if (closed) return
+      if (session.isSignedOut()) return handlers.onSignedOut?.()
+      const waitMs = waitAfter(failure)
+      failures++
+      current = new AbortController()
+      handlers.onLost?.(failure, waitMs)
+      isWaiting = true
+      await pause(waitMs, current.signal)
+      isWaiting = false
+    }
+  }
+
+  /** The server has spread `retry` already; from the second failure on it is spread here, over more and more time. */
+  function waitAfter(failure: Error): number {
+    const asked = failure instanceof RequestFailed ? (failure.retryAfter ?? 0) * 1_000 : 0
+    const waitMs = failures === 0 ? retryMs : jittered(failures, { firstMs: retryMs, mostMs: mostWaitMs })
+    return Math.max(asked, waitMs)
+  }
+
+  /** Opens the stream and hands over what comes until it ends; answers why it ended. */
+  async function follow(): Promise<Error> {
+    const connection = new AbortController()
+    current = connection
+    // Noticed by looking, not by a timer per chunk: a stream may bring thousands of them each second.
+    let heardAt = Date.now()
+    const watchdog = setInterval(() => {
+      if (Date.now() - heardAt >= silenceMs) connection.abort(new Error(`nothing was heard for ${silenceMs} ms`))
+    }, silenceMs / 4)
+    try {
+      const response = await connect(connection.signal)
+      const decoder = new TextDecoder()
+      const parser = createParser({
+        onEvent: ({ data, id }) => receive(JSON.parse(data) as WireEvent, id),
+        onRetry: (milliseconds) => {
+          retryMs = milliseconds
+        },
+      })
+      // Not `for await`: Safari learned it late.
+      const reader = response.body!.getReader()
+      for (let read = await reader.read(); !read.done && !closed; read = await reader.read()) {
+        heardAt = Date.now()
+        parser.feed(decoder.decode(read.value, { stream: true }))
+      }
+      return new Error('the server ended the stream')
+    } catch (error) {
+      return connection.signal.aborted ? (connection.signal.reason as Error) : (error as Error)
+    } finally {
+      clearInterval(watchdog)
+      connection.abort()
+    }
+  }
+
+  async function connect(signal: AbortSignal): Promise<Response> {
+    const token = session.accessToken()
+    let response = await ask(token, signal)
+    if (response.status === 401) {
+      await response.body?.cancel()
+      response = await ask(await session.renew(token), signal)
+      if (response.status === 401) throw session.end()
+    }
+    if (response.status !== 200) throw await RequestFailed.from(response)
+    if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
+      throw new Error('what was answered is no event stream')
+    }
+    return response
+  }
+
+  const ask = (token: string, signal: AbortSignal) =>
+    fetch(`${baseUrl}/events`, {
+      headers: {
+        accept: 'text/event-stream',
+        authorization: `Bearer ${token}`,
+        ...(cursor === undefined ? {} : { 'last-event-id': cursor }),
+      },
+      cache: 'no-store',
+      signal,
+    }).catch((error) => {
+      throw signal.aborted ? error : RequestFailed.noAnswer(error)
+    })
+
+  function receive(event: WireEvent, id: string | undefined) {
+    if (closed) return
+    if (event.type === 'CONNECTED') {
+      failures = 0
+      cursor = id ?? cursor
+      return guarded(() => handlers.onOpen?.(event.payload))
+    }
+    if (id !== undefined) {
+      if (!seen.add(id)) return
+      cursor = id
+    }
+    guarded(() => handlers.onFrame(event, id))
+  }
+
+  void run()
+  return {
+    get cursor() {
+      return cursor
+    },
+    wake() {
+      if (isWaiting) current.abort()
+    },
+    close() {
+      closed = true
+      current.abort()
+    },
+  }
+}
+
+/** What a handler throws is its own program's fault: reported as uncaught, and the stream goes on. */
+export function guarded(handle: () => void) {
+  try {
+    handle()
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error
+    })
+  }
+}
+
+/** The newest ids: after a failure an event may come a second time, with the same one. */
+export function createSeenIds(most = rememberedIds) {
+  const ids = new Set<string>()
+  return {
+    has: (id: string) => ids.has(id),
+    /** False when it was there. */
+    add(id: string): boolean {
+      if (ids.has(id)) return false
+      ids.add(id)
+      if (ids.size > most) ids.delete(ids.values().next().value!)
+      return true
+    },
+  }
+}
