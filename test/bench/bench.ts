@@ -9,6 +9,7 @@ import { type Options, readOptions, usage } from './options.ts'
 import { type Row, renderReport } from './report.ts'
 import { Interrupted, openScene, type Scene } from './scene.ts'
 import { measureDistributed, measureSolo } from './send.part.ts'
+import { measureDistributedStorm, measureStorm } from './storm.part.ts'
 
 /** In the order of the table. Each part gets a foundation of its own, so none finds what another has left. */
 const parts: Record<string, (scene: Scene, foundation: Foundation) => Promise<Row[]>> = {
@@ -17,6 +18,8 @@ const parts: Record<string, (scene: Scene, foundation: Foundation) => Promise<Ro
   fanout: measureFanOut,
   endtoend: measureEndToEnd,
   memory: measureMemory,
+  storm: measureStorm,
+  stormdistributed: measureDistributedStorm,
 }
 
 let scene = openScene()

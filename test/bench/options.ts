@@ -15,6 +15,8 @@ export interface Options {
   streams: number
   /** Event streams held open in the memory row. */
   idleStreams: number
+  /** Event streams that are cut at once in the storm rows. */
+  stormStreams: number
 }
 
 export const usage = `npm run bench [-- options]
@@ -40,7 +42,7 @@ export function readOptions(args: string[]): Options {
     json: values.json,
     profile: values.profile,
     ...(values.quick
-      ? { rounds: 2, seconds: 1, streams: 500, idleStreams: 1_000 }
-      : { rounds: 5, seconds: 4, streams: 2_000, idleStreams: 10_000 }),
+      ? { rounds: 2, seconds: 1, streams: 500, idleStreams: 1_000, stormStreams: 500 }
+      : { rounds: 5, seconds: 4, streams: 2_000, idleStreams: 10_000, stormStreams: 5_000 }),
   }
 }

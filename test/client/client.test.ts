@@ -225,7 +225,5 @@ test('every operation of the client is one of the server', async () => {
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${route.replace(/\{(\w+)\}/g, ':$1')}`),
   )
   expect(named.length).toBeGreaterThan(40)
-  // Presence is asked for where it is served, and left out where it is not.
-  const missing = named.filter((operation) => !served.includes(operation) && !operation.includes('/presence'))
-  expect(missing).toEqual([])
+  expect(named.filter((operation) => !served.includes(operation))).toEqual([])
 })

@@ -40,11 +40,11 @@ async function createWorld(stage: Stage, round: number) {
   const open = await ann.creates({ name: stage.unique('copied') })
   const closed = await ann.creates({ name: stage.unique('closed'), isPrivate: true, members: [bob.id, cat.id] })
   const pair: Conversation = (await ann.post('/conversations', { targetUserId: bob.id })).body.conversation
-  const choose = createChooser(round)
+  const { below: choose, any } = createChooser(round)
   return {
     stage,
     choose,
-    any: <T>(list: readonly T[]): T => list[choose(list.length)]!,
+    any,
     ann,
     ada,
     people: [ada, ann, bob, cat, dan],

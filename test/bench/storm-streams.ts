@@ -1,0 +1,158 @@
+import { connect, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { getOf } from './parley-streams.ts'
+import type { Signed } from './people.ts'
+
+const openingAtOnce = 64
+const mostWaitMs = 30_000
+const numbers = /no\. (\d{9})/g
+
+/** One stream as a client should keep it: it comes back behind its last event, after the time the server asked for. */
+interface Stream {
+  token: string
+  socket: Socket | null
+  cursor: string | undefined
+  /** Number of the message that comes next, counted from 0. */
+  next: number
+  isOpen: boolean
+  retryMs: number
+  failures: number
+}
+
+/** Streams that find out by themselves whether each of them gets each numbered message once, in order. */
+export class StormStreams {
+  readonly size: number
+  /** Since the last cut. */
+  attempts = 0
+  /** Answers by status, but 200. */
+  readonly refusals = new Map<string, number>()
+  lost = 0
+  repeated = 0
+  notResumed = 0
+  #port: number
+  #streams: Stream[]
+  #isClosing = false
+  #waits = new Set<NodeJS.Timeout>()
+
+  private constructor(port: number, people: readonly Signed[]) {
+    this.size = people.length
+    this.#port = port
+    this.#streams = people.map(({ token }) => ({
+      token,
+      socket: null,
+      cursor: undefined,
+      next: 0,
+      isOpen: false,
+      retryMs: 1_000,
+      failures: 0,
+    }))
+  }
+
+  static async open(port: number, people: readonly Signed[]): Promise<StormStreams> {
+    const streams = new StormStreams(port, people)
+    for (let from = 0; from < people.length; from += openingAtOnce) {
+      const some = streams.#streams.slice(from, from + openingAtOnce)
+      for (const stream of some) streams.#connect(stream)
+      await streams.until(() => some.every(({ isOpen }) => isOpen), 'a stream does not open')
+    }
+    return streams
+  }
+
+  get open() {
+    return this.#streams.filter(({ isOpen }) => isOpen).length
+  }
+
+  /** How many messages the stream that is furthest behind has. */
+  get complete() {
+    return this.#streams.reduce((least, { next }) => Math.min(least, next), Number.POSITIVE_INFINITY)
+  }
+
+  /** Cuts every connection at this end. */
+  cut() {
+    this.attempts = 0
+    for (const stream of this.#streams) this.#lose(stream)
+  }
+
+  async until(isDone: () => boolean, failure: string, patienceMs = 120_000): Promise<void> {
+    for (const end = performance.now() + patienceMs; !isDone(); await delay(10)) {
+      if (performance.now() > end) throw new Error(`${failure}: ${this.open} open, ${[...this.refusals]}`)
+    }
+  }
+
+  close() {
+    this.#isClosing = true
+    for (const wait of this.#waits) clearTimeout(wait)
+    for (const { socket } of this.#streams) socket?.destroy()
+  }
+
+  #connect(stream: Stream) {
+    this.attempts++
+    const resuming: Record<string, string> = stream.cursor === undefined ? {} : { 'last-event-id': stream.cursor }
+    const socket = connect({ port: this.#port, host: '127.0.0.1', noDelay: true })
+    stream.socket = socket
+    let rest = ''
+    let isAnswered = false
+    socket.setEncoding('latin1')
+    socket.on('data', (text: string) => {
+      rest += text
+      if (!isAnswered) {
+        const head = /^HTTP\/1\.1 (\d{3})[\s\S]*?\r\n\r\n/.exec(rest)
+        if (!head) return
+        if (head[1] !== '200') {
+          this.refusals.set(head[1]!, (this.refusals.get(head[1]!) ?? 0) + 1)
+          return this.#lose(stream)
+        }
+        isAnswered = true
+        rest = rest.slice(head[0].length)
+      }
+      const end = rest.lastIndexOf('\n\n')
+      if (end < 0) return
+      this.#read(stream, rest.slice(0, end + 1))
+      rest = rest.slice(end + 2)
+    })
+    const lose = () => {
+      if (stream.socket === socket) this.#lose(stream)
+    }
+    socket.on('error', lose)
+    socket.on('close', lose)
+    socket.write(getOf('/events', { authorization: `Bearer ${stream.token}`, ...resuming }))
+  }
+
+  #read(stream: Stream, frames: string) {
+    if (!stream.isOpen) {
+      const retry = /retry: (\d+)/.exec(frames)
+      if (retry) stream.retryMs = Number(retry[1])
+      if (frames.includes('"CONNECTED"')) {
+        if (stream.cursor !== undefined && !frames.includes('"resumed":true')) this.notResumed++
+        stream.isOpen = true
+        stream.failures = 0
+      }
+    }
+    for (const [, text] of frames.matchAll(numbers)) {
+      const number = Number(text)
+      if (number < stream.next) this.repeated++
+      else {
+        this.lost += number - stream.next
+        stream.next = number + 1
+      }
+    }
+    const at = frames.lastIndexOf('\nid: ')
+    if (at >= 0) stream.cursor = frames.slice(at + 5, frames.indexOf('\n', at + 5))
+  }
+
+  /** Back after the `retry` of this stream, which the server has spread; after further failures at random, later and later. */
+  #lose(stream: Stream) {
+    stream.socket?.destroy()
+    stream.socket = null
+    stream.isOpen = false
+    if (this.#isClosing) return
+    const { failures, retryMs } = stream
+    const waitMs = failures === 0 ? retryMs : Math.random() * Math.min(mostWaitMs, retryMs * 2 ** failures)
+    stream.failures++
+    const wait = setTimeout(() => {
+      this.#waits.delete(wait)
+      this.#connect(stream)
+    }, waitMs)
+    this.#waits.add(wait)
+  }
+}

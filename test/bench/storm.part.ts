@@ -1,0 +1,140 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { descendantsOf, signal } from '../src/processes.ts'
+import { type Foundation, startParley } from './foundation.ts'
+import { openPool, postOf } from './http-connection.ts'
+import { type Signed, seedChannels, seedPeople } from './people.ts'
+import type { Row } from './report.ts'
+import type { Scene } from './scene.ts'
+import { spreadOf } from './statistics.ts'
+import { StormStreams } from './storm-streams.ts'
+import { numbered } from './stream-audience.ts'
+
+const goalSeconds = 10
+const rounds = 3
+const messagesPerSecond = 10
+const beforeMs = 2_000
+
+interface Storm {
+  part: string
+  work: string
+  launcher: string
+  args: string[]
+  /** What happens to the servers at the moment at which every stream is cut. */
+  strike: (pid: number) => Promise<void>
+}
+
+/** Everything in one process. */
+export const measureStorm = (scene: Scene, foundation: Foundation): Promise<Row[]> =>
+  weather(scene, foundation, {
+    part: 'storm',
+    work: 'solo, every connection cut',
+    launcher: 'deploy/local/solo.ts',
+    args: [],
+    strike: async () => {},
+  })
+
+/** Through gateways to realtime nodes, one of which dies with the connections. */
+export const measureDistributedStorm = (scene: Scene, foundation: Foundation): Promise<Row[]> =>
+  weather(scene, foundation, {
+    part: 'stormdistributed',
+    work: 'distributed, two of each, every connection cut and one realtime process killed',
+    launcher: 'deploy/local/cluster.ts',
+    args: ['--replicas', '2'],
+    strike: killRealtime,
+  })
+
+/**
+ * Everybody loses the connection at the same moment and comes back, while people go on talking. A storm is over when every
+ * stream is open again and has every message that had been acknowledged by then.
+ */
+async function weather(scene: Scene, foundation: Foundation, storm: Storm): Promise<Row[]> {
+  const people = await seedPeople(foundation, foundation.options.stormStreams)
+  const [channel] = await seedChannels(foundation, 1)
+  const parley = await startParley(scene, foundation, storm.launcher, { args: storm.args })
+  const streams = await scene.keep(
+    () => StormStreams.open(parley.port, people),
+    (opened) => opened.close(),
+  )
+  const talk = await scene.keep(
+    () => startTalking(parley.port, people, channel!),
+    (started) => started.stop(),
+  )
+
+  const seconds: number[] = []
+  const attempts: number[] = []
+  for (let round = 0; round < rounds; round++) {
+    await delay(beforeMs)
+    await streams.until(() => streams.open === streams.size, 'a stream does not come back')
+    const begun = performance.now()
+    const struck = storm.strike(parley.pid)
+    streams.cut()
+    await streams.until(() => streams.open === streams.size, 'a stream does not come back')
+    const acknowledged = talk.acknowledged()
+    await streams.until(() => streams.complete >= acknowledged, 'a stream has not got everything')
+    seconds.push((performance.now() - begun) / 1_000)
+    attempts.push(streams.attempts)
+    await struck
+  }
+  await talk.stop()
+  await streams.until(() => streams.complete >= talk.acknowledged(), 'a stream has not got everything')
+  return [rowOf(storm, streams, seconds, attempts, talk)]
+}
+
+function rowOf({ part, work }: Storm, streams: StormStreams, seconds: number[], attempts: number[], talk: Talk): Row {
+  const { median, low, high } = spreadOf(seconds)
+  const { lost, repeated, notResumed, refusals, size } = streams
+  const serverErrors = [...refusals].filter(([status]) => status >= '500').reduce((sum, [, count]) => sum + count, 0)
+  const tries = spreadOf(attempts.map((count) => count / size)).median
+  return {
+    part,
+    work: `reconnect storm of ${size.toLocaleString('en')} streams, ${work}`,
+    ours:
+      `${median.toFixed(1)} s (${low.toFixed(1)}–${high.toFixed(1)}), of ${talk.acknowledged()} messages ${lost} lost and ` +
+      `${repeated} repeated, ${notResumed} not resumed, ${serverErrors} × 5xx, ${tries.toFixed(2)} tries each`,
+    against: 'itself: until all are open and complete, waits of `retry:` (1–4 s) included',
+    theirs: `${goalSeconds} s`,
+    ratio: `${(median / goalSeconds).toFixed(2)}×`,
+    goal: `≤ ${goalSeconds} s, nothing lost, no 5xx`,
+    met: high <= goalSeconds && lost + repeated + notResumed + serverErrors + talk.failures() === 0,
+    figures: { seconds, attempts, refusals: [...refusals], sendFailures: talk.failures() },
+  }
+}
+
+type Talk = ReturnType<typeof startTalking>
+
+/** One message after the other, at a steady pace; the next number only after the last was acknowledged, so order is known. */
+function startTalking(port: number, people: readonly Signed[], channel: string) {
+  const pool = openPool(port)
+  let acknowledged = 0
+  let failures = 0
+  let stopping = false
+  const talking = (async () => {
+    while (!stopping) {
+      const content = `Message ${numbered(acknowledged)}: is everybody still here?`
+      const request = postOf(`/channels/${channel}/messages`, JSON.stringify({ content }), {
+        authorization: `Bearer ${people[acknowledged % people.length]!.token}`,
+        'idempotency-key': `storm-${port}-${acknowledged}`,
+      })
+      const { status } = await pool.send(request)
+      if (status === 200) acknowledged++
+      else failures++
+      await delay(1_000 / messagesPerSecond)
+    }
+  })()
+  return {
+    acknowledged: () => acknowledged,
+    failures: () => failures,
+    async stop() {
+      stopping = true
+      await talking
+      pool.close()
+    },
+  }
+}
+
+/** The cluster starts it again, as Kubernetes would. */
+async function killRealtime(launcherPid: number) {
+  const [node] = (await descendantsOf(launcherPid)).filter(({ command }) => command.includes('services/realtime/'))
+  if (!node) throw new Error('no realtime process is running')
+  signal(node.pid, 'SIGKILL')
+}
