@@ -3,7 +3,6 @@ import type {
   Channel,
   Conversation,
   Message,
-  Ok,
   ReadState,
   ServerSettings,
   Session,
@@ -12,7 +11,6 @@ import type {
   UserView,
   Webhook,
 } from '@parley/contract'
-import type { Static } from 'typebox'
 
 export type ListedChannel = Channel & ReadState
 export type ListedConversation = Conversation & ReadState & { lastMessageAt: number }
@@ -36,7 +34,7 @@ interface Page {
   before?: string
 }
 
-type Done = Static<typeof Ok>
+type Done = { success: true }
 type MessageReply = { message: Message }
 
 /**
