@@ -41,7 +41,7 @@ function apply(messages: Map<string, Message>, event: WireEvent) {
       return
     }
     case 'UPDATE_THREAD_REPLY': {
-      const { parentMessageId: _, ...reply } = event.payload
+      const { parentMessageId: _, parentRev: __, ...reply } = event.payload
       messages.set(reply.id, { ...reply, threadMeta: null })
       return
     }

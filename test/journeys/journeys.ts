@@ -3,6 +3,7 @@ import { type Installation, launch, type Topology } from '../src/launch.ts'
 import { audienceJourneys } from './audience.journeys.ts'
 import { conversationJourneys } from './conversation.journeys.ts'
 import { copyJourneys } from './copy.journeys.ts'
+import { eventTableJourneys } from './event-table.journeys.ts'
 import { interleavingJourneys } from './interleaving.journeys.ts'
 import { listingJourneys } from './listing.journeys.ts'
 import { peopleJourneys } from './people.journeys.ts'
@@ -32,6 +33,7 @@ export function journeys(topology: Topology) {
     describe('copies', () => copyJourneys(stage))
     describe('repetition', () => repetitionJourneys(stage))
     describe('streams', () => streamJourneys(stage))
+    describe('event table', () => eventTableJourneys(stage))
     describe('people and settings', () => peopleJourneys(stage))
     describe('restarts', () => restartJourneys(stage))
   })

@@ -1,6 +1,7 @@
 import http from 'node:http'
 import type { WireEvent } from '@parley/contract'
 import { createParser } from 'eventsource-parser'
+import { requireContract } from './event-contract.ts'
 
 export type Received = WireEvent & { cursor: string | undefined }
 type EventType = WireEvent['type']
@@ -18,7 +19,7 @@ export interface OpenStreamOptions {
   onReceived?: (event: Received) => void
 }
 
-/** An open event stream as a client sees it: everything received, and ways to wait for what is to come. */
+/** An open event stream as a client sees it: everything received, held to the contract, and ways to wait for what is to come. */
 export class EventStream {
   readonly received: Received[] = []
   /** Resolves when the stream has ended, by whichever side. */
@@ -42,6 +43,8 @@ export class EventStream {
       onEvent: ({ data, id }) => {
         if (id !== undefined) this.cursor = id
         const event = { ...(JSON.parse(data) as WireEvent), cursor: id }
+        // Nobody waits for this: it fails the whole run.
+        requireContract(event)
         this.received.push(event)
         onReceived(event)
       },

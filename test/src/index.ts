@@ -1,3 +1,4 @@
+export { requireContract } from './event-contract.ts'
 export { EventStream, type Match, type Received, StreamRefused } from './event-stream.ts'
 export {
   createDatabase,

@@ -41,8 +41,22 @@ export const RateLimit = Type.Object({
 })
 
 export const Events = Type.Object({
-  replaySeconds: WholeNumber(1, 604_800, { description: 'How far back a stream can resume.', default: 3600 }),
-  replayMaxEvents: WholeNumber(1, 10_000_000, { description: 'Events the Redis stream keeps.', default: 100_000 }),
+  replaySeconds: WholeNumber(1, 604_800, {
+    description: 'How far back a stream can resume, by age: one that missed something older fetches everything anew.',
+    default: 3600,
+  }),
+  resumeMaxEvents: WholeNumber(1, 100_000_000, {
+    description: 'How far back a stream can resume, in events of the whole server.',
+    default: 1_000_000,
+  }),
+  replayMaxEvents: WholeNumber(1, 10_000_000, {
+    description: 'Events the Redis stream keeps; older ones are read from PostgreSQL.',
+    default: 100_000,
+  }),
+  memoryBytes: WholeNumber(65_536, 4_294_967_296, {
+    description: 'Memory in which each realtime node keeps the newest events; older ones are read from Redis.',
+    default: 67_108_864,
+  }),
   keepAliveSeconds: WholeNumber(1, 300, { description: 'Pause between keep-alive comments.', default: 25 }),
   maxStreamsPerUser: WholeNumber(1, 10_000, {
     description: 'Streams one person may hold open, on all nodes together.',

@@ -59,7 +59,7 @@ export const eventPayloads = {
   }),
   NEW_THREAD_REPLY: ThreadReply,
   /** `threadMeta` is the parent's. */
-  UPDATE_THREAD_REPLY: Type.Object({ ...Message.properties, parentMessageId: Id }),
+  UPDATE_THREAD_REPLY: Type.Object({ ...Message.properties, parentMessageId: Id, parentRev }),
   DELETE_THREAD_REPLY: Type.Object({
     id: Id,
     threadId: Id,

@@ -16,6 +16,8 @@ export interface FeedOptions {
   metrics: Metrics
   /** Most events kept in memory. */
   memoryEvents: number
+  /** About as many bytes of them at most. */
+  memoryBytes: number
   /** Gets every event once, in order, without gaps; the next ones wait until it has settled. */
   onEvents(events: PositionedEvent[]): void | Promise<void>
   /** Events were or will be missed: whoever listens must begin anew. Comes instead of `onEvents`, never beside it. */
@@ -42,7 +44,6 @@ export interface Feed {
 
 const checkMs = 1_000
 const holeEvents = 2_000
-const memoryChars = 64 * 1024 * 1024
 /** Beyond this what arrives is not kept: it is found missing, and read again, when its turn comes. */
 const arrivalsChars = 32 * 1024 * 1024
 
@@ -51,11 +52,11 @@ const arrivalsChars = 32 * 1024 * 1024
  * seen by the next batch, or by the look at PostgreSQL every second, and is filled before anything after it is handed on.
  */
 export function createFeed(options: FeedOptions): Feed {
-  const { pool, redisUrl, logger, metrics, memoryEvents, onEvents, onReset } = options
+  const { pool, redisUrl, logger, metrics, memoryEvents, memoryBytes, onEvents, onReset } = options
   const redis = connectRedis({ url: redisUrl, name: 'parley-feed', logger })
   const subscriber = connectRedis({ url: redisUrl, name: 'parley-feed-subscriber', logger })
   const replayed = metrics.counter(metric.eventsReplayed)
-  const window = createWindow(memoryEvents, memoryChars)
+  const window = createWindow(memoryEvents, memoryBytes)
   const waiters = createWaiters()
   const news = createSignal()
   const closing = new AbortController()

@@ -8,13 +8,13 @@ export interface Window {
   clear(): void
 }
 
-export function createWindow(maxEvents: number, maxChars: number): Window {
+export function createWindow(maxEvents: number, maxBytes: number): Window {
   let events: PositionedEvent[] = []
   let head = 0
-  let chars = 0
+  let bytes = 0
 
   const drop = () => {
-    chars -= sizeOf(events[head]!)
+    bytes -= sizeOf(events[head]!)
     head++
   }
 
@@ -22,9 +22,9 @@ export function createWindow(maxEvents: number, maxChars: number): Window {
     add(more) {
       for (const event of more) {
         events.push(event)
-        chars += sizeOf(event)
+        bytes += sizeOf(event)
       }
-      while (head < events.length && (events.length - head > maxEvents || chars > maxChars)) drop()
+      while (head < events.length && (events.length - head > maxEvents || bytes > maxBytes)) drop()
       // Moving the rest down is paid for by as many events dropped before.
       if (head > events.length / 2) {
         events = events.slice(head)
@@ -40,9 +40,10 @@ export function createWindow(maxEvents: number, maxChars: number): Window {
     clear() {
       events = []
       head = 0
-      chars = 0
+      bytes = 0
     },
   }
 }
 
-const sizeOf = ({ event }: PositionedEvent) => 200 + (event?.length ?? 0)
+/** An object with its routing, and its text twice: as it came and as it goes to the streams. */
+const sizeOf = ({ event }: PositionedEvent) => 300 + 2 * (event?.length ?? 0)

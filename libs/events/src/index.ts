@@ -9,6 +9,7 @@ export {
 export { createFeed, type Feed, type FeedOptions } from './feed.ts'
 export { eventsChannel, streamKey, wakeChannel } from './keys.ts'
 export { connectRedis, type RedisConnection } from './redis.connection.ts'
-export { createRelay, type Relay, type RelayOptions } from './relay.ts'
+export { createRelay, type Relay } from './relay.ts'
+export type { RelayOptions } from './relay.turn.ts'
 export { createSignal, type Signal } from './signal.ts'
 export { createWaker, type Waker } from './waker.ts'

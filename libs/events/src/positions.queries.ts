@@ -20,9 +20,11 @@ const selectBatches = {
     ), chosen as materialized (
       select * from (select *, sum(n) over (order by last_pos) - n as before from near) counted where before < $2
     )
-    select chosen.last_pos, chosen.n as count, found.count as found, found.lines
+    select chosen.last_pos, chosen.n as count, found.count as found, found.lines,
+      found.recorded_at
     from chosen cross join lateral (
-      select count(*)::int as count, string_agg(${lineOf('o')}, E'\\n' order by u.place) as lines
+      select count(*)::int as count, string_agg(${lineOf('o')}, E'\\n' order by u.place) as lines,
+        min(o.created_at) as recorded_at
       from unnest(chosen.outbox_ids) with ordinality u(id, place) join outbox o on o.id = u.id
     ) found
     order by chosen.last_pos`,
@@ -36,10 +38,10 @@ export async function readBatches(pool: Pool, after: number, limit: number): Pro
   const { rows } = await pool.query<BatchRow>({ ...selectBatches, values: [after, limit] })
   let next = after + 1
   const batches: Batch[] = []
-  for (const { last_pos, count, found, lines } of rows) {
+  for (const { last_pos, count, found, lines, recorded_at } of rows) {
     const first = last_pos - count + 1
     if (first > next || found < count) return 'gone'
-    batches.push({ first, count, lines })
+    batches.push({ first, count, lines, recordedAt: recorded_at })
     next = last_pos + 1
   }
   return batches
@@ -50,6 +52,7 @@ interface BatchRow {
   count: number
   found: number
   lines: string
+  recorded_at: number
 }
 
 /** The position of the oldest event that can still be read from PostgreSQL, or undefined when there is none. */

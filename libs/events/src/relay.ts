@@ -1,22 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Config } from '@parley/config'
-import { type Logger, type Metrics, metric } from '@parley/telemetry'
+import { metric } from '@parley/telemetry'
 import { wakeChannel } from './keys.ts'
-import type { Pool } from './positions.queries.ts'
 import { connectRedis } from './redis.connection.ts'
 import { acquireLease } from './relay.lease.ts'
-import { lead } from './relay.turn.ts'
+import { lead, type RelayOptions } from './relay.turn.ts'
 import { createSignal } from './signal.ts'
-
-export interface RelayOptions {
-  pool: Pool
-  redisUrl: string
-  logger: Logger
-  metrics: Metrics
-  events: Pick<Config['events'], 'replaySeconds' | 'replayMaxEvents'>
-  /** Names this candidate, unlike any other: host and process. */
-  holder: string
-}
 
 export interface Relay {
   /** Becomes a candidate, and leads whenever nobody else does, until stopped. */

@@ -1,18 +1,28 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { metric } from '@parley/telemetry'
+import type { Config } from '@parley/config'
+import { type Logger, type Metrics, metric } from '@parley/telemetry'
 import type { Redis } from 'ioredis'
 import type { Batch } from './batch.format.ts'
 import { streamKey } from './keys.ts'
-import type { Client } from './positions.queries.ts'
+import type { Client, Pool } from './positions.queries.ts'
 import { createProgress, type Progress } from './progress.ts'
 import { startChores } from './relay.housekeeping.ts'
 import { changeEpoch, releaseLease, type Term } from './relay.lease.ts'
 import { openStepConnection, type Step, stepLimit, takeStep } from './relay.step.ts'
 import { type EventStream, openEventStream } from './relay.stream.ts'
 import { traceBatch } from './relay.trace.ts'
-import type { RelayOptions } from './relay.ts'
 import type { Signal } from './signal.ts'
+
+export interface RelayOptions {
+  pool: Pool
+  redisUrl: string
+  logger: Logger
+  metrics: Metrics
+  events: Pick<Config['events'], 'replaySeconds' | 'replayMaxEvents'>
+  /** Names this candidate, unlike any other: host and process. */
+  holder: string
+}
 
 export interface TurnOptions extends RelayOptions {
   redis: Redis
@@ -85,8 +95,8 @@ async function relayEvents(options: TurnOptions, client: Client, progress: Progr
   }
 }
 
-function batchOf({ ids, lines, traced }: Step, pos: number): Batch {
-  const batch = { first: pos - ids.length + 1, count: ids.length, lines }
+function batchOf({ ids, lines, oldestAt, traced }: Step, pos: number): Batch {
+  const batch = { first: pos - ids.length + 1, count: ids.length, lines, recordedAt: oldestAt ?? undefined }
   return traced ? traceBatch(batch) : batch
 }
 

@@ -70,6 +70,7 @@ export function stage() {
         logger,
         metrics,
         memoryEvents: 1_000,
+        memoryBytes: 10_000_000,
         onEvents: (more) => void events.push(...more),
         onReset: (reason) => void resets.push(reason),
         ...options,

@@ -83,7 +83,7 @@ export const metric = {
   ),
   deliveryLag: histogram(
     'parley_delivery_lag_seconds',
-    'Time from the recording of an event to its writing to the streams of this node.',
+    'Time from the recording of an event to its writing to the streams of this node; one for each batch of the relay, of its oldest event.',
     requestSeconds,
   ),
   eventsReplayed: counter('parley_events_replayed_total', 'Events read again for resuming streams or to fill a hole.', [

@@ -101,6 +101,16 @@ test('every stream of a person receives, in the order of positions, with a curso
   await second.close()
 })
 
+test('the time from recording to writing is measured, once for each batch of the relay', async () => {
+  const measured = () => node.reads('parley_delivery_lag_seconds_count')
+  const before = await measured()
+  await receivers(everyone)
+  const after = await measured()
+  expect(after).toBeGreaterThan(before)
+  expect(after - before).toBeLessThanOrEqual(2)
+  expect(await node.reads('parley_delivery_lag_seconds_sum')).toBeGreaterThan(0)
+})
+
 describe('the audience follows', () => {
   test('membership, from the event that names it on', async () => {
     const { id, ...first } = await stage.addChannel('private', [people.ann, people.bob])

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { PositionedEvent } from '@parley/events'
 import { type BoundCounter, type Logger, label, type Metrics, metric } from '@parley/telemetry'
 import type { Connection, Connections } from './connections.ts'
+import type { Delivery } from './delivery.ts'
 import { type Entitlement, isEntitled, type Judged } from './entitlement.ts'
 import { frameOf } from './frames.ts'
 import { bytesOf, emptySequence, followedBy, joinShared, type Sequence } from './sequence.ts'
@@ -12,16 +13,9 @@ export interface FanOutParts {
   entitlement: Entitlement
   /** The feed, as far as it has come. */
   feed: () => { epoch: string; position: number }
+  clock: () => number
   logger: Logger
   metrics: Metrics
-}
-
-/** An event on its way to the live streams. */
-export interface Delivery {
-  event: PositionedEvent
-  audience: Judged
-  /** Streams it was written to. */
-  streams: number
 }
 
 export type FanOut = ReturnType<typeof createFanOut>
@@ -32,8 +26,9 @@ const databaseRetryMs = 250
  * Brings events to the live streams. What arrives within one turn of the event loop is delivered together: every
  * entitled connection gets one write, and connections that get the same frames share the bytes.
  */
-export function createFanOut({ connections, entitlement, feed, logger, metrics }: FanOutParts) {
+export function createFanOut({ connections, entitlement, feed, clock, logger, metrics }: FanOutParts) {
   const count = deliveryCounters(metrics)
+  const lag = metrics.histogram(metric.deliveryLag).with()
   const waiting = new Set<{ pos: number; wake: () => void }>()
   let pending: Delivery[] = []
   let preparing = 0
@@ -87,6 +82,7 @@ export function createFanOut({ connections, entitlement, feed, logger, metrics }
     if (deliveries.length === 0) return
     const endSpans = traceDeliveries(deliveries)
     writeAll(deliveries)
+    recordLag(deliveries)
     delivered = deliveries.at(-1)!.event.pos
     endSpans()
     for (const waiter of waiting) {
@@ -129,6 +125,17 @@ export function createFanOut({ connections, entitlement, feed, logger, metrics }
       const sequence: Sequence = connection.sequence!
       connection.sequence = null
       if (connection.isLive) connections.write(connection, bytesOf(sequence, joined))
+    }
+  }
+
+  /** Once for each batch of the relay, so that it costs nothing by event or stream. */
+  function recordLag(deliveries: readonly Delivery[]) {
+    const now = clock()
+    let last: number | undefined
+    for (const { event, streams } of deliveries) {
+      if (streams === 0 || event.recordedAt === undefined || event.recordedAt === last) continue
+      last = event.recordedAt
+      lag.record(Math.max(0, now - last) / 1_000)
     }
   }
 

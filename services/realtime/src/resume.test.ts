@@ -1,7 +1,7 @@
 import net from 'node:net'
 import { audienceOf, everyone } from '@parley/contract'
 import type { EventStream } from '@parley/test'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type Member, openStage, type Stage, type StageNode } from './testing/stage.ts'
 
 let stage: Stage
@@ -85,6 +85,50 @@ describe('a client that comes back', () => {
     expect(namesOf(again)).toEqual([])
     await again.close()
     await late.stop()
+  })
+})
+
+describe('the window', () => {
+  test('ends where its size says, not one event earlier', async () => {
+    const small = await stage.startNode({ resumeMaxEvents: 5 })
+    const first = await small.open(ann)
+    await first.close()
+    const isResumed = async () => {
+      const stream = await small.open(ann, first.cursor)
+      await stream.close()
+      return stream.connected.payload.resumed
+    }
+    const follower = await small.open(bob)
+    const say = async (name: string) => {
+      await stage.says(everyone, name)
+      await follower.waitFor('UPDATE_SERVER_SETTINGS', { name })
+    }
+    for (const name of upTo(5, 'sized')) await say(name)
+    expect(await isResumed()).toBe(true)
+    await say('one too many')
+    expect(await isResumed()).toBe(false)
+    await follower.close()
+    await small.stop()
+  })
+
+  test('ends where its age says, though older events are still kept, and never for who missed nothing', async () => {
+    const short = await stage.startNode({ replaySeconds: 2 })
+    const first = await short.open(ann)
+    await first.close()
+    await stage.says(everyone, 'growing old')
+    const isResumed = async (cursor: string | undefined) => {
+      const stream = await short.open(ann, cursor)
+      await stream.close()
+      return stream.connected.payload.resumed
+    }
+    const follower = await nodes[0].open(bob, first.cursor)
+    await follower.waitFor('UPDATE_SERVER_SETTINGS', { name: 'growing old' })
+    await vi.waitUntil(async () => !(await isResumed(first.cursor)), 20_000)
+    expect(await isResumed(follower.cursor)).toBe(true)
+    const elsewhere = await nodes[0].open(ann, first.cursor)
+    expect(elsewhere.connected.payload.resumed).toBe(true)
+    for (const stream of [follower, elsewhere]) await stream.close()
+    await short.stop()
   })
 })
 

@@ -1,3 +1,4 @@
+import type { Config } from '@parley/config'
 import type { Database } from '@parley/database'
 import type { Feed, PositionedEvent } from '@parley/events'
 import type { Logger } from '@parley/telemetry'
@@ -13,6 +14,8 @@ export interface ResumeParts {
   fanOut: FanOut
   entitlement: Entitlement
   connections: Connections
+  events: Pick<Config['events'], 'replaySeconds' | 'resumeMaxEvents'>
+  clock: () => number
   logger: Logger
 }
 
@@ -29,7 +32,7 @@ const enoughUnsentBytes = 64 * 1024
 const patienceMs = 60_000
 
 /** Brings returning clients from their cursor to the live stream. */
-export function createResume({ db, feed, fanOut, entitlement, connections, logger }: ResumeParts) {
+export function createResume({ db, feed, fanOut, entitlement, connections, events, clock, logger }: ResumeParts) {
   /** Where a stream with this cursor can begin, or null: then it starts live and its client must fetch everything anew. */
   async function findStart(cursor: Cursor | null): Promise<Start | null> {
     if (!cursor || cursor.epoch !== feed().epoch) return null
@@ -38,8 +41,15 @@ export function createResume({ db, feed, fanOut, entitlement, connections, logge
     // Another node was ahead of this one: the client waits here. Unless nobody ever gave out that position.
     if (after > fanOut.position()) return (await isHistory(db, cursor)) ? { after, page: null } : null
 
+    if (fanOut.position() - after > events.resumeMaxEvents) return null
     const page = await feed().read(after, pageEvents)
-    return page === 'gone' ? null : { after, page }
+    return page === 'gone' || isTooOld(page[0]) ? null : { after, page }
+  }
+
+  /** It may be kept for longer, but whether it is would be chance. */
+  function isTooOld(missed: PositionedEvent | undefined) {
+    const { recordedAt } = missed ?? {}
+    return recordedAt !== undefined && recordedAt < clock() - events.replaySeconds * 1_000
   }
 
   /** Replays what was missed, in order, and then lets the connection take part in live delivery. Never rejects. */

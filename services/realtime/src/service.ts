@@ -22,8 +22,8 @@ export function realtime(deps: Deps): Service {
   const places = createPlaces({ ...config.events, pool, connections, logger })
   const presence = createPresence({ ...config.events, pool, connections, logger, metrics })
   const entitlement = createEntitlement({ db, connections })
-  const fanOut = createFanOut({ connections, entitlement, feed, logger, metrics })
-  const resume = createResume({ db, feed, fanOut, entitlement, connections, logger })
+  const fanOut = createFanOut({ connections, entitlement, feed, clock, logger, metrics })
+  const resume = createResume({ db, feed, fanOut, entitlement, connections, events: config.events, clock, logger })
   const sessionWatch = createSessionWatch({ db, connections, clock, logger })
   const events = createFeed({
     pool,
@@ -31,6 +31,7 @@ export function realtime(deps: Deps): Service {
     logger,
     metrics,
     memoryEvents,
+    memoryBytes: config.events.memoryBytes,
     onEvents: fanOut.receive,
     onReset(reason) {
       logger.warn({ reason, streams: connections.all.size }, 'the order of events begins anew, all streams end')

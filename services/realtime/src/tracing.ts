@@ -1,5 +1,5 @@
 import { contextFromTraceparent, type Span, SpanKind, spanAttribute, spanName, tracer } from '@parley/telemetry'
-import type { Delivery } from './fan-out.ts'
+import type { Delivery } from './delivery.ts'
 
 /** Begins a span for every traced event of a delivery; the returned function ends them with the number of streams. */
 export function traceDeliveries(deliveries: readonly Delivery[]): () => void {

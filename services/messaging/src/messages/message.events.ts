@@ -18,10 +18,10 @@ export async function recordMessageUpdated(trx: Transaction, channel: ChannelRow
 }
 
 async function recordReplyUpdated(trx: Transaction, channel: ChannelRow, reply: Message, parentMessageId: string) {
-  const { threadMeta } = await findMessage(trx, parentMessageId)
+  const { threadMeta, rev: parentRev } = await findMessage(trx, parentMessageId)
   await record(trx, {
     type: 'UPDATE_THREAD_REPLY',
-    payload: { ...reply, parentMessageId, threadMeta },
+    payload: { ...reply, parentMessageId, threadMeta, parentRev },
     routing: audienceOf(channel),
   })
 }

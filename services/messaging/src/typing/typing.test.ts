@@ -60,6 +60,22 @@ describe('PUT /channels/:channelId/typing', () => {
   })
 })
 
+test('is told once in two seconds, however often it is said', async () => {
+  const { ann, bob } = home.people
+  const { id } = await ann.creates({ name: 'hasty', isPrivate: true, members: [bob.id] })
+  const typing = `/channels/${id}/typing`
+  for (let round = 0; round < 20; round++) expect(await ann.put(typing)).toMatchObject({ status: 200 })
+  await bob.put(typing)
+  await home.events.to(bob).toHave('TYPING', { channelId: id, userId: bob.id })
+  const stream = await follow(bob)
+  home.pass(2_000)
+  await ann.put(typing)
+  await ann.put(typing)
+  await bob.put(typing)
+  await stream.waitFor('TYPING', { channelId: id, userId: bob.id })
+  expect(stream.all('TYPING').map(({ userId }) => userId)).toEqual([ann.id, bob.id])
+})
+
 describe('PUT /conversations/:conversationId/typing', () => {
   test('tells the participants, who alone may', async () => {
     const { ada, ann, bob, cat, nobody } = home.people

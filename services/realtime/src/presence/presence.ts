@@ -14,7 +14,9 @@ export interface PresenceParts {
 
 const periodMs = 500
 /** Updates written in one look, for all streams together: what is more waits, however many streams there are. */
-const updatesAtOnce = 200_000
+const updatesPerSecond = 400_000
+/** Writes for it in a second, with many streams: they are told less often then, of more people each time. */
+const writesPerSecond = 5_000
 
 /**
  * Tells the open streams who comes and goes, by looking at PostgreSQL twice a second. A stream gets one write per look, of
@@ -26,31 +28,35 @@ export function createPresence({ pool, connections, presencePerSecond, logger, m
   let since: number | undefined
   let timer: NodeJS.Timeout | undefined
   let looking: Promise<void> | undefined
+  let toldAt = performance.now()
+  let headThen = 0
   let isBlind = false
 
   async function look() {
     try {
       const { changes, next } = await findPresenceChanges(pool, since)
-      const before = log.head
       log.add(changes)
       since = next
       isBlind = false
-      log.forget(tell(before), next)
+      const period = Math.max(periodMs, (1_000 * connections.all.size) / writesPerSecond)
+      if (performance.now() - toldAt < period - periodMs / 2) return
+      log.forget(tell(period), next)
+      toldAt = performance.now()
+      headThen = log.head
     } catch (err) {
       if (!isBlind) logger.warn({ err }, 'presence cannot be read')
       isBlind = true
     }
   }
 
-  /** Writes to everybody who has not been told; returns up to where all have been. Who is new begins at `newcomers`. */
-  function tell(newcomers: number): number {
-    const limit = Math.ceil(
-      Math.min((presencePerSecond * periodMs) / 1_000, updatesAtOnce / Math.max(1, connections.all.size)),
-    )
+  /** Writes to everybody what they were not told; returns up to where all have been. Who is new begins where the last time ended. */
+  function tell(period: number): number {
+    const perSecond = Math.min(presencePerSecond, updatesPerSecond / Math.max(1, connections.all.size))
+    const limit = Math.ceil((perSecond * period) / 1_000)
     const parts = new Map<number, Part>()
     let least = log.head
     for (const connection of connections.all) {
-      connection.presence ??= newcomers
+      connection.presence ??= headThen
       if (connection.presence < log.head && connection.isLive && connection.socket.writableLength === 0) {
         const part = parts.get(connection.presence) ?? log.take(connection.presence, limit)
         parts.set(connection.presence, part)

@@ -1,0 +1,229 @@
+import { Person, type Reply } from '@parley/test'
+import { expect, test } from 'vitest'
+import type { Stage } from './stage.ts'
+
+const names = ['ann', 'bob', 'cat', 'dan', 'admin'] as const
+type Name = (typeof names)[number]
+
+const everyone: readonly Name[] = names
+const readers: readonly Name[] = ['ann', 'bob', 'admin']
+const pair: readonly Name[] = ['ann', 'bob']
+
+/** From each operation to the event it causes, and to exactly those who get it. */
+export function eventTableJourneys(stage: Stage) {
+  test('each event comes from its operation and reaches its audience, nobody else', { timeout: 90_000 }, async () => {
+    const people = {
+      ann: await stage.newcomer('ann'),
+      bob: await stage.newcomer('bob'),
+      cat: await stage.newcomer('cat'),
+      dan: await stage.newcomer('dan'),
+      admin: await stage.admin(),
+    }
+    const { ann, bob, cat, dan, admin } = people
+    const opened = await Promise.all(names.map(async (name) => [name, await people[name].opensStream()] as const))
+    const streams = Object.fromEntries(opened) as Record<Name, (typeof opened)[number][1]>
+
+    const body = async (reply: Promise<Reply>) => {
+      const { status, body } = await reply
+      expect(status, JSON.stringify(body)).toBe(200)
+      return body
+    }
+    /** Events have one order: when everybody has this one, whatever was before it has come, or never will. */
+    async function marker() {
+      const { id } = await ann.creates({ name: stage.unique('marker') })
+      await Promise.all(names.map((name) => streams[name].waitFor('NEW_CHANNEL', { id })))
+    }
+    /** Does something, and looks who got an event of that type that speaks of `about`. */
+    async function causes(type: string, audience: readonly Name[], act: () => Promise<{ about: string }>) {
+      const before = Object.fromEntries(names.map((name) => [name, streams[name].received.length])) as Record<
+        Name,
+        number
+      >
+      const { about } = await act()
+      const got = (name: Name) =>
+        streams[name].received
+          .slice(before[name])
+          .filter((event) => event.type === type && JSON.stringify(event.payload).includes(about)).length
+      // What has no place in the order is waited for.
+      for (const name of audience)
+        await streams[name].until(
+          () => got(name) > 0,
+          () => `no ${type} ${about} at ${name}`,
+        )
+      await marker()
+      expect(Object.fromEntries(names.map((name) => [name, got(name)])), type).toEqual(
+        Object.fromEntries(names.map((name) => [name, audience.includes(name) ? 1 : 0])),
+      )
+    }
+    const about = (id: string) => ({ about: `"${id}"` })
+
+    // Dan was a member and is none any more.
+    const secret = await ann.creates({ name: stage.unique('secret'), isPrivate: true, members: [bob.id, dan.id] })
+    await causes('DELETE_CHANNEL', ['dan'], async () => {
+      await body(ann.put(`/channels/${secret.id}`, { members: [bob.id] }))
+      return about(secret.id)
+    })
+    const open = await ann.creates({ name: stage.unique('open') })
+
+    // Channels.
+    for (const [isPrivate, audience] of [
+      [true, readers],
+      [false, everyone],
+    ] as const) {
+      let id = ''
+      await causes('NEW_CHANNEL', audience, async () => {
+        ;({ id } = await ann.creates({ name: stage.unique('table'), isPrivate, members: [bob.id] }))
+        return about(id)
+      })
+      await causes('UPDATE_CHANNEL', audience, async () => {
+        await body(ann.put(`/channels/${id}`, { topic: 'another' }))
+        return about(id)
+      })
+      await causes('DELETE_CHANNEL', audience, async () => {
+        await body(ann.delete(`/channels/${id}`))
+        return about(id)
+      })
+    }
+    await causes('NEW_CHANNEL', ['cat'], async () => {
+      await body(ann.put(`/channels/${secret.id}`, { members: [bob.id, cat.id] }))
+      return about(secret.id)
+    })
+    await causes('DELETE_CHANNEL', ['cat'], async () => {
+      await body(ann.put(`/channels/${secret.id}`, { members: [bob.id] }))
+      return about(secret.id)
+    })
+
+    // Messages, and what happens to them.
+    for (const [channel, audience] of [
+      [secret, readers],
+      [open, everyone],
+    ] as const) {
+      let id = ''
+      await causes('NEW_MESSAGE', audience, async () => {
+        ;({ id } = await ann.says('for the table', channel))
+        return about(id)
+      })
+      const messages: [string, () => Promise<Reply>][] = [
+        ['UPDATE_MESSAGE', () => ann.put(`/messages/${id}`, { content: 'edited' })],
+        ['UPDATE_MESSAGE', () => bob.post(`/messages/${id}/pin`)],
+        ['UPDATE_MESSAGE', () => bob.delete(`/messages/${id}/pin`)],
+        ['NEW_REACTION', () => bob.post(`/messages/${id}/reactions`, { reaction: 'x' })],
+        ['DELETE_REACTION', () => bob.delete(`/messages/${id}/reactions`, { reaction: 'x' })],
+      ]
+      for (const [type, act] of messages) {
+        await causes(type, audience, async () => {
+          await body(act())
+          return about(id)
+        })
+      }
+      let replyId = ''
+      await causes('NEW_THREAD_REPLY', audience, async () => {
+        replyId = (await body(bob.post(`/messages/${id}/thread`, { content: 'a reply' }))).reply.id
+        return about(replyId)
+      })
+      await causes('UPDATE_THREAD_REPLY', audience, async () => {
+        await body(bob.put(`/messages/${id}/thread/${replyId}`, { content: 'another' }))
+        return about(replyId)
+      })
+      await causes('DELETE_THREAD_REPLY', audience, async () => {
+        await body(bob.delete(`/messages/${id}/thread/${replyId}`))
+        return about(replyId)
+      })
+      await causes('DELETE_MESSAGE', audience, async () => {
+        await body(ann.delete(`/messages/${id}`))
+        return about(id)
+      })
+
+      // Webhooks.
+      let webhook = { id: '', token: '' }
+      await causes('NEW_WEBHOOK', audience, async () => {
+        webhook = (await body(admin.post('/webhooks', { name: 'a bot', channelId: channel.id }))).webhook
+        return about(webhook.id)
+      })
+      await causes('NEW_MESSAGE', audience, async () => {
+        const bot = new Person(stage.baseUrl, { id: '', userName: 'a bot' }, webhook.token)
+        return about((await body(bot.post(`/webhooks/${webhook.id}/messages`, { content: 'beep' }))).message.id)
+      })
+      await causes('DELETE_WEBHOOK', audience, async () => {
+        await body(admin.delete(`/webhooks/${webhook.id}`))
+        return about(webhook.id)
+      })
+      await causes('TYPING', audience, async () => {
+        await body(ann.put(`/channels/${channel.id}/typing`))
+        return about(channel.id)
+      })
+    }
+
+    // Two people among themselves.
+    let conversation = ''
+    await causes('NEW_CONVERSATION', pair, async () => {
+      conversation = (await body(ann.post('/conversations', { targetUserId: bob.id }))).conversation.id
+      return about(conversation)
+    })
+    const direct = `/conversations/${conversation}/messages`
+    let id = ''
+    await causes('NEW_DM_MESSAGE', pair, async () => {
+      id = (await body(ann.post(direct, { content: 'psst' }))).message.id
+      return about(id)
+    })
+    for (const [type, act] of [
+      ['UPDATE_DM_MESSAGE', () => ann.put(`${direct}/${id}`, { content: 'psst!' })],
+      ['NEW_REACTION', () => bob.post(`/messages/${id}/reactions`, { reaction: 'x' })],
+      ['DELETE_REACTION', () => bob.delete(`/messages/${id}/reactions`, { reaction: 'x' })],
+      ['DELETE_DM_MESSAGE', () => ann.delete(`${direct}/${id}`)],
+    ] as const) {
+      await causes(type, pair, async () => {
+        await body(act())
+        return about(id)
+      })
+    }
+    await causes('TYPING', pair, async () => {
+      await body(ann.put(`/conversations/${conversation}/typing`))
+      return about(conversation)
+    })
+    await causes('READ_UPDATE', ['ann'], async () => {
+      await body(ann.put(`/channels/${open.id}/read`, { seq: 2 }))
+      return about(open.id)
+    })
+
+    // People and the server.
+    let added = ''
+    await causes('NEW_USER', everyone, async () => {
+      const email = `${stage.unique('added')}@example.com`
+      added = (await body(admin.post('/users/add', { email, role: 'user' }))).userId
+      return about(added)
+    })
+    await causes('UPDATE_USER', everyone, async () => {
+      await body(admin.put(`/users/${added}/role`, { role: 'admin' }))
+      return about(added)
+    })
+    await causes('REMOVE_USER', everyone, async () => {
+      await body(admin.delete(`/users/${added}`))
+      return about(added)
+    })
+    let eve = ann
+    await causes('NEW_USER', everyone, async () => {
+      eve = await stage.newcomer('eve')
+      return about(eve.id)
+    })
+    await causes('UPDATE_USER', everyone, async () => {
+      await body(eve.put('/users/me', { userName: stage.unique('eve') }))
+      return about(eve.id)
+    })
+    await causes('PRESENCE_UPDATE', everyone, async () => {
+      await body(eve.put('/presence/me', { status: 'away' }))
+      return about(eve.id)
+    })
+    await causes('USER_EXIT', everyone, async () => {
+      await body(eve.post('/users/exit'))
+      return about(eve.id)
+    })
+    await causes('UPDATE_SERVER_SETTINGS', everyone, async () => {
+      const name = stage.unique('server')
+      await body(admin.put('/server/settings', { name }))
+      return about(name)
+    })
+
+    await Promise.all(names.map((name) => streams[name].close()))
+  })
+}
