@@ -228,6 +228,8 @@ export interface RelayLease {
   lowId: number
   /** Ids above `lowId` can only have positions above this one. */
   lowPos: number
+  /** Which cluster and timeline the positions were given out in, as `database_history()` says; null until it is known. */
+  history: string | null
 }
 
 export interface Jobs {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { Pool } from './positions.queries.ts'
 import type { LowWater } from './progress.ts'
 
@@ -10,22 +11,34 @@ export interface Term {
   /** Where the lease row lies: found at once, however many old versions of it a long snapshot keeps alive. */
   ctid: string
   epoch: string
+  /** It began with this term, because PostgreSQL is not the one it was. */
+  isNewEpoch: boolean
   pos: number
   low: LowWater
   /** Outbox ids above `low` that have a position already. */
   positioned: number[]
 }
 
+/** As many hexadecimal digits as a new epoch needs to be unlike any other. */
+export const newEpoch = () => randomBytes(6).toString('hex')
+
 /**
  * Takes the lease when nobody holds it (or the same holder does, whose earlier turn ends with this), else undefined. One that
  * says to last longer than any lease was taken before the clock was set back: its holder may be long gone.
+ *
+ * PostgreSQL may have been promoted or restored since, and may lack what was given out: positions would mean two things. So
+ * another history of the database begins a new epoch, with the lease and before any position is given. (Only a copy of
+ * the data directory put back as it was looks the same as before; Redis being ahead tells then, see `relay.stream.ts`.)
  */
 export async function acquireLease(pool: Pool, holder: string): Promise<Term | undefined> {
+  const epochOfAnother = newEpoch()
   const { rows } = await pool.query<LeaseRow>(
-    `update relay_lease set token = token + 1, holder = $1, expires_at = now_ms() + $2
+    `update relay_lease set token = token + 1, holder = $1, expires_at = now_ms() + $2,
+       epoch = case when history <> database_history() then $3 else epoch end,
+       history = coalesce(database_history(), history)
      where expires_at not between now_ms() and now_ms() + $2 or holder = $1
      returning token, ctid::text, epoch, pos, low_id, low_pos`,
-    [holder, leaseMs],
+    [holder, leaseMs, epochOfAnother],
   )
   const lease = rows[0]
   if (!lease) return undefined
@@ -37,7 +50,8 @@ export async function acquireLease(pool: Pool, holder: string): Promise<Term | u
   )
   const positioned = batches.flatMap(({ outbox_ids }) => outbox_ids.filter((id) => id > lease.low_id))
   const { token, ctid, epoch, pos, low_id, low_pos } = lease
-  return { token, ctid, epoch, pos, low: { id: low_id, pos: low_pos }, positioned }
+  const isNewEpoch = epoch === epochOfAnother
+  return { token, ctid, epoch, isNewEpoch, pos, low: { id: low_id, pos: low_pos }, positioned }
 }
 
 interface LeaseRow {

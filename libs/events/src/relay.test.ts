@@ -201,3 +201,51 @@ async function blockedSteps(): Promise<number> {
   )
   return rows.length
 }
+
+describe('PostgreSQL that was promoted or restored', () => {
+  const setHistory = (history: string | null) =>
+    held.database.pool.query('update relay_lease set history = $1', [history])
+
+  test('begins a new epoch with the next leader, once, and listeners begin anew; the same PostgreSQL does not', async () => {
+    await setHistory(null)
+    const first = relay()
+    const listener = await feed()
+    await says('before')
+    await eventually(() => expect(listener.names()).toEqual(['before']))
+    const { epoch } = await lease()
+    await first.stop()
+    const second = relay()
+    await says('same')
+    await eventually(() => expect(listener.names()).toEqual(['before', 'same']))
+    expect((await lease()).epoch).toBe(epoch)
+    await second.stop()
+
+    for (const history of ['1/00000001', `${(await ownHistory()).split('/')[0]}/00000007`]) {
+      await setHistory(history)
+      const old = await lease()
+      const third = relay()
+      await eventually(async () => expect((await lease()).epoch).not.toBe(old.epoch))
+      await third.stop()
+    }
+    const changed = await lease()
+    relay()
+    await eventually(() => expect(listener.epoch).toBe(changed.epoch))
+    expect(listener.resets).toContain('another epoch has begun')
+    await says('after')
+    await eventually(() => expect(listener.names()).toEqual(['before', 'same', 'after']))
+    expect((await lease()).epoch).toBe(changed.epoch)
+  })
+
+  const ownHistory = async () =>
+    (await held.database.pool.query('select database_history() as history')).rows[0].history as string
+
+  test('is told apart by what any role may see', async () => {
+    expect(await ownHistory()).toMatch(/^\d+\/[0-9A-F]{8}$/)
+    const client = await held.database.pool.connect()
+    await client.query('begin; create role nobody_special; set local role nobody_special')
+    const { rows } = await client.query('select database_history() as history')
+    expect(rows[0].history).toMatch(/^\d+\/[0-9A-F]{8}$/)
+    await client.query('rollback')
+    client.release()
+  })
+})

@@ -32,7 +32,9 @@ export function createRelay(options: RelayOptions): Relay {
         const term = await acquireLease(pool, holder)
         if (term) {
           isLeader = true
-          logger.info({ token: term.token, epoch: term.epoch, pos: term.pos }, 'leads the relay')
+          const { token, epoch, pos } = term
+          if (term.isNewEpoch) logger.warn({ epoch, pos }, 'PostgreSQL was restored or promoted, a new epoch begins')
+          logger.info({ token, epoch, pos }, 'leads the relay')
           await lead({ ...options, redis, term, signal, stopping: stopping.signal })
           if (!stopping.signal.aborted) logger.warn({ token: term.token }, 'no longer leads the relay')
         }

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '@parley/config'
 import { type Logger, type Metrics, metric } from '@parley/telemetry'
@@ -8,7 +7,7 @@ import { streamKey } from './keys.ts'
 import type { Client, Pool } from './positions.queries.ts'
 import { createProgress, type Progress } from './progress.ts'
 import { startChores } from './relay.housekeeping.ts'
-import { changeEpoch, releaseLease, type Term } from './relay.lease.ts'
+import { changeEpoch, newEpoch, releaseLease, type Term } from './relay.lease.ts'
 import { openStepConnection, type Step, stepLimit, takeStep } from './relay.step.ts'
 import { type EventStream, openEventStream } from './relay.stream.ts'
 import { traceBatch } from './relay.trace.ts'
@@ -102,7 +101,7 @@ function batchOf({ ids, lines, oldestAt, traced }: Step, pos: number): Batch {
 
 /** Leaves the history that Redis has to itself; the next turn, which follows at once, begins a stream of its own. */
 async function beginEpoch({ pool, redis, term, events, logger }: TurnOptions) {
-  const epoch = randomBytes(6).toString('hex')
+  const epoch = newEpoch()
   if (!(await changeEpoch(pool, term.token, epoch))) return
   logger.warn({ epoch, before: term.epoch }, 'Redis is ahead of PostgreSQL, a new epoch begins')
   await redis.expire(streamKey(term.epoch), events.replaySeconds)
