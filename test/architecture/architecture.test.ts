@@ -133,6 +133,16 @@ describe('architecture', () => {
     expect(missing).toEqual([])
   })
 
+  test('every metric is recorded somewhere', () => {
+    const [, list] = /export const metric = \{([\s\S]*?)\n\}/.exec(
+      readFileSync(path.join(root, 'libs/telemetry/src/names.ts'), 'utf8'),
+    )!
+    const names = [...list!.matchAll(/^ {2}(\w+):/gm)].map(([, name]) => name!)
+    expect(names.length).toBeGreaterThan(20)
+    const isRecorded = (name: string) => product.some(({ text }) => text.includes(`metric.${name}`))
+    expect(names.filter((name) => !isRecorded(name))).toEqual([])
+  })
+
   test('no file is a drawer for everything', () => {
     const drawers = sources.filter(({ file }) => /\/(utils?|helpers?|common|types|misc|shared)(\.|\/)/.test(file))
     expect(drawers.map(({ file }) => file)).toEqual([])

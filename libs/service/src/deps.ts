@@ -3,7 +3,7 @@ import type { Config } from '@parley/config'
 import { type Connection, connectDatabase, type Database } from '@parley/database'
 import { createEphemeralPublisher, createWaker, type EphemeralPublisher } from '@parley/events'
 import { createTokens, type Tokens } from '@parley/identity'
-import { createLogger, createMetrics, type Logger, type Metrics } from '@parley/telemetry'
+import { createLogger, createMetrics, type Logger, label, type Metrics, metric } from '@parley/telemetry'
 
 /** What every service is made of. Built once per process and handed down; there are no globals. */
 export interface Deps {
@@ -44,6 +44,11 @@ export function openDeps(name: string, config: Config, clock: () => number = Dat
   const ephemeral = createEphemeralPublisher({ redisUrl: config.redis.url, logger, metrics })
   const tokens = createTokens({ secrets: [config.auth.jwtSecret].flat(), issuer: config.auth.issuer, clock })
   const { db, pool } = connection
+  metrics.gauge(metric.databaseConnections, () => [
+    { value: pool.totalCount - pool.idleCount, labels: { [label.state]: 'busy' } },
+    { value: pool.idleCount, labels: { [label.state]: 'idle' } },
+    { value: pool.waitingCount, labels: { [label.state]: 'awaited' } },
+  ])
   const blobs = openBlobs({ storage: config.storage, db })
   return {
     deps: {
