@@ -162,18 +162,19 @@ describe('a stream', () => {
       onLost: () => setImmediate(() => stream.wake()),
     })
     const { ann } = home.people
-    await expect.poll(() => opened.length).toBe(1)
+    const patience = { timeout: 20_000 }
     const said: string[] = []
     for (let n = 0; n < 12; n++) {
+      // Each cut has a connection of its own to cut; what is said next is missed.
+      if (n % 4 === 0) await expect.poll(() => opened.length, patience).toBe(n / 4 + 1)
       said.push((await ann.says(`message ${n}`, home.channel.open)).content)
       if (n % 4 !== 1) continue
       tokens.write({ accessToken: 'expired', refreshToken: tokens.read()!.refreshToken })
       connections.at(-1)!.abort()
     }
-    await expect.poll(() => contentsOf(events)).toEqual(said)
+    await expect.poll(() => contentsOf(events), patience).toEqual(said)
     stream.close()
-    expect(opened.length).toBeGreaterThan(2)
-    expect(opened).toEqual(opened.map((_, connection) => connection > 0))
+    expect(opened).toEqual([false, true, true, true])
   })
 
   test('that has gone silent is opened again', async () => {
@@ -186,7 +187,7 @@ describe('a stream', () => {
       },
       { silenceMs: 200 },
     )
-    await expect.poll(() => why[0]).toBe('nothing was heard for 200 ms')
+    await expect.poll(() => why[0], { timeout: 20_000 }).toBe('nothing was heard for 200 ms')
     stream.close()
   })
 
