@@ -84,6 +84,10 @@ export const table: Record<string, Demand> = {
   'GET /server/settings': 'user',
   'PUT /server/settings': 'admin',
   'GET /admin/audit-log': 'admin',
+  'GET /admin/export': 'admin',
+  'POST /admin/exports': 'admin',
+  'GET /admin/exports/{exportId}': 'admin',
+  'GET /admin/exports/{exportId}/download': 'admin',
 
   'GET /events': 'stream',
 }

@@ -108,6 +108,7 @@ export async function somethingOfEverything(baseUrl: string): Promise<Known> {
   const { reply } = (await admin.post(`/messages/${message.id}/thread`, { content: 'a reply' })).body
   const { conversation } = (await admin.post('/conversations', { targetUserId: bob.id })).body
   const { webhook } = (await admin.post('/webhooks', { name: 'a bot', channelId: channel.id })).body
+  const exported = (await admin.post('/admin/exports')).body
   const direct = async (content: string): Promise<string> =>
     (await admin.post(`/conversations/${conversation.id}/messages`, { content })).body.message.id
   return {
@@ -120,6 +121,7 @@ export async function somethingOfEverything(baseUrl: string): Promise<Known> {
     replyId: reply?.id,
     webhookId: webhook.id,
     webhookToken: webhook.token,
+    exportId: exported.id,
     id: bob.id,
     userId: bob.id,
     targetUserId: bob.id,

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { DatabaseSettings, RedisSettings, Storage } from './data.schema.ts'
-import { Events, Gateway, Log, Metrics, RateLimit, Server } from './server.schema.ts'
+import { Events, Exports, Gateway, Jobs, Log, Metrics, RateLimit, Server, Webhooks } from './server.schema.ts'
 import { Auth, Chat, Email, Oauth } from './sign-in.schema.ts'
 import { Text } from './values.schema.ts'
 
@@ -22,7 +22,10 @@ export const ConfigSchema = Type.Object({
   redis: RedisSettings,
   storage: Storage,
   rateLimit: RateLimit,
+  webhooks: Webhooks,
   events: Events,
+  jobs: Jobs,
+  exports: Exports,
   gateway: Gateway,
   metrics: Metrics,
 })

@@ -82,6 +82,22 @@ export const Events = Type.Object({
   }),
 })
 
+export const Jobs = Type.Object({
+  takeOverSeconds: WholeNumber(2, 600, {
+    description:
+      'Time without a sign of life after which a worker loses its jobs to another, at the latest after twice that.',
+    default: 30,
+  }),
+})
+
+export const Exports = Type.Object({
+  keepHours: WholeNumber(1, 8_760, { description: 'How long an export can be downloaded.', default: 24 }),
+})
+
+export const Webhooks = Type.Object({
+  perMinute: WholeNumber(1, 600, { description: 'Posts a minute and webhook.', default: 60 }),
+})
+
 const Upstreams = (service: string) =>
   HttpUrls({ description: `Replicas of ${service}, for a distributed gateway.`, default: [] })
 

@@ -1,5 +1,6 @@
 export * from './errors.ts'
 export * from './events.ts'
+export * from './exports.ts'
 export * from './jobs.ts'
 export * from './resources.ts'
 export * from './routing.ts'

@@ -14,6 +14,7 @@ export const jobData = {
   'make-thumbnail': Type.Object({ filename: Type.String() }),
   /** Keys that no row of `uploads` names any more. */
   'delete-blobs': Type.Object({ keys: Type.Array(Type.String()) }),
+  'compute-export': Type.Object({ exportId: Type.String() }),
 } as const
 
 export type JobName = keyof typeof jobData

@@ -8,6 +8,9 @@ export type Transaction = KyselyTransaction<Tables>
 /** Reads that work inside and outside a transaction. */
 export type Reader = Database | Transaction
 
+/** One connection, for what spans several statements and is no transaction of Kysely's. */
+export type PooledClient = pg.PoolClient
+
 export interface ConnectionOptions {
   /** postgres://user:password@host:port/database */
   url: string

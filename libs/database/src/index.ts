@@ -3,6 +3,7 @@ export {
   type ConnectionOptions,
   connectDatabase,
   type Database,
+  type PooledClient,
   type Reader,
   type Transaction,
 } from './connect.ts'

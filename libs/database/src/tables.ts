@@ -293,6 +293,34 @@ export interface Attempts {
   lastAttemptAt: Moment
 }
 
+export type ExportState = 'waiting' | 'running' | 'ready' | 'failed'
+
+export interface Exports {
+  id: string
+  requestedBy: string
+  state: ExportState
+  /** Which try it is; a worker whose try is not the newest any more changes nothing. */
+  attempt: Generated<number>
+  recordsDone: Generated<number>
+  /** An estimate until it is ready. */
+  recordsTotal: number | null
+  /** Bytes, compressed. */
+  size: number | null
+  createdAt: Moment
+  finishedAt: Moment | null
+  /** It is deleted from then on. */
+  expiresAt: Moment
+}
+
+/** The compressed document of an export, cut in pieces: each is a blob, entered here before it is stored. */
+export interface ExportParts {
+  exportId: string
+  attempt: number
+  n: number
+  /** Bytes. */
+  size: number
+}
+
 export interface Blobs {
   id: string
   key: string
@@ -373,6 +401,8 @@ export interface Tables {
   oauthStates: OauthStates
   oneTimeLinks: OneTimeLinks
   attempts: Attempts
+  exports: Exports
+  exportParts: ExportParts
   blobs: Blobs
   blobChunks: BlobChunks
   messageSearch: MessageSearch

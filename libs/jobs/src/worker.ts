@@ -14,6 +14,8 @@ export interface WorkerOptions<N extends JobName> {
    * same then.
    */
   handler(data: JobData<N>, id: string): Promise<void>
+  /** Told of a job that nobody will try again, before it is set aside. */
+  onGivenUp?(data: JobData<N>): Promise<void>
   /** How often a job is tried, at least 1. After that it stays in the table `jobs` with `failed_at` and its failure. */
   attempts: number
   /** Pause before the second attempt; doubles with each further one, less up to half of it at random. */
@@ -22,6 +24,8 @@ export interface WorkerOptions<N extends JobName> {
   concurrency: number
   /** After this time a job is handed to Redis again, where that changes nothing unless Redis has lost it. 60 s unless given. */
   againAfterMs?: number
+  /** After about twice this time, the job of a worker that says nothing any more is done by another. 30 s unless given. */
+  takeOverMs?: number
   db: Database
   redisUrl: string
   logger: Logger
@@ -40,6 +44,7 @@ export interface JobWorker {
  */
 export function createWorker<N extends JobName>(options: WorkerOptions<N>): JobWorker {
   const { name, attempts, backoffMs, concurrency, againAfterMs = 60_000, db, redisUrl, logger, metrics } = options
+  const { takeOverMs = 30_000 } = options
   // BullMQ wants commands to wait for Redis as long as it takes; its blocking connection is made after this one.
   const redis = new Redis(redisUrl, {
     connectionName: `parley-jobs-${name}`,
@@ -48,7 +53,15 @@ export function createWorker<N extends JobName>(options: WorkerOptions<N>): JobW
   })
   redis.on('error', () => {})
   const queue = new Queue(name, { connection: redis, prefix })
-  const worker = new Worker(name, (job) => perform(options, job), { connection: redis, prefix, concurrency })
+  const worker = new Worker(name, (job) => perform(options, job), {
+    connection: redis,
+    prefix,
+    concurrency,
+    lockDuration: takeOverMs,
+    stalledInterval: takeOverMs,
+    // How often workers may die over a job: it is the row that says when to give up.
+    maxStalledCount: 1_000,
+  })
   // That Redis is away is told once, by the connection for hints.
   queue.on('error', (err) => logger.debug({ err, queue: name }, 'the queue has no connection'))
   worker.on('error', (err) => logger.debug({ err, queue: name }, 'the worker has no connection'))
@@ -128,6 +141,7 @@ async function perform<N extends JobName>(options: WorkerOptions<N>, { id, attem
     count('failed')
     const isLast = attemptsMade + 1 >= attempts
     logger.warn({ err, queue: name, job: id, attempt: attemptsMade + 1, isLast }, 'a job failed')
+    if (isLast) await options.onGivenUp?.(job.data)
     if (isLast) await buryJob(db, id!, clock(), err instanceof Error ? err.message : String(err))
     throw err
   }

@@ -62,6 +62,9 @@ export const routingTable: readonly Row[] = [
   { path: '/webhooks', service: 'admin', token: 'access' },
   { path: '/webhooks/:webhookId', service: 'admin', token: 'access' },
   { path: '/admin/export', service: 'admin', token: 'access' },
+  { path: '/admin/exports', service: 'admin', token: 'access' },
+  { path: '/admin/exports/:exportId', service: 'admin', token: 'access' },
+  { path: '/admin/exports/:exportId/download', service: 'admin', token: 'access' },
   { path: '/admin/audit-log', service: 'admin', token: 'access' },
 
   { path: '/events', service: 'realtime', token: 'access or query' },

@@ -4,6 +4,7 @@ import { createRelay } from '@parley/events'
 import { createWorker, type JobWorker } from '@parley/jobs'
 import { type Deps, type Service, storageCheck } from '@parley/service'
 import { startCleanUp } from './clean-up/clean-up.timer.ts'
+import { computeExport, giveUpExport } from './exports/compute-export.ts'
 import { createPostman } from './mail/mail.ts'
 import { purgeChannel } from './purge/purge.ts'
 import { startProjector } from './search/projector.ts'
@@ -13,6 +14,7 @@ const mailsAtOnce = 5
 const mailBackoffMs = 2_000
 const purgeAttempts = 10
 const thumbnailAttempts = 6
+const exportAttempts = 10
 
 export interface Worker extends Service {
   /** Wakes the relay; without a detour when it leads in this process. */
@@ -23,6 +25,7 @@ export interface Worker extends Service {
 export function worker(deps: Deps): Worker {
   const { config, db, pool, blobs, logger, metrics, clock } = deps
   const redisUrl = config.redis.url
+  const takeOverMs = config.jobs.takeOverSeconds * 1_000
   const relay = createRelay({
     pool,
     redisUrl,
@@ -39,6 +42,7 @@ export function worker(deps: Deps): Worker {
       attempts: config.email.maxRetries + 1,
       backoffMs: mailBackoffMs,
       concurrency: mailsAtOnce,
+      takeOverMs,
       db,
       redisUrl,
       logger,
@@ -52,6 +56,23 @@ export function worker(deps: Deps): Worker {
       attempts: purgeAttempts,
       backoffMs: 5_000,
       concurrency: 1,
+      takeOverMs,
+      db,
+      redisUrl,
+      logger,
+      metrics,
+      clock,
+    })
+  const stopping = new AbortController()
+  const exportQueue = () =>
+    createWorker({
+      name: 'compute-export',
+      handler: (data) => computeExport(deps, data, stopping.signal),
+      onGivenUp: (data) => giveUpExport(deps, data),
+      attempts: exportAttempts,
+      backoffMs: 2_000,
+      concurrency: 1,
+      takeOverMs,
       db,
       redisUrl,
       logger,
@@ -65,6 +86,7 @@ export function worker(deps: Deps): Worker {
       attempts: thumbnailAttempts,
       backoffMs: 5_000,
       concurrency: 1,
+      takeOverMs,
       db,
       redisUrl,
       logger,
@@ -75,6 +97,7 @@ export function worker(deps: Deps): Worker {
   let purge: JobWorker | undefined
   let thumbnails: JobWorker | undefined
   let projector: { stop(): Promise<void> } | undefined
+  let exports: JobWorker | undefined
   let cleanUp: { stop(): Promise<void> } | undefined
 
   return {
@@ -90,11 +113,14 @@ export function worker(deps: Deps): Worker {
       mail = mailQueue()
       purge = purgeQueue()
       thumbnails = thumbnailQueue()
+      exports = exportQueue()
       projector = startProjector({ db, logger, metrics })
-      cleanUp = startCleanUp({ db, logger, clock })
+      cleanUp = startCleanUp({ db, blobs, logger, clock })
     },
     async stop() {
-      const parts = [mail, purge, thumbnails, projector, cleanUp]
+      // An export takes longer than a stopping process has; another worker begins it anew.
+      stopping.abort(new Error('this worker is stopping'))
+      const parts = [mail, purge, thumbnails, exports, projector, cleanUp]
       await Promise.all([relay.stop(), ...parts.map((part) => part?.stop())])
       postman.close()
     },

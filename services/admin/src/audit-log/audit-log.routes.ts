@@ -10,6 +10,19 @@ const Moment = Type.Optional(
   Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Epoch milliseconds, inclusive' }),
 )
 
+export const AuditEntry = Type.Object({
+  id: Id,
+  action: Type.String(),
+  actorId: Type.String(),
+  targetType: Type.String(),
+  targetId: Type.String(),
+  metadata: Type.Optional(
+    Type.Unsafe<unknown>({ type: 'object', additionalProperties: true, description: 'What changed' }),
+  ),
+  ip: Nullable(Type.String({ description: 'Address of the client' })),
+  createdAt: Timestamp,
+})
+
 const ListEntries = {
   summary: 'Who did what, newest first',
   querystring: Type.Object({
@@ -22,20 +35,7 @@ const ListEntries = {
   }),
   response: {
     200: Type.Object({
-      entries: Type.Array(
-        Type.Object({
-          id: Id,
-          action: Type.String(),
-          actorId: Type.String(),
-          targetType: Type.String(),
-          targetId: Type.String(),
-          metadata: Type.Optional(
-            Type.Unsafe<unknown>({ type: 'object', additionalProperties: true, description: 'What changed' }),
-          ),
-          ip: Nullable(Type.String({ description: 'Address of the client' })),
-          createdAt: Timestamp,
-        }),
-      ),
+      entries: Type.Array(AuditEntry),
       total: Type.Integer({ description: 'Entries that match, on all pages' }),
       hasMore: Type.Boolean(),
     }),

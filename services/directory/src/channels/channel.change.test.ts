@@ -55,6 +55,19 @@ describe('PUT /channels/:channelId', () => {
     ])
   })
 
+  test('given what it is already changes nothing and tells nobody', async () => {
+    const { ann, cat } = home.people
+    const channel = await ann.creates({ name: 'as it was', topic: 'weather' })
+    const { name, topic, isPrivate, members } = channel
+    for (const body of [{}, { name }, { name, topic, isPrivate, members }]) {
+      const { status, body: reply } = await ann.put(`/channels/${channel.id}`, body)
+      expect({ status, channel: reply.channel }).toEqual({ status: 200, channel })
+    }
+    const rows = home.deps.db.selectFrom('auditLog').select('action').where('targetId', '=', channel.id).orderBy('id')
+    expect(await rows.execute()).toEqual([{ action: 'channel.create' }])
+    await home.events.to(cat).neverHave('UPDATE_CHANNEL', { id: channel.id })
+  })
+
   test('replaces the members of a private channel: each is told what it means for them', async () => {
     const { channel } = await change(closed, { name: `renamed ${round}`, members: [cat.id] })
 

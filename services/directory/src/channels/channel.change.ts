@@ -21,7 +21,7 @@ interface Seen {
 
 /**
  * Changes what is given of a channel, for its creator or an admin. Who loses access is told that it is gone, who gains
- * access that it is new, its audience what it is like now.
+ * access that it is new, its audience what it is like now. What it is already is no change.
  * @throws ApiError 400 when the name is refused or taken or a member unknown, 403 and 404 as `lockOwnChannel`.
  */
 export function changeChannel(
@@ -44,6 +44,10 @@ export function changeChannel(
     const joined = without(wished, before.members)
     const left = without(before.members, wished)
     const readersChange = kind !== row.kind || joined.length + left.length > 0
+    const wish: Partial<ChannelRow> = { ...name, ...topic }
+    const isSame = (Object.keys(wish) as (keyof ChannelRow)[]).every((field) => wish[field] === row[field])
+    if (isSame && !readersChange) return channelView(row, before.members)
+
     if (row.kind === 'private') {
       await startReading(trx, row.id, kind === 'public' ? { allBut: before.members } : { only: joined })
     }

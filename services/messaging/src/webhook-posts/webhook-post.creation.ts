@@ -9,13 +9,15 @@ import { claimKey, insertAnswer, requestHash } from '../sending/idempotency.ts'
 import { insertPost, type LiveWebhook, updateLastPostedAt } from './webhook-posts.queries.ts'
 
 /** What a webhook may post. A program that has gone wild must not bury a channel. */
-export const postLimit: AttemptLimit = { kind: 'webhook post', most: 60, windowMs: 60_000 }
+const postLimit = (perMinute: number): AttemptLimit => ({ kind: 'webhook post', most: perMinute, windowMs: 60_000 })
 
 export interface PostRequest {
   webhook: LiveWebhook
   content: string
   /** `Idempotency-Key`; each webhook has its own. */
   key: string | undefined
+  /** How often a webhook may post. */
+  perMinute: number
   now: number
 }
 
@@ -23,7 +25,10 @@ export interface PostRequest {
  * Posts to the webhook's channel, in a transaction of its own. What is refused or repeated does not count as posted.
  * @throws ApiError 400, 404 when webhook or channel were deleted meanwhile, 409 and 429.
  */
-export async function createPost(db: Database, { webhook, key, now, ...body }: PostRequest): Promise<Message> {
+export async function createPost(
+  db: Database,
+  { webhook, key, perMinute, now, ...body }: PostRequest,
+): Promise<Message> {
   const content = readContent(body)
   const mentions = await findMentions(db, content)
   const place = `webhook ${webhook.id}`
@@ -33,7 +38,7 @@ export async function createPost(db: Database, { webhook, key, now, ...body }: P
     const earlier = claim && (await claimKey(trx, claim, now))
     if (earlier) return JSON.parse(earlier) as Message
 
-    await refuseTooManyPosts(trx, webhook, now)
+    await refuseTooManyPosts(trx, webhook, { perMinute, now })
     const channel = await findChannel(trx, webhook.channelId, true)
     if (!channel || !(await updateLastPostedAt(trx, webhook.id, now))) throw notFound('webhook')
 
@@ -47,7 +52,11 @@ export async function createPost(db: Database, { webhook, key, now, ...body }: P
   })
 }
 
-async function refuseTooManyPosts(trx: Transaction, { id }: LiveWebhook, now: number) {
-  const seconds = await countAttempt(trx, postLimit, id, now)
+async function refuseTooManyPosts(
+  trx: Transaction,
+  { id }: LiveWebhook,
+  { perMinute, now }: Pick<PostRequest, 'perMinute' | 'now'>,
+) {
+  const seconds = await countAttempt(trx, postLimit(perMinute), id, now)
   if (seconds > 0) throw tooMany('This webhook posts too much, please slow down', seconds)
 }

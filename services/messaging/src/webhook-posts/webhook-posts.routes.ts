@@ -19,7 +19,7 @@ declare module 'fastify' {
 const PostByWebhook = {
   summary: 'Post to the channel of a webhook',
   description:
-    'With the token of the webhook, which works on nothing else; at most 60 posts a minute. Safe to repeat with the same ' +
+    'With the token of the webhook, which works on nothing else; at most `webhooks.perMinute` posts a minute. Safe to repeat with the same ' +
     '`Idempotency-Key`: within 24 hours it gets the first answer again.',
   security: [{ webhookToken: [] }],
   params: Type.Object({ webhookId: Id }),
@@ -29,7 +29,7 @@ const PostByWebhook = {
 }
 
 export const webhookPostRoutes =
-  ({ db, pool, clock, logger }: Deps): FastifyPluginAsyncTypebox =>
+  ({ config, db, pool, clock, logger }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
     app.decorateRequest('webhook', null as unknown as LiveWebhook)
 
@@ -46,7 +46,13 @@ export const webhookPostRoutes =
 
     const route = { schema: PostByWebhook, config: { access: 'none' }, onRequest } as const
     app.post('/webhooks/:webhookId/messages', route, async ({ webhook, headers, body: { content } }) => {
-      const message = await createPost(db, { webhook, content, key: headers['idempotency-key'], now: clock() })
+      const message = await createPost(db, {
+        webhook,
+        content,
+        key: headers['idempotency-key'],
+        perMinute: config.webhooks.perMinute,
+        now: clock(),
+      })
       if (message.seq % foldEvery === 0) fold(webhook.channelId, message.seq)
       return { message }
     })

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { BlobStore } from '@parley/blobs'
 import type { Database } from '@parley/database'
 import type { Logger } from '@parley/telemetry'
+import { deleteOldExports } from '../exports/compute-export.ts'
 import {
   deleteDeadJobs,
   deleteOldAttempts,
@@ -12,6 +14,7 @@ import {
 
 export interface CleanUpOptions {
   db: Database
+  blobs: BlobStore
   logger: Logger
   clock: () => number
 }
@@ -28,14 +31,15 @@ const membershipsMs = 24 * hourMs
 const deadJobsMs = 30 * 24 * hourMs
 
 /** Removes what nobody needs any more. Several workers may do it at once: what one has deleted the other does not find. */
-export async function cleanUp({ db, logger, clock }: CleanUpOptions): Promise<void> {
+export async function cleanUp({ db, blobs, logger, clock }: CleanUpOptions): Promise<void> {
   const idempotencyKeys = await deleteOldIdempotencyKeys(db, clock() - idempotencyMs)
   const sessions = await deleteOldSessions(db, clock() - sessionsMs)
   const links = await deleteOldLinks(db, clock())
   const attempts = await deleteOldAttempts(db, clock() - attemptsMs)
   const memberships = await deleteOldMemberships(db, clock() - membershipsMs)
   const deadJobs = await deleteDeadJobs(db, clock() - deadJobsMs)
-  logger.info({ idempotencyKeys, sessions, links, attempts, memberships, deadJobs }, 'cleaned up')
+  const exports = await deleteOldExports({ db, blobs }, clock())
+  logger.info({ idempotencyKeys, sessions, links, attempts, memberships, deadJobs, exports }, 'cleaned up')
 }
 
 /** Cleans up now and every hour, give or take some minutes so that replicas do not do it together. */

@@ -1,0 +1,47 @@
+import { Author, Channel, Id, Message, Nullable, ServerSettings, Timestamp, User, Webhook } from '@parley/contract'
+import { type Static, Type } from 'typebox'
+import { AuditEntry } from '../audit-log/audit-log.routes.ts'
+import type { ExportRow } from './exports.queries.ts'
+
+export const Export = Type.Object({
+  id: Id,
+  state: Type.Enum(['waiting', 'running', 'ready', 'failed']),
+  requestedBy: Id,
+  progress: Type.Object({
+    records: Type.Integer({ description: 'Records that are in the document so far' }),
+    total: Nullable(Type.Integer({ description: 'Records there will be; an estimate until it is ready' })),
+  }),
+  size: Nullable(Type.Integer({ description: 'Bytes to download, compressed' })),
+  createdAt: Timestamp,
+  finishedAt: Nullable(Timestamp),
+  expiresAt: { ...Timestamp, description: 'It can be downloaded until then; moves on while it is computed' },
+})
+
+export const exportView = (row: ExportRow): Static<typeof Export> => ({
+  id: row.id,
+  state: row.state,
+  requestedBy: row.requestedBy,
+  progress: { records: row.recordsDone, total: row.recordsTotal },
+  size: row.size,
+  createdAt: row.createdAt,
+  finishedAt: row.finishedAt,
+  expiresAt: row.expiresAt,
+})
+
+/** What the worker writes (`exportDocument`), for the description; nothing is serialized by it. */
+export const ExportDocument = Type.Object({
+  exportedAt: { ...Timestamp, description: 'The moment that all of it shows' },
+  serverSettings: ServerSettings,
+  users: Type.Array(
+    Type.Object({ ...User.properties, removedAt: Nullable({ ...Timestamp, description: 'When the person left' }) }),
+  ),
+  channels: Type.Array(Channel),
+  conversations: Type.Array(
+    Type.Object({ id: Id, participants: Type.Array(Id), createdAt: Timestamp, lastMessageAt: Timestamp }),
+  ),
+  messages: Type.Array(Type.Object({ ...Message.properties, author: Author }), {
+    description: 'Of channels, threads and conversations, oldest first',
+  }),
+  webhooks: Type.Array(Webhook),
+  auditLog: Type.Array(AuditEntry, { description: 'Oldest first' }),
+})

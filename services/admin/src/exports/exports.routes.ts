@@ -1,0 +1,134 @@
+import { Readable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { ApiError, notFound, refusals, unavailable } from '@parley/contract'
+import { findCaller, requireAdmin } from '@parley/identity'
+import type { Deps } from '@parley/service'
+import { Type } from 'typebox'
+import { createExport } from './export.creation.ts'
+import { attachmentOf, readCompressed, readDocument } from './export.download.ts'
+import { Export, ExportDocument, exportView } from './export.fields.ts'
+import { type ExportRow, findExport, listParts } from './exports.queries.ts'
+
+const ExportAll = {
+  summary: 'Everything on this server, as one JSON document',
+  description:
+    'Direct messages too; neither secrets nor the bytes of files. Computed by a worker and streamed when it is whole: until then ' +
+    'the answer may begin with white space, which keeps it alive. 503 tells the id under which it can be fetched later.',
+  response: { 200: Type.Unsafe<Readable>(ExportDocument), ...refusals(401, 403, 503) },
+}
+
+const CreateExport = {
+  summary: 'Ask for an export of everything on this server',
+  description: 'For large servers: ask, look how far it is, download it when its state is `ready`.',
+  response: { 202: Export, ...refusals(401, 403) },
+}
+
+const ExportParams = Type.Object({ exportId: Type.String() })
+
+const GetExport = {
+  summary: 'How far an export is',
+  params: ExportParams,
+  response: { 200: Export, ...refusals(401, 403, 404) },
+}
+
+const DownloadExport = {
+  summary: 'The document of an export, compressed with gzip',
+  description: 'The same document as `GET /admin/export`. 404 while it is not ready, and when it is not kept any more.',
+  params: ExportParams,
+  response: {
+    200: Type.Unsafe<Readable>({ type: 'string', contentMediaType: 'application/gzip' }),
+    ...refusals(401, 403, 404),
+  },
+}
+
+/** How long a request waits in silence. Proxies are patient for a minute, ours too. */
+const quietMs = 25_000
+/** A sign of life every so often, once a worker is at it. */
+const signMs = 5_000
+/** However large the server is: whoever asks for so much asks by `POST /admin/exports`. */
+const longestMs = 3_600_000
+const pollMs = { first: 30, most: 500 }
+
+export const exportRoutes =
+  (deps: Deps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const { db, blobs, clock, wakeRelay } = deps
+    const config = { access: 'admin' } as const
+
+    app.get('/admin/export', { schema: ExportAll, config }, async ({ caller, claims, ip, raw }, reply) => {
+      const created = await createExport(deps, { caller, ip, now: clock() })
+      wakeRelay()
+      const read = async (row: ExportRow) => {
+        requireAdmin(await findCaller(db, claims, clock()))
+        return readDocument(blobs, await listParts(db, row))
+      }
+      const row = await untilEnd(created, quietMs, () => raw.destroyed || reply.raw.destroyed)
+      if (row.state === 'waiting') throw notYet(row)
+      const body = row.state === 'ready' ? await read(row) : Readable.from(whenReady(row, read), { objectMode: false })
+
+      reply.type('application/json; charset=utf-8').header('content-disposition', attachmentOf(row, '.json'))
+      return reply.send(body)
+    })
+
+    app.post('/admin/exports', { schema: CreateExport, config }, async ({ caller, ip }, reply) => {
+      const row = await createExport(deps, { caller, ip, now: clock() })
+      return reply.code(202).header('location', `/admin/exports/${row.id}`).send(exportView(row))
+    })
+
+    app.get('/admin/exports/:exportId', { schema: GetExport, config }, async ({ params }, reply) => {
+      reply.header('cache-control', 'no-store')
+      return exportView(await requireExport(params.exportId))
+    })
+
+    app.get('/admin/exports/:exportId/download', { schema: DownloadExport, config }, async ({ params }, reply) => {
+      const row = await requireExport(params.exportId)
+      if (row.state !== 'ready') throw notReady(row)
+      const parts = await listParts(db, row)
+      reply
+        .type('application/gzip')
+        .header('content-length', row.size!)
+        .header('content-disposition', attachmentOf(row, '.json.gz'))
+      return reply.send(Readable.from(readCompressed(blobs, parts), { objectMode: false }))
+    })
+
+    async function requireExport(id: string): Promise<ExportRow> {
+      const row = await findExport(db, id, clock())
+      if (!row) throw notFound('export')
+      return row
+    }
+
+    /** The export when it is ready, or as it is after so long. @throws ApiError 503 when it failed or the client left. */
+    async function untilEnd(created: ExportRow, patienceMs: number, isOver: () => boolean): Promise<ExportRow> {
+      const endMs = performance.now() + patienceMs
+      for (let pauseMs = pollMs.first; ; pauseMs = Math.min(pauseMs * 1.5, pollMs.most)) {
+        const row = await findExport(db, created.id, clock())
+        if (!row || row.state === 'failed') throw unavailable('The export could not be computed, please try again')
+        if (row.state === 'ready' || performance.now() >= endMs) return row
+        if (isOver()) throw unavailable('Nobody waits for the export any more')
+        await delay(pauseMs)
+      }
+    }
+
+    /** White space while a worker is at it, then the document. A failure breaks the answer off: it is not whole, then. */
+    async function* whenReady(running: ExportRow, read: (row: ExportRow) => Promise<Readable>): AsyncGenerator<Buffer> {
+      const endMs = performance.now() + longestMs
+      let row = running
+      while (row.state !== 'ready') {
+        if (performance.now() >= endMs) throw notYet(row)
+        yield Buffer.from('\n')
+        row = await untilEnd(row, signMs, () => false)
+      }
+      yield* (await read(row)) as AsyncIterable<Buffer>
+    }
+  }
+
+const notYet = ({ id }: ExportRow) =>
+  unavailable(`The export is not ready yet. It will be at /admin/exports/${id}/download`, 30)
+
+const notReady = ({ state }: ExportRow) =>
+  new ApiError(
+    404,
+    'not_found',
+    state === 'failed' ? 'This export failed: please ask for a new one' : 'This export is not ready yet',
+  )

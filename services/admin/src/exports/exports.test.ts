@@ -1,0 +1,197 @@
+import { gunzipSync } from 'node:zlib'
+import type { Channel, Message } from '@parley/contract'
+import { uuidv7 } from '@parley/database'
+import { Person } from '@parley/test'
+import { house } from '@parley/test/house'
+import { request } from 'undici'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
+
+const home = house({ exports: { keepHours: 1 } })
+const byId = <T extends { id: string }>(things: T[]) => things.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+const exported = async () => (await home.people.ada.get('/admin/export')).body
+
+/** Asks for an export and waits until a worker has computed it. */
+async function ready(): Promise<string> {
+  const { id } = (await home.people.ada.post('/admin/exports')).body
+  await vi.waitFor(
+    async () => expect((await home.people.ada.get(`/admin/exports/${id}`)).body).toMatchObject({ state: 'ready' }),
+    { timeout: 20_000, interval: 20 },
+  )
+  return id
+}
+
+async function download(id: string): Promise<{ bytes: Buffer; headers: Record<string, unknown> }> {
+  const { headers, body } = await request(`${home.baseUrl}/admin/exports/${id}/download`, {
+    headers: { authorization: `Bearer ${home.people.ada.token}` },
+  })
+  return { bytes: Buffer.from(await body.arrayBuffer()), headers }
+}
+
+let gone: { text: Message; channel: Channel; leaver: Person; webhook: { id: string; token: string } }
+let conversationId: string
+let webhook: { id: string; token: string }
+
+beforeAll(async () => {
+  const { ada, ann, bob, cat } = home.people
+  const { open, secret } = home.channel
+  const parent = await ann.says('a parent, "quoted" \\ \u2028 and 🦆 @bob', open)
+  await bob.post(`/messages/${parent.id}/thread`, { content: 'a reply' })
+  await bob.post(`/messages/${parent.id}/reactions`, { reaction: '👍' })
+  await ann.post(`/messages/${parent.id}/reactions`, { reaction: '👍' })
+  await ann.post(`/messages/${parent.id}/reactions`, { reaction: '0' })
+  await ann.post(`/messages/${parent.id}/pin`)
+  const edited = await ann.says('first', secret)
+  await ann.put(`/messages/${edited.id}`, { content: 'second', quotedMessageId: null })
+  conversationId = (await ann.post('/conversations', { targetUserId: cat.id })).body.conversation.id
+  await ann.post(`/conversations/${conversationId}/messages`, { content: 'between two people' })
+  webhook = (await ada.post('/webhooks', { name: 'bot', channelId: open.id })).body.webhook
+  const bot = new Person(home.baseUrl, { id: '', userName: 'bot' }, webhook.token)
+  await bot.post(`/webhooks/${webhook.id}/messages`, { content: 'from a bot' })
+
+  const leaver = await Person.signIn(home.baseUrl, 'leaver@example.com')
+  await leaver.says('I was here', open)
+  await leaver.post('/users/exit')
+  const text = await ann.says('deleted content', open)
+  await ann.delete(`/messages/${text.id}`)
+  const channel = await ann.creates({ name: 'for a while' })
+  await ann.says('in a deleted channel', channel)
+  const doomed = (await ada.post('/webhooks', { name: 'doomed', channelId: channel.id })).body.webhook
+  await ann.delete(`/channels/${channel.id}`)
+  gone = { text, channel, leaver, webhook: doomed }
+})
+
+describe('GET /admin/export', () => {
+  test('answers what the API answers, of everything', async () => {
+    const { ada, ann } = home.people
+    const { status, headers, body } = await ada.get('/admin/export')
+    expect({ status, type: headers['content-type'] }).toEqual({ status: 200, type: 'application/json; charset=utf-8' })
+    expect(headers['content-disposition']).toMatch(/^attachment; filename="parley-export-\d{8}T\d{6}\.json"$/)
+    expect(Object.keys(body).sort()).toEqual(
+      ['exportedAt', 'users', 'channels', 'messages', 'conversations', 'serverSettings', 'webhooks', 'auditLog'].sort(),
+    )
+    expect(Math.abs(body.exportedAt - Date.now())).toBeLessThan(600_000)
+    expect(body.serverSettings).toEqual((await ada.get('/server/settings')).body)
+    expect(byId(body.webhooks)).toEqual(byId((await ada.get('/webhooks')).body.webhooks))
+
+    const channels: Channel[] = (await ada.get('/channels')).body.channels
+    const withoutState = channels.map(({ id }) => body.channels.find((channel: Channel) => channel.id === id))
+    expect(channels).toMatchObject(withoutState)
+    expect(body.channels).toHaveLength(channels.length)
+    const [conversation] = (await ann.get('/conversations')).body.conversations
+    const { otherUser: _, lastSeq, readSeq, unreadCount, mentionCount, ...shared } = conversation
+    expect(body.conversations).toEqual([shared])
+
+    const paths = [...channels.map(({ id }) => `/channels/${id}/messages`), `/conversations/${conversationId}/messages`]
+    const listed: Message[] = []
+    for (const path of paths) listed.push(...(await ann.get(path)).body.messages)
+    for (const { id } of listed.filter(({ threadMeta }) => threadMeta)) {
+      listed.push(...(await ann.get(`/messages/${id}/thread`)).body.replies)
+    }
+    expect(listed).toHaveLength(6)
+    expect(body.messages).toEqual(byId(listed))
+  })
+
+  test('has people who left, marked, and nothing that was deleted', async () => {
+    const { ada } = home.people
+    const { leaver, text, channel, webhook } = gone
+    const body = await exported()
+    const live = (await ada.get('/users')).body.users
+    expect(body.users.filter(({ removedAt }: { removedAt: unknown }) => removedAt === null)).toEqual(
+      byId(live as { id: string }[]).map((user) => ({ ...user, removedAt: null })),
+    )
+    expect(body.users).toContainEqual(expect.objectContaining({ id: leaver.id, removedAt: expect.any(Number) }))
+    const all = JSON.stringify({ ...body, auditLog: [] })
+    expect(all).not.toMatch(/deleted content|in a deleted channel/)
+    for (const { id } of [text, channel, webhook]) expect(all).not.toContain(id)
+  })
+
+  test('has no secrets', async () => {
+    const { db } = home.deps
+    await db.updateTable('users').set({ passwordHash: 'scrypt$of$ada' }).where('id', '=', home.people.ada.id).execute()
+    const text = JSON.stringify(await exported())
+    expect(text).not.toMatch(/scrypt|password_?hash|token_?hash|"token"/i)
+    expect(text).not.toContain(webhook.token)
+  })
+
+  test('is in the audit log, and its own entry is in the document', async () => {
+    const { ada } = home.people
+    const body = await exported()
+    const last = body.auditLog.at(-1)
+    expect(last).toMatchObject({ action: 'export.create', actorId: ada.id, targetType: 'export', ip: '127.0.0.1' })
+    const { entries, total } = (await ada.get('/admin/audit-log?limit=1000')).body
+    expect(body.auditLog).toHaveLength(total)
+    expect(body.auditLog).toEqual(entries.toReversed())
+  })
+})
+
+describe('POST /admin/exports', () => {
+  test('answers at once, tells how far it is, and keeps the document for a while', async () => {
+    const { ada } = home.people
+    const { status, headers, body } = await ada.post('/admin/exports')
+    expect(status).toBe(202)
+    expect(headers.location).toBe(`/admin/exports/${body.id}`)
+    expect(body).toMatchObject({ state: 'waiting', requestedBy: ada.id, finishedAt: null })
+
+    const id = await ready()
+    const { bytes, headers: downloaded } = await download(id)
+    const document = JSON.parse(gunzipSync(bytes).toString())
+    expect((await ada.get(`/admin/exports/${id}`)).body).toMatchObject({
+      progress: { total: records(document), records: records(document) },
+      size: bytes.length,
+      finishedAt: expect.any(Number),
+    })
+    expect(downloaded).toMatchObject({
+      'content-type': 'application/gzip',
+      'content-length': String(bytes.length),
+      'content-disposition': expect.stringMatching(/^attachment; filename="parley-export-[\dT]+\.json\.gz"$/),
+    })
+    expect({ ...document, exportedAt: 0, auditLog: [] }).toEqual({ ...(await exported()), exportedAt: 0, auditLog: [] })
+
+    home.pass(3_600_001)
+    for (const path of [`/admin/exports/${id}`, `/admin/exports/${id}/download`]) {
+      expect(await ada.get(path)).toMatchObject({ status: 404 })
+    }
+    home.pass(-3_600_001)
+  })
+
+  test('that is not ready, or failed, has nothing to download', async () => {
+    const { ada } = home.people
+    const { db } = home.deps
+    const id = uuidv7()
+    const soon = Date.now() + 60_000
+    const row = { id, requestedBy: ada.id, state: 'waiting' as const, createdAt: 1, expiresAt: soon }
+    await db.insertInto('exports').values(row).execute()
+    expect(await ada.get(`/admin/exports/${id}/download`)).toMatchObject({ status: 404 })
+    await db.updateTable('exports').set({ state: 'failed' }).where('id', '=', id).execute()
+    expect(await ada.get(`/admin/exports/${id}`)).toMatchObject({ status: 200, body: { state: 'failed' } })
+    expect(await ada.get(`/admin/exports/${id}/download`)).toMatchObject({ status: 404 })
+  })
+
+  test.each(['nonsense', uuidv7(), '%2e%2e'])('%s is 404', async (id) => {
+    for (const path of [`/admin/exports/${id}`, `/admin/exports/${id}/download`]) {
+      expect(await home.people.ada.get(path)).toMatchObject({ status: 404 })
+    }
+  })
+})
+
+test('exports are for admins', async () => {
+  const { ann, nobody } = home.people
+  const id = await ready()
+  const holder = new Person(home.baseUrl, { id: '', userName: 'bot' }, webhook.token)
+  const entries = () => home.deps.db.selectFrom('auditLog').select('id').where('action', '=', 'export.create').execute()
+  const before = await entries()
+  for (const [person, status] of [
+    [ann, 403],
+    [nobody, 401],
+    [holder, 401],
+  ] as const) {
+    expect(await person.get('/admin/export')).toMatchObject({ status })
+    expect(await person.post('/admin/exports')).toMatchObject({ status })
+    expect(await person.get(`/admin/exports/${id}`)).toMatchObject({ status })
+    expect(await person.get(`/admin/exports/${id}/download`)).toMatchObject({ status })
+  }
+  expect(await entries()).toEqual(before)
+})
+
+const records = (document: Record<string, unknown>) =>
+  Object.values(document).reduce<number>((sum, value) => sum + (Array.isArray(value) ? value.length : 0), 0)

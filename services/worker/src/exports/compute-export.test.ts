@@ -1,0 +1,157 @@
+import { uuidv7 } from '@parley/database'
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { eventually, workshop } from '../worker.testing.ts'
+import { computeExport, deleteOldExports, giveUpExport } from './compute-export.ts'
+import { exportDocument } from './export.document.ts'
+import { askForExport, compareMessages, fillServer, linesOf, stateOf, WorkerProcess } from './exports.testing.ts'
+
+/** More by hand: EXPORT_MESSAGES=1000000 npx vitest run services/worker/src/exports */
+const messages = Number(process.env.EXPORT_MESSAGES ?? 30_000)
+const patience = { timeout: 60_000 + messages / 5, interval: 20 }
+
+const held = workshop()
+const never = new AbortController().signal
+const blobsOf = async (id: string) =>
+  (await held.deps.pool.query('select key from blobs where key like $1 order by key', [`exports/${id}/%`])).rows
+
+beforeAll(() => fillServer(held.deps.pool, 2_000))
+beforeEach(() => held.deps.pool.query('truncate jobs'))
+
+describe('computing an export', () => {
+  test('that another worker has begun anew ends, and changes nothing of the other', async () => {
+    const { deps } = held
+    const id = await askForExport(deps)
+    let rival: Promise<void> | undefined
+    // While the first one stores its first part, the second one begins.
+    const blobs = {
+      ...deps.blobs,
+      put: async (...args: Parameters<typeof deps.blobs.put>) => {
+        rival ??= computeExport(deps, { exportId: id }, never)
+        await rival
+        return deps.blobs.put(...args)
+      },
+    }
+    await expect(computeExport({ ...deps, blobs }, { exportId: id }, never)).rejects.toThrow(/begun this export anew/)
+    expect(await stateOf(deps, id)).toMatchObject({ state: 'ready', attempt: 2 })
+    expect(await compareMessages(deps, id)).toBeGreaterThan(0)
+
+    await deleteOldExports(deps, 1e16)
+    expect([await stateOf(deps, id), await blobsOf(id)]).toEqual([undefined, []])
+  })
+
+  test('ends when the worker stops, and gives its connection back', async () => {
+    const { deps } = held
+    const id = await askForExport(deps)
+    const stopping = AbortSignal.abort(new Error('stopping'))
+    await expect(computeExport(deps, { exportId: id }, stopping)).rejects.toThrow('stopping')
+    await eventually(() => expect(deps.pool.totalCount - deps.pool.idleCount).toBe(0))
+    expect(await stateOf(deps, id)).toMatchObject({ state: 'running' })
+  })
+
+  test('that fails when its store does leaves nothing open, and may be given up', async () => {
+    const { deps } = held
+    const id = await askForExport(deps)
+    const blobs = { ...deps.blobs, put: () => Promise.reject(new Error('the store is away')) }
+    await expect(computeExport({ ...deps, blobs }, { exportId: id }, never)).rejects.toThrow('the store is away')
+    await eventually(() => expect(deps.pool.totalCount - deps.pool.idleCount).toBe(0))
+    await giveUpExport(deps, { exportId: id })
+    expect(await stateOf(deps, id)).toMatchObject({ state: 'failed' })
+    await computeExport(deps, { exportId: id }, never)
+    expect(await stateOf(deps, id)).toMatchObject({ state: 'failed' })
+  })
+
+  test('over which workers die again and again is given up', async () => {
+    const { deps } = held
+    const id = await askForExport(deps)
+    await deps.pool.query(`update exports set attempt = 20, state = 'running' where id = $1`, [id])
+    await computeExport(deps, { exportId: id }, never)
+    expect(await stateOf(deps, id)).toMatchObject({ state: 'failed' })
+  })
+
+  test('of one that is gone does nothing', async () => {
+    await computeExport(held.deps, { exportId: uuidv7() }, never)
+  })
+})
+
+test('a document shows one moment, whatever happens while it is read', async () => {
+  const { pool } = held.deps
+  const name = async () => (await pool.query('select name from server_settings')).rows[0].name
+  let text = ''
+  for await (const piece of exportDocument(pool)) {
+    if (text === '')
+      await pool.query(
+        `insert into users (id, user_name, user_name_key, email, created_at) values ($1, 'late', 'late', 'late', 1)`,
+        [uuidv7()],
+      )
+    text += piece
+    if (piece.includes('"channels"')) break
+  }
+  expect(text).toContain(
+    JSON.stringify({ name: await name() })
+      .slice(1, -1)
+      .replace(':', ' : '),
+  )
+  expect(text).toContain('person 7')
+  expect(text).not.toContain('late')
+  await eventually(() => expect(pool.totalCount - pool.idleCount).toBe(0))
+})
+
+test('every line of a document is a record, or what stands between them', async () => {
+  const { deps } = held
+  const id = await askForExport(deps)
+  await computeExport(deps, { exportId: id }, never)
+  let others = 0
+  for await (const line of linesOf(deps, id)) {
+    if (line.startsWith('{"id"') || line.startsWith('{"id" :')) JSON.parse(line.replace(/,$/, ''))
+    else others += 1
+  }
+  expect(others).toBeLessThan(30)
+})
+
+describe('an export', () => {
+  const workers: WorkerProcess[] = []
+  const startWorker = async () => {
+    const { config } = await held.depsWith({ jobs: { takeOverSeconds: 2 }, server: { port: 0 } })
+    const worker = new WorkerProcess(config)
+    workers.push(worker)
+    return worker
+  }
+  afterEach(async () => {
+    await Promise.all(workers.splice(0).map((worker) => worker.end('SIGKILL')))
+  })
+
+  test('is taken over from a killed worker, from a new snapshot, in little memory, and is what the database holds', async () => {
+    const { deps } = held
+    await fillServer(deps.pool, messages)
+    const first = await startWorker()
+    const id = await askForExport(deps)
+    await vi.waitFor(
+      async () => expect((await stateOf(deps, id))!.records_done).toBeGreaterThan(messages / 20),
+      patience,
+    )
+    await first.end('SIGKILL')
+    expect(await stateOf(deps, id)).toMatchObject({ state: 'running', attempt: 1 })
+    // What happens now is not in the snapshot of the first try.
+    await deps.pool.query(
+      `update messages set deleted_at = 1 where id = (select min(id::text)::uuid from messages where deleted_at is null)`,
+    )
+    await deps.pool.query(
+      `insert into messages (id, channel_id, seq, author_id, content, created_at)
+       select $1, channel_id, 1000000000, author_id, 'a late word', 1 from messages m
+       where exists (select from channels c where c.id = m.channel_id and c.deleted_at is null) limit 1`,
+      [uuidv7()],
+    )
+
+    const second = await startWorker()
+    await vi.waitFor(async () => expect((await stateOf(deps, id))!.state).toBe('ready'), patience)
+    const peak = await second.peakMegabytes()
+    if (peak !== undefined) expect(peak).toBeLessThan(300)
+    expect((await stateOf(deps, id))!.attempt).toBe(2)
+    const count = await compareMessages(deps, id)
+    expect(count).toBeGreaterThan(messages * 0.9)
+    expect((await blobsOf(id)).every(({ key }) => key.startsWith(`exports/${id}/2/`))).toBe(true)
+    process.stdout.write(
+      `exported ${count} messages in ${(await stateOf(deps, id))!.size} bytes, ${peak?.toFixed()} MB at most\n`,
+    )
+  }, 600_000)
+})

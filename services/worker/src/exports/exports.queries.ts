@@ -1,0 +1,87 @@
+import type { Database } from '@parley/database'
+import type { Progress } from './export.document.ts'
+
+/** Begins a try of an export and answers its number; undefined when there is nothing to do any more. Older tries end by it. */
+export async function beginAttempt(db: Database, id: string, expiresAt: number): Promise<number | undefined> {
+  const row = await db
+    .updateTable('exports')
+    .set(({ eb }) => ({
+      attempt: eb('attempt', '+', 1),
+      state: 'running',
+      recordsDone: 0,
+      recordsTotal: null,
+      expiresAt,
+    }))
+    .where('id', '=', id)
+    .where('state', 'in', ['waiting', 'running'])
+    .returning('attempt')
+    .executeTakeFirst()
+  return row?.attempt
+}
+
+export interface Attempt {
+  exportId: string
+  attempt: number
+}
+
+/** Each of these answers false, and changes nothing, when another try has begun or the export is gone. */
+const updateAttempt = (db: Database, { exportId, attempt }: Attempt) =>
+  db.updateTable('exports').where('id', '=', exportId).where('attempt', '=', attempt).where('state', '=', 'running')
+
+export async function updateProgress(
+  db: Database,
+  attempt: Attempt,
+  { done, total, expiresAt }: Progress & { expiresAt: number },
+): Promise<boolean> {
+  const { numUpdatedRows } = await updateAttempt(db, attempt)
+    .set({ recordsDone: done, recordsTotal: total, expiresAt })
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}
+
+export async function markReady(
+  db: Database,
+  attempt: Attempt,
+  { records, size, finishedAt, expiresAt }: { records: number; size: number; finishedAt: number; expiresAt: number },
+): Promise<boolean> {
+  const { numUpdatedRows } = await updateAttempt(db, attempt)
+    .set({ state: 'ready', recordsDone: records, recordsTotal: records, size, finishedAt, expiresAt })
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}
+
+/** For an export that nobody will try again. */
+export async function markFailed(db: Database, id: string, finishedAt: number): Promise<void> {
+  await db
+    .updateTable('exports')
+    .set({ state: 'failed', finishedAt })
+    .where('id', '=', id)
+    .where('state', 'in', ['waiting', 'running'])
+    .execute()
+}
+
+export const insertPart = (db: Database, { exportId, attempt }: Attempt, part: { n: number; size: number }) =>
+  db
+    .insertInto('exportParts')
+    .values({ exportId, attempt, ...part })
+    .execute()
+
+/** The parts of tries up to this one, in any order. */
+export const listParts = (db: Database, exportId: string, upTo: number) =>
+  db
+    .selectFrom('exportParts')
+    .select(['exportId', 'attempt', 'n'])
+    .where('exportId', '=', exportId)
+    .where('attempt', '<=', upTo)
+    .execute()
+
+/** Served by exports_expiry. */
+export const listExpired = (db: Database, now: number) =>
+  db.selectFrom('exports').select('id').where('expiresAt', '<=', now).orderBy('expiresAt').limit(100).execute()
+
+/** The record of an export, whose bytes are gone. */
+export const deleteExport = (db: Database, id: string) =>
+  db.transaction().execute(async (trx) => {
+    await trx.deleteFrom('exportParts').where('exportId', '=', id).execute()
+    await trx.deleteFrom('exports').where('id', '=', id).execute()
+  })
