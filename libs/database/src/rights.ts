@@ -75,6 +75,10 @@ export const rights: Record<DatabaseRole, Rights> = {
     channels: 'select, update (topic)',
     channel_members: 'select',
     webhooks: 'select, insert, update',
+    exports: 'select, insert',
+    export_parts: 'select',
+    blobs: 'select',
+    blob_chunks: 'select',
   },
   realtime: {
     ...identity,
@@ -115,6 +119,10 @@ export const rights: Record<DatabaseRole, Rights> = {
     message_uploads: 'select, delete',
     blobs: 'select, insert, update, delete',
     blob_chunks: 'select, insert, delete',
+    audit_log: 'select',
+    server_settings: 'select',
+    exports: 'select, update, delete',
+    export_parts: 'select, insert, delete',
   },
 }
 
