@@ -16,11 +16,16 @@ import {
 import type { Wanted } from './search.fields.ts'
 import { searchBelow, searchThese } from './unprojected.queries.ts'
 
-/** Looked at one by one before any index is asked. */
-const nearest = 2_000
-/** A channel with so few messages is looked through from end to end. */
-const smallChannel = 20_000
-const portion = 5_000
+export interface SearchSizes {
+  /** Messages that are looked at one by one before any index is asked. */
+  nearest: number
+  /** A channel with so few messages is looked through from end to end. */
+  smallChannel: number
+  /** Messages of the unread past in one statement. */
+  portion: number
+}
+
+const searchSizes: SearchSizes = { nearest: 2_000, smallChannel: 20_000, portion: 5_000 }
 /** What one search may take of the database's time. */
 const patienceMs = 3_000
 
@@ -33,6 +38,7 @@ export function searchMessages(
   caller: Caller,
   wanted: Wanted,
   channel: ChannelRow | undefined,
+  sizes: SearchSizes = searchSizes,
 ): Promise<Message[]> {
   return inSnapshot(db, async (trx) => {
     const { seenId, unreadBelow } = await findProgress(trx)
@@ -41,19 +47,24 @@ export function searchMessages(
     const search = { caller, wanted, authorIds, unseenIds, unreadBelow }
 
     const hits = [
-      ...(await searchProjection(trx, search, channel)),
+      ...(await searchProjection(trx, search, channel, sizes)),
       ...(await searchThese(
         trx,
         search,
         unreadBelow === null ? unseenIds : unseenIds.filter((id) => id >= unreadBelow),
       )),
-      ...(await searchUnread(trx, search)),
+      ...(await searchUnread(trx, search, sizes)),
     ]
     return findWhole(trx, hits.sort(newestFirst).slice(0, wanted.limit))
   })
 }
 
-async function searchProjection(trx: Transaction, search: Search, channel: ChannelRow | undefined): Promise<Hit[]> {
+async function searchProjection(
+  trx: Transaction,
+  search: Search,
+  channel: ChannelRow | undefined,
+  { nearest, smallChannel }: SearchSizes,
+): Promise<Hit[]> {
   const { limit } = search.wanted
   const near = await searchNewest(trx, search, nearest)
   if (near.exhausted || near.hits.length === limit) return near.hits
@@ -68,7 +79,7 @@ async function searchProjection(trx: Transaction, search: Search, channel: Chann
 }
 
 /** All of the past that the projection has not read: ids say only roughly when a message was written. */
-async function searchUnread(trx: Transaction, search: Search): Promise<Hit[]> {
+async function searchUnread(trx: Transaction, search: Search, { portion }: SearchSizes): Promise<Hit[]> {
   const deadline = performance.now() + patienceMs
   let best: Hit[] = []
   let below = search.unreadBelow
