@@ -9,6 +9,7 @@ import { listingJourneys } from './listing.journeys.ts'
 import { peopleJourneys } from './people.journeys.ts'
 import { repetitionJourneys } from './repetition.journeys.ts'
 import { restartJourneys } from './restart.journeys.ts'
+import { searchJourneys } from './search.journeys.ts'
 import { sessionJourneys } from './session.journeys.ts'
 import { createStage } from './stage.ts'
 import { streamJourneys } from './stream.journeys.ts'
@@ -29,6 +30,7 @@ export function journeys(topology: Topology) {
     describe('audience', () => audienceJourneys(stage))
     describe('listing', () => listingJourneys(stage))
     describe('pairs and threads', () => talkJourneys(stage))
+    describe('search', () => searchJourneys(stage))
     describe('interleaving', () => interleavingJourneys(stage))
     describe('copies', () => copyJourneys(stage))
     describe('repetition', () => repetitionJourneys(stage))

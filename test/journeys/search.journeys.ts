@@ -1,0 +1,74 @@
+import type { Message } from '@parley/contract'
+import { Person } from '@parley/test'
+import { expect, test } from 'vitest'
+import type { Stage } from './stage.ts'
+
+export function searchJourneys(stage: Stage) {
+  type Query = Record<string, string>
+  const search = (person: Person, query: Query) => person.get(`/search/messages?${new URLSearchParams(query)}`)
+  const found = async (person: Person, query: Query) => {
+    const { status, body } = await search(person, query)
+    expect({ status, body }).toMatchObject({ status: 200 })
+    return body.messages.map(({ id }: Message) => id)
+  }
+  const refused = async (person: Person, query: Query) => {
+    const { status, body } = await search(person, query)
+    expect(body).toMatchObject({ error: expect.any(String) })
+    return status
+  }
+
+  test('what is acknowledged is found at once, as it is at that moment, whoever is asked', async () => {
+    const [ann, bob] = [await stage.newcomer('ann'), await stage.newcomer('bob')]
+    const channel = await ann.creates({ name: stage.unique('found') })
+    const word = stage.unique('東京needle')
+    // Repeated, so that each replica is asked and the worker is at every stage of its work.
+    for (let n = 0; n < 6; n++) {
+      const { id } = await ann.says(`before ${word.toUpperCase()} after`, channel)
+      expect((await found(bob, { q: word }))[0]).toBe(id)
+      await ann.put(`/messages/${id}`, { content: 'something else' })
+      expect(await found(bob, { q: word, channelId: channel.id })).toEqual([])
+      const { reply } = (await bob.post(`/messages/${id}/thread`, { content: word })).body
+      expect(await found(ann, { q: word, authorId: bob.id })).toEqual([reply.id])
+      await ann.delete(`/messages/${id}`)
+      expect(await found(ann, { q: word })).toEqual([])
+    }
+  })
+
+  test('a name counts as it is at that moment, and so does who may read', async () => {
+    const [ann, bob, admin] = [await stage.newcomer('ann'), await stage.newcomer('bob'), await stage.admin()]
+    const channel = await ann.creates({ name: stage.unique('told') })
+    const { id } = await ann.says('hello', channel)
+    const [first, second] = [stage.unique('Ærøskøbing'), stage.unique('Żółć')]
+    for (const name of [first, second]) {
+      expect((await ann.put('/users/me', { userName: name })).status).toBe(200)
+      expect(await found(bob, { q: name.toUpperCase() })).toEqual([id])
+    }
+    expect(await found(bob, { q: first })).toEqual([])
+
+    await ann.put(`/channels/${channel.id}`, { isPrivate: true })
+    expect(await found(bob, { q: second })).toEqual([])
+    expect(await refused(bob, { q: second, channelId: channel.id })).toBe(403)
+    for (const reader of [ann, admin]) expect(await found(reader, { q: second, channelId: channel.id })).toEqual([id])
+  })
+
+  test('a conversation is searched by its two people alone', async () => {
+    const [ann, bob, cat] = [await stage.newcomer('ann'), await stage.newcomer('bob'), await stage.newcomer('cat')]
+    const { conversation } = (await ann.post('/conversations', { targetUserId: bob.id })).body
+    const word = stage.unique('whisper')
+    const { message } = (await ann.post(`/conversations/${conversation.id}/messages`, { content: word })).body
+    expect(await found(bob, { q: word })).toEqual([message.id])
+    for (const outsider of [cat, await stage.admin()]) {
+      expect(await found(outsider, { q: word })).toEqual([])
+      expect(await refused(outsider, { q: word, conversationId: conversation.id })).toBe(403)
+    }
+  })
+
+  test('what is asked wrongly is refused', async () => {
+    const ann = await stage.newcomer('ann')
+    expect(await refused(ann, {})).toBe(400)
+    expect(await refused(ann, { q: ' \t ' })).toBe(400)
+    expect(await refused(ann, { q: 'a', limit: '0' })).toBe(400)
+    expect(await refused(ann, { q: 'a', channelId: '00000000-0000-7000-8000-000000000000' })).toBe(404)
+    expect(await refused(Person.nobody(stage.baseUrl), { q: 'a' })).toBe(401)
+  })
+}
