@@ -8,6 +8,7 @@ import { measureMemory } from './memory.part.ts'
 import { type Options, readOptions, usage } from './options.ts'
 import { type Row, renderReport } from './report.ts'
 import { Interrupted, openScene, type Scene } from './scene.ts'
+import { measureSearch } from './search.part.ts'
 import { measureDistributed, measureSolo } from './send.part.ts'
 import { measureDistributedStorm, measureStorm } from './storm.part.ts'
 
@@ -20,6 +21,7 @@ const parts: Record<string, (scene: Scene, foundation: Foundation) => Promise<Ro
   memory: measureMemory,
   storm: measureStorm,
   stormdistributed: measureDistributedStorm,
+  search: measureSearch,
 }
 
 let scene = openScene()

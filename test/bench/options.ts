@@ -17,11 +17,13 @@ export interface Options {
   idleStreams: number
   /** Event streams that are cut at once in the storm rows. */
   stormStreams: number
+  /** Messages that are searched. */
+  messages: number
 }
 
 export const usage = `npm run bench [-- options]
   --only send,fanout   only these parts
-  --quick              fewer and shorter rounds, fewer streams: a smoke test, no figures to quote
+  --quick              fewer and shorter rounds, fewer streams and messages: a smoke test, no figures to quote
   --json FILE          every figure of every round
   --profile DIR        CPU profiles (.cpuprofile) of the Node.js servers
 `
@@ -42,7 +44,7 @@ export function readOptions(args: string[]): Options {
     json: values.json,
     profile: values.profile,
     ...(values.quick
-      ? { rounds: 2, seconds: 1, streams: 500, idleStreams: 1_000, stormStreams: 500 }
-      : { rounds: 5, seconds: 4, streams: 2_000, idleStreams: 10_000, stormStreams: 5_000 }),
+      ? { rounds: 2, seconds: 1, streams: 500, idleStreams: 1_000, stormStreams: 500, messages: 50_000 }
+      : { rounds: 5, seconds: 4, streams: 2_000, idleStreams: 10_000, stormStreams: 5_000, messages: 1_000_000 }),
   }
 }

@@ -1,0 +1,49 @@
+/** What somebody who knows the tables would ask at psql, by the best index there is; each prepared by its name. */
+export interface Statement {
+  name: string
+  text: string
+  values: unknown[]
+}
+
+/** The newest that contain a text, by the index of grams, segment after segment. */
+export const grams = (folded: string, keys: readonly string[]): Statement => ({
+  name: 'by-grams',
+  text: whole(`
+    select found.* from (select search_keys(segment, $2) as keys from search_segments order by from_at desc) s
+    cross join lateral (
+      select d.message_id, d.created_at from message_search d
+      where search_grams(d.segment, d.folded) @> s.keys and strpos(d.folded, $1) > 0
+      order by d.created_at + 0 desc, d.message_id desc limit 50
+    ) found limit 50`),
+  values: [folded, keys],
+})
+
+/** The same by looking at one after the other, of a channel or an author or of all. */
+export function nearest(
+  folded: string,
+  { channelId, authorId }: { channelId?: string; authorId?: string } = {},
+): Statement {
+  const [column, value] = channelId ? ['channel_id', channelId] : authorId ? ['author_id', authorId] : []
+  return {
+    name: `nearest-by-${column}`,
+    text: whole(`
+      select d.message_id, d.created_at from message_search d
+      where strpos(d.folded, $1) > 0 ${column ? `and d.${column} = $2` : ''}
+      order by d.created_at desc, d.message_id desc limit 50`),
+    values: value ? [folded, value] : [folded],
+  }
+}
+
+/** What somebody said last. */
+export const ofAuthor = (userId: string): Statement => ({
+  name: 'of-author',
+  text: whole(`
+    select d.message_id, d.created_at from message_search d where d.author_id = $1
+    order by d.created_at desc, d.message_id desc limit 50`),
+  values: [userId],
+})
+
+const whole = (hits: string) => `
+  select m.*, u.user_name from (${hits}) hit
+  join messages m on m.id = hit.message_id left join users u on u.id = m.author_id
+  order by m.created_at desc, m.id desc`
