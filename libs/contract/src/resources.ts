@@ -150,6 +150,7 @@ export const limits = {
   channelName: 80,
   topic: 250,
   content: 16_000,
+  search: 1_000,
   reaction: 64,
   serverName: 80,
   webhookName: 80,

@@ -6,7 +6,10 @@ const Moment = (description: string) =>
   Type.Optional(Type.Integer({ minimum: -(2 ** 53), maximum: 2 ** 53, description }))
 
 export const SearchQuery = Type.Object({
-  q: Type.String({ description: 'A part of the content, of the author’s name or of the name of an attached file' }),
+  q: Type.String({
+    maxLength: limits.search,
+    description: 'A part of the content, of the author’s name or of the name of an attached file',
+  }),
   channelId: Type.Optional(Type.String({ description: 'Only in this channel' })),
   conversationId: Type.Optional(Type.String({ description: 'Only in this conversation' })),
   authorId: Type.Optional(Type.String({ description: 'Only by this person, or by a webhook (`webhook:<id>`)' })),

@@ -224,6 +224,7 @@ describe('GET /search/messages refuses', () => {
     ['no q', 400, {}],
     ['a blank q', 400, { q: ' \n\t' }],
     ['U+0000', 400, { q: 'a\0b' }],
+    ['more than 1,000 characters', 400, { q: 'ß'.repeat(1_001) }],
     ['a limit of 0', 400, { q: 'a', limit: 0 }],
     ['a limit that is no integer', 400, { q: 'a', limit: '1.5' }],
     ['a moment that is none', 400, { q: 'a', from: 'yesterday' }],
