@@ -12,6 +12,10 @@ export function isDatabaseAway(error: unknown): boolean {
   return typeof message === 'string' && awayMessages.test(message)
 }
 
+/** Whether a table or column is not there: the migrations have yet to be run. */
+export const isSchemaMissing = (error: unknown): boolean =>
+  ['42P01', '42703'].includes((error as PostgresError).code ?? '')
+
 /** Whether a unique index refused a row; `index` narrows it to one. */
 export function isDuplicate(error: unknown, index?: string): boolean {
   const { code, constraint } = error as PostgresError

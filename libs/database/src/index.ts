@@ -7,7 +7,7 @@ export {
   type Reader,
   type Transaction,
 } from './connect.ts'
-export { isDatabaseAway, isDuplicate } from './failures.ts'
+export { isDatabaseAway, isDuplicate, isSchemaMissing } from './failures.ts'
 export {
   findUnseenChanges,
   foldedText,
@@ -16,7 +16,7 @@ export {
   type Searchable,
   selectSearchable,
 } from './message-changes.ts'
-export { migrate } from './migrate.ts'
+export { migrate, requireSchema } from './migrate.ts'
 export {
   buryNodes,
   endPresence,

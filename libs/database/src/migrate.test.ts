@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import path from 'node:path'
-import { connectDatabase, migrate } from '@parley/database'
+import { connectDatabase, migrate, requireSchema } from '@parley/database'
 import { createDatabase } from '@parley/test'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -18,6 +18,7 @@ beforeAll(async () => {
 afterAll(() => database.drop())
 
 test('ten processes may migrate an empty database at once', async () => {
+  await expect(requireSchema(database.db)).rejects.toThrow(known.at(-1))
   const processes = Array.from({ length: 10 }, () =>
     connectDatabase({ url: database.url, poolSize: 1, applicationName: 'migrating', onIdleError: () => {} }),
   )
@@ -26,6 +27,7 @@ test('ten processes may migrate an empty database at once', async () => {
 
   expect(ran.flat()).toEqual(known)
   expect(await migrate(database.db)).toEqual([])
+  await requireSchema(database.db)
 })
 
 test('a database that a newer version has migrated is left as it is', async () => {
@@ -33,4 +35,5 @@ test('a database that a newer version has migrated is left as it is', async () =
     database.db,
   )
   expect(await migrate(database.db)).toEqual([])
+  await requireSchema(database.db)
 })

@@ -3,7 +3,14 @@ import path from 'node:path'
 import { sql } from 'kysely'
 import { FileMigrationProvider, type Migration, Migrator } from 'kysely/migration'
 import type { Database } from './connect.ts'
+import { isSchemaMissing } from './failures.ts'
 import { grantRights } from './roles.ts'
+
+const ourMigrations = new FileMigrationProvider({
+  fs,
+  path,
+  migrationFolder: path.join(import.meta.dirname, 'migrations'),
+})
 
 /**
  * Brings the database to the newest schema and returns the names of the migrations that were run. Runs under a lock:
@@ -13,8 +20,7 @@ import { grantRights } from './roles.ts'
  * @throws the database's error when a migration fails; its transaction is rolled back.
  */
 export async function migrate(db: Database): Promise<string[]> {
-  const files = new FileMigrationProvider({ fs, path, migrationFolder: path.join(import.meta.dirname, 'migrations') })
-  const known = await files.getMigrations()
+  const known = await ourMigrations.getMigrations()
   const newer = await findNewerMigrations(db, Object.keys(known).sort().at(-1)!)
   const migrator = new Migrator({ db, provider: { getMigrations: async () => ({ ...known, ...newer }) } })
   const { error, results } = await migrator.migrateToLatest()
@@ -32,4 +38,22 @@ async function findNewerMigrations(db: Database, newestOfOurs: string): Promise<
   if (!rows[0]!.exists) return {}
   const newer = await sql<{ name: string }>`select name from kysely_migration where name > ${newestOfOurs}`.execute(db)
   return Object.fromEntries(newer.rows.map(({ name }) => [name, { up: async () => {} }]))
+}
+
+/**
+ * Resolves when every migration of this version was run; a newer schema does too.
+ * @throws Error when one has yet to be run, the database's error when it does not answer.
+ */
+export async function requireSchema(db: Database): Promise<void> {
+  const rows = await sql<{ name: string }>`select name from kysely_migration`.execute(db).then(
+    (result) => result.rows,
+    (error) => {
+      if (isSchemaMissing(error)) return []
+      throw error
+    },
+  )
+  const missing = Object.keys(await ourMigrations.getMigrations()).filter(
+    (name) => !rows.some((row) => row.name === name),
+  )
+  if (missing.length > 0) throw new Error(`migrations have yet to be run: ${missing.join(', ')}`)
 }

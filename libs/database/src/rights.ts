@@ -6,6 +6,9 @@ export type DatabaseRole = 'auth' | 'directory' | 'messaging' | 'admin' | 'realt
 
 type Rights = Record<string, string>
 
+/** Whether the migrations of its version were run: readiness asks that of every service. */
+const schema: Rights = { kysely_migration: 'select' }
+
 /** Who calls: `libs/identity`. */
 const identity: Rights = { sessions: 'select', users: 'select' }
 
@@ -33,17 +36,20 @@ const accounts: Rights = {
 
 export const rights: Record<DatabaseRole, Rights> = {
   auth: {
+    ...schema,
     ...recording,
     ...accounts,
     oauth_states: 'select, insert, delete',
   },
   directory: {
+    ...schema,
     ...recording,
     ...accounts,
     messages: 'select',
     presence: 'select, insert, update',
   },
   messaging: {
+    ...schema,
     ...recording,
     ...identity,
     users: 'select, update (created_at)',
@@ -68,6 +74,7 @@ export const rights: Record<DatabaseRole, Rights> = {
     blob_chunks: 'select, insert, delete',
   },
   admin: {
+    ...schema,
     ...recording,
     ...identity,
     audit_log: 'select, insert',
@@ -81,6 +88,7 @@ export const rights: Record<DatabaseRole, Rights> = {
     blob_chunks: 'select',
   },
   realtime: {
+    ...schema,
     ...identity,
     channels: 'select',
     channel_members: 'select',
@@ -91,6 +99,7 @@ export const rights: Record<DatabaseRole, Rights> = {
     presence_nodes: 'select, insert, update, delete',
   },
   worker: {
+    ...schema,
     ...identity,
     outbox: 'select',
     outbox_0: 'select, truncate',

@@ -6,7 +6,7 @@ import { type DatabaseRole, databaseRoles, rights, roleName } from './rights.ts'
 import { letSignIn } from './roles.ts'
 
 /** What no service has to do with: the migrations' own tables, and what waits to be dropped. */
-const nobodys = ['kysely_migration', 'kysely_migration_lock', 'oauth_attempts']
+const nobodys = ['kysely_migration_lock', 'oauth_attempts']
 const denied = '42501'
 
 let database: TestDatabase

@@ -1,3 +1,4 @@
+import { requireSchema } from '@parley/database'
 import type { FastifyInstance } from 'fastify'
 import { sql } from 'kysely'
 import type { Deps } from './deps.ts'
@@ -57,11 +58,18 @@ function withPatience<T>(promise: Promise<T>): Promise<T> {
   return Promise.race([promise, late]).finally(() => clearTimeout(timer))
 }
 
-/** The check that every service with a database has. */
-export const databaseCheck = ({ db }: Pick<Deps, 'db'>): Check => ({
-  required: true,
-  run: () => sql`select 1`.execute(db),
-})
+/** The check that every service with a database has: it answers, and the migrations of this version were run. */
+export function databaseCheck({ db }: Pick<Deps, 'db'>): Check {
+  let hasSchema = false
+  return {
+    required: true,
+    async run() {
+      if (hasSchema) return sql`select 1`.execute(db)
+      await requireSchema(db)
+      hasSchema = true
+    },
+  }
+}
 
 /**
  * The check of a service that stores or serves files. Without object storage people still talk, so its absence only degrades the

@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify'
 import type { Dispatcher } from 'undici'
 import { replyHeaders } from './forwarded-headers.ts'
 import { ClientLeft } from './proxied-body.ts'
-import type { Replica } from './replicas.ts'
+import type { Replica } from './replica.ts'
 
 export type Outcome =
   /** The reply went to the client, or broke off on its way. */

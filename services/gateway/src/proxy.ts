@@ -87,9 +87,9 @@ export function createProxy({ config, logger }: Pick<Deps, 'config' | 'logger'>)
     forward,
     ask,
     describe,
-    /** Asks every replica for a sign of life from now on, so that one that hangs is passed over. */
-    watch() {
-      for (const name of routedServices) services[name].watch()
+    /** Resolves when it is known where the services are; each replica is asked for signs of life from now on. */
+    async start() {
+      await Promise.all(routedServices.map((name) => services[name].start()))
     },
     async close() {
       await Promise.all(routedServices.map((name) => services[name].close()))

@@ -7,6 +7,8 @@ const missesForSilence = 2
 
 export interface PulseOptions {
   origin: string
+  /** The name a certificate must be for, where the origin is only its address. */
+  host?: string | undefined
   /** It did not answer once, or did again: others should come first, or need not. */
   onChange(isAnswering: boolean): void
   /** It has not answered for a while though it lets one connect: what it was asked, it may never answer. */
@@ -22,8 +24,11 @@ export interface Pulse {
  * takes connections and requests like any other; only its silence tells. One that refuses connections has ended or is about
  * to, and finishes or loses by itself what it was asked.
  */
-export function feelPulse({ origin, onChange, onSilence }: PulseOptions): Pulse {
-  const client = new Client(origin, { connect: { timeout: patienceMs }, pipelining: 1 })
+export function feelPulse({ origin, host, onChange, onSilence }: PulseOptions): Pulse {
+  const client = new Client(origin, {
+    connect: { timeout: patienceMs, ...(host !== undefined && { servername: host }) },
+    pipelining: 1,
+  })
   const stopping = new AbortController()
   let isAnswering = true
   let misses = 0

@@ -47,8 +47,7 @@ export function distributedGateway(deps: Deps): Service {
     },
     checks: { ...edge.checks, ...Object.fromEntries(routedServices.map((name) => [name, readiness(name)])) },
     async start() {
-      proxy.watch()
-      await edge.start?.()
+      await Promise.all([proxy.start(), edge.start?.()])
     },
     async stop() {
       await proxy.close()

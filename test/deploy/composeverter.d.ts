@@ -1,0 +1,4 @@
+declare module 'composeverter' {
+  const composeverter: { getDockerComposeSchemaWithoutFormats(): object }
+  export default composeverter
+}
