@@ -76,6 +76,15 @@ export const table: Record<string, Demand> = {
 
   'GET /search/messages': 'user',
 
+  'POST /files': 'user',
+  'POST /files/binary': 'user',
+  'GET /files/{filename}': 'user',
+  'POST /channels/{channelId}/messages/image': 'user',
+  'GET /channels/{channelId}/messages/image/{filename}': 'user',
+  'POST /messages/{messageId}/thread/image': 'user',
+  'POST /conversations/{conversationId}/messages/image': 'user',
+  'GET /conversations/{conversationId}/messages/image/{filename}': 'user',
+
   'POST /webhooks/{webhookId}/messages': 'none',
 
   'GET /webhooks': 'admin',

@@ -54,11 +54,17 @@ export async function describedRoutes(anybody: Person): Promise<Route[]> {
 /** Ids that exist, by the name a route gives them. */
 export type Known = Record<string, string>
 
-/** Messages of a conversation are not those of a channel. */
-export const idsFor = ({ path }: Route, { directMessageId, directQuotedId, ...known }: Known): Known =>
-  path.startsWith('/conversations/')
-    ? { ...known, messageId: directMessageId!, quotedMessageId: directQuotedId! }
-    : known
+/** Messages of a conversation are not those of a channel, its images neither; a name in a body is one to be given. */
+export function idsFor({ path }: Route, { directMessageId, directQuotedId, ...known }: Known): Known {
+  const { directImage, channelImage, storedFile, ...rest } = known
+  if (path.startsWith('/conversations/')) {
+    const filename = path.endsWith('{filename}') ? directImage! : 'a picture.png'
+    return { ...rest, messageId: directMessageId!, quotedMessageId: directQuotedId!, filename }
+  }
+  if (path.endsWith('/image/{filename}')) return { ...rest, filename: channelImage! }
+  if (path === '/files/{filename}') return { ...rest, filename: storedFile! }
+  return { ...rest, filename: path.endsWith('/image') ? 'a picture.png' : 'notes.txt' }
+}
 
 export const filled = (path: string, ids: Known) =>
   path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'no-such-thing')

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { Person } from '@parley/test'
+import { Person, samples } from '@parley/test'
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { type Installation, launch, type Topology } from '../src/launch.ts'
 import { type Exchange, exchange } from './exchange.ts'
@@ -111,7 +111,14 @@ export async function somethingOfEverything(baseUrl: string): Promise<Known> {
   const exported = (await admin.post('/admin/exports')).body
   const direct = async (content: string): Promise<string> =>
     (await admin.post(`/conversations/${conversation.id}/messages`, { content })).body.message.id
+  const { attachments } = await admin.sends(channel, { attachments: [await admin.uploads('notes.txt', samples.txt)] })
   return {
+    file: samples.txt.toString('base64'),
+    image: samples.png.toString('base64'),
+    thumbnail: samples.png.toString('base64'),
+    storedFile: attachments[0]!.filename,
+    channelImage: await admin.uploadsImage(`/channels/${channel.id}/messages`, 'a picture.png', samples.png),
+    directImage: await admin.uploadsImage(`/conversations/${conversation.id}/messages`, 'a picture.png', samples.png),
     conversationId: conversation.id,
     directMessageId: await direct('a word'),
     directQuotedId: await direct('another'),

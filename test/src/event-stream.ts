@@ -1,4 +1,5 @@
 import http from 'node:http'
+import { isDeepStrictEqual } from 'node:util'
 import type { WireEvent } from '@parley/contract'
 import { createParser } from 'eventsource-parser'
 import { requireContract } from './event-contract.ts'
@@ -163,9 +164,11 @@ export class StreamRefused extends Error {
   }
 }
 
+/** As JSON, where the order of names means nothing. */
+const isDeepEqual = (one: unknown, other: unknown) => isDeepStrictEqual(plain(one), plain(other))
+const plain = (value: unknown) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)))
+
 function matches<P extends object>(payload: P, match: Partial<P> | ((payload: P) => boolean)): boolean {
   if (typeof match === 'function') return match(payload)
-  return Object.entries(match).every(
-    ([key, value]) => JSON.stringify(payload[key as keyof P]) === JSON.stringify(value),
-  )
+  return Object.entries(match).every(([key, value]) => isDeepEqual(payload[key as keyof P], value))
 }

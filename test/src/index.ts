@@ -8,4 +8,5 @@ export {
   type TestRedis,
 } from './infrastructure.ts'
 export { type Letter, type Mailbox, openMailbox } from './mailbox.ts'
-export { Person, type Reply } from './person.ts'
+export { type Download, Person, type Reply } from './person.ts'
+export { samples } from './samples.ts'

@@ -1,4 +1,4 @@
-import type { Channel, Message } from '@parley/contract'
+import type { Attachment, Channel, Message } from '@parley/contract'
 import { request } from 'undici'
 import { EventStream } from './event-stream.ts'
 
@@ -8,6 +8,11 @@ export interface Reply {
   // biome-ignore lint/suspicious/noExplicitAny: see above
   body: any
   headers: Record<string, string | string[] | undefined>
+}
+
+/** Bytes as they were answered. */
+export interface Download extends Omit<Reply, 'body'> {
+  bytes: Buffer
 }
 
 /** Somebody who uses the server over HTTP, in tests against one process as well as against a cluster. */
@@ -42,9 +47,17 @@ export class Person {
   put = (path: string, body?: unknown, headers = {}) => this.#send('PUT', path, body, headers)
   delete = (path: string, body?: unknown, headers = {}) => this.#send('DELETE', path, body, headers)
 
+  /** Says something that must be accepted. */
+  says = (content: string, channel: Pick<Channel, 'id'>, headers = {}): Promise<Message> =>
+    this.sends(channel, { content }, headers)
+
   /** Sends a message that must be accepted. */
-  async says(content: string, channel: Pick<Channel, 'id'>, headers = {}): Promise<Message> {
-    const { status, body } = await this.post(`/channels/${channel.id}/messages`, { content }, headers)
+  async sends(
+    channel: Pick<Channel, 'id'>,
+    message: { content?: string; attachments?: Attachment[]; images?: string[] },
+    headers = {},
+  ): Promise<Message> {
+    const { status, body } = await this.post(`/channels/${channel.id}/messages`, { content: '', ...message }, headers)
     if (status !== 200) throw new Error(`message refused: ${status} ${JSON.stringify(body)}`)
     return body.message
   }
@@ -54,6 +67,30 @@ export class Person {
     const { status, body } = await this.post('/channels', channel)
     if (status !== 200) throw new Error(`channel refused: ${status} ${JSON.stringify(body)}`)
     return body.channel
+  }
+
+  /** Uploads a file that must be accepted. */
+  async uploads(filename: string, bytes: Buffer | string): Promise<Attachment> {
+    const file = Buffer.from(bytes as string).toString('base64')
+    const { status, body } = await this.post('/files', { filename, file, contentType: 'application/octet-stream' })
+    if (status !== 200) throw new Error(`file refused: ${status} ${JSON.stringify(body)}`)
+    return body.attachment
+  }
+
+  /** Uploads an image that must be accepted to a channel, a conversation or a thread; answers its name. */
+  async uploadsImage(to: string, filename: string, bytes: Buffer, thumbnail?: Buffer): Promise<string> {
+    const image = bytes.toString('base64')
+    const body = { filename, image, ...(thumbnail && { thumbnail: thumbnail.toString('base64') }) }
+    const reply = await this.post(`${to}/image`, body)
+    if (reply.status !== 200) throw new Error(`image refused: ${reply.status} ${JSON.stringify(reply.body)}`)
+    return reply.body.filename
+  }
+
+  async downloads(path: string, headers = {}, method: 'GET' | 'HEAD' = 'GET'): Promise<Download> {
+    const authorization = this.token === undefined ? {} : { authorization: `Bearer ${this.token}` }
+    const response = await request(this.baseUrl + path, { method, headers: { ...authorization, ...headers } })
+    const bytes = Buffer.from(await response.body.arrayBuffer())
+    return { status: response.statusCode, bytes, headers: response.headers }
   }
 
   opensStream = (lastEventId?: string) =>

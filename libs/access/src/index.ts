@@ -9,3 +9,4 @@ export {
   wireChannelId,
 } from './channels.ts'
 export { type AccessedMessage, accessMessage } from './messages.ts'
+export { accessFile, accessImage } from './uploads.ts'

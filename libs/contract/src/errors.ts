@@ -12,6 +12,7 @@ export type ErrorCode =
   | 'not_found'
   | 'idempotency_key_running'
   | 'body_too_large'
+  | 'invalid_range'
   | 'rate_limited'
   | 'internal_error'
   | 'unavailable'

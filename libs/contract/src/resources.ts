@@ -158,6 +158,13 @@ export const limits = {
   pageSize: 200,
   email: 254,
   idempotencyKey: 255,
+  /** Of a message, and as many images. */
+  attachments: 50,
+  storedName: 100,
+  /** Bytes. */
+  file: 25 * 1024 * 1024,
+  image: 10 * 1024 * 1024,
+  thumbnail: 1024 * 1024,
 } as const
 
 /** A password that somebody chooses. */

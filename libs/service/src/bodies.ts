@@ -31,6 +31,11 @@ export function readBodies(app: FastifyInstance): void {
   })
 }
 
+/** For routes that read bodies by themselves. @throws ApiError 400 when U+0000 is anywhere in it. */
+export function refuseNul(parsed: unknown): void {
+  if (containsNul(parsed)) throw nulRefusal()
+}
+
 const nulRefusal = () => invalid('The character U+0000 is not allowed in text')
 
 function containsNul(value: unknown): boolean {

@@ -1,4 +1,5 @@
 export { type App, type AppOptions, buildApp } from './app.ts'
+export { refuseNul } from './bodies.ts'
 export { type Deps, type OpenDeps, openDeps } from './deps.ts'
 export { type Check, type Checks, databaseCheck, storageCheck } from './health.ts'
 export { type Access, bearerToken } from './identify.ts'

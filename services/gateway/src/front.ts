@@ -16,9 +16,17 @@ export const createFront = (deps: Deps, redis: Redis) => async (app: FastifyInst
   refuseStrangers(app, deps.config)
   await app.register(cors, {
     origin: [...deps.config.server.allowedOrigins],
-    methods: ['GET', 'POST', 'PUT', 'DELETE'],
-    allowedHeaders: ['Authorization', 'Content-Type', 'Idempotency-Key', 'Last-Event-ID'],
-    exposedHeaders: ['Retry-After', 'X-Request-Id', 'Content-Disposition'],
+    methods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'],
+    allowedHeaders: [
+      'Authorization',
+      'Content-Type',
+      'Idempotency-Key',
+      'Last-Event-ID',
+      'Range',
+      'If-Range',
+      'If-None-Match',
+    ],
+    exposedHeaders: ['Retry-After', 'X-Request-Id', 'Content-Disposition', 'Content-Range', 'ETag'],
     credentials: false,
     strictPreflight: false,
     maxAge: 600,

@@ -24,7 +24,7 @@ export const proxiedRoutes =
     for (const row of routingTable) {
       app.route({
         url: row.path,
-        method: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
+        method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
         config: { access: accessOf[row.token] },
         schema: { hide: true },
         ...(row.token === 'access or query' && { onRequest: checkStreamToken }),

@@ -99,4 +99,6 @@ export function createProxy({ config, logger }: Pick<Deps, 'config' | 'logger'>)
 
 /** A request whose answer was lost may be sent again: it changes nothing, or the service knows it again by its key. */
 const mayHappenTwice = ({ keyed }: Row, { method, headers }: FastifyRequest) =>
-  method === 'GET' || (keyed === true && method === 'POST' && headers['idempotency-key'] !== undefined)
+  method === 'GET' ||
+  method === 'HEAD' ||
+  (keyed === true && method === 'POST' && headers['idempotency-key'] !== undefined)

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Deps } from '@parley/service'
 import { conversationRoutes } from './conversations/conversations.routes.ts'
+import { downloadRoutes } from './downloads/downloads.routes.ts'
 import { messageRoutes } from './messages/messages.routes.ts'
 import { pinRoutes } from './pins/pins.routes.ts'
 import { reactionRoutes } from './reactions/reactions.routes.ts'
@@ -10,6 +11,9 @@ import { sendRoutes } from './sending/send.routes.ts'
 import { createSender } from './sending/sender.ts'
 import { threadRoutes } from './threads/threads.routes.ts'
 import { typingRoutes } from './typing/typing.routes.ts'
+import { binaryFileRoutes, fileRoutes } from './uploads/files.routes.ts'
+import { imageRoutes } from './uploads/images.routes.ts'
+import { createUploadMemory } from './uploads/memory.ts'
 import { webhookPostRoutes } from './webhook-posts/webhook-posts.routes.ts'
 
 /** What people say to each other. */
@@ -17,6 +21,7 @@ export const messaging =
   (deps: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
     const sender = createSender(deps)
+    const memory = createUploadMemory()
     app.addHook('onClose', async () => sender.close())
 
     await app.register(sendRoutes(deps, sender))
@@ -29,4 +34,8 @@ export const messaging =
     await app.register(typingRoutes(deps))
     await app.register(webhookPostRoutes(deps))
     await app.register(searchRoutes(deps))
+    await app.register(fileRoutes(deps, memory))
+    await app.register(binaryFileRoutes(deps, memory))
+    await app.register(imageRoutes(deps, memory))
+    await app.register(downloadRoutes(deps))
   }

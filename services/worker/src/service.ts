@@ -15,6 +15,8 @@ const mailBackoffMs = 2_000
 const purgeAttempts = 10
 const thumbnailAttempts = 6
 const exportAttempts = 10
+/** Half a year: what they name is known to nobody else. */
+const blobAttempts = 20
 
 export interface Worker extends Service {
   /** Wakes the relay; without a detour when it leads in this process. */
@@ -52,7 +54,7 @@ export function worker(deps: Deps): Worker {
   const purgeQueue = () =>
     createWorker({
       name: 'purge-channel',
-      handler: (data) => purgeChannel(db, data),
+      handler: (data) => purgeChannel({ db, clock }, data),
       attempts: purgeAttempts,
       backoffMs: 5_000,
       concurrency: 1,
@@ -93,11 +95,25 @@ export function worker(deps: Deps): Worker {
       metrics,
       clock,
     })
+  const blobQueue = () =>
+    createWorker({
+      name: 'delete-blobs',
+      handler: ({ keys }) => blobs.delete(keys),
+      attempts: blobAttempts,
+      backoffMs: 30_000,
+      concurrency: 1,
+      db,
+      redisUrl,
+      logger,
+      metrics,
+      clock,
+    })
   let mail: JobWorker | undefined
   let purge: JobWorker | undefined
   let thumbnails: JobWorker | undefined
   let projector: { stop(): Promise<void> } | undefined
   let exports: JobWorker | undefined
+  let blobDeletion: JobWorker | undefined
   let cleanUp: { stop(): Promise<void> } | undefined
 
   return {
@@ -115,12 +131,13 @@ export function worker(deps: Deps): Worker {
       thumbnails = thumbnailQueue()
       exports = exportQueue()
       projector = startProjector({ db, logger, metrics })
+      blobDeletion = blobQueue()
       cleanUp = startCleanUp({ db, blobs, logger, clock })
     },
     async stop() {
       // An export takes longer than a stopping process has; another worker begins it anew.
       stopping.abort(new Error('this worker is stopping'))
-      const parts = [mail, purge, thumbnails, exports, projector, cleanUp]
+      const parts = [mail, purge, thumbnails, exports, projector, blobDeletion, cleanUp]
       await Promise.all([relay.stop(), ...parts.map((part) => part?.stop())])
       postman.close()
     },

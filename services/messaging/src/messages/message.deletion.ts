@@ -1,6 +1,13 @@
 import { accessMessage, wireChannelId } from '@parley/access'
 import { forbidden } from '@parley/contract'
-import { audit, type ChannelRow, type Database, type MessageRow, type Transaction } from '@parley/database'
+import {
+  audit,
+  type ChannelRow,
+  type Database,
+  type MessageRow,
+  releaseUploads,
+  type Transaction,
+} from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { recountReplies } from '../threads/threads.queries.ts'
 import { recordMessageDeleted, recordReplyDeleted } from './message.events.ts'
@@ -69,13 +76,8 @@ async function leaveTombstones(trx: Transaction, id: string, now: number) {
     .where(({ eb, or }) => or([eb('id', '=', id), eb('threadId', '=', id)]))
     .returning('id')
     .execute()
-  await trx
-    .deleteFrom('reactions')
-    .where(
-      'messageId',
-      'in',
-      deleted.map((row) => row.id),
-    )
-    .execute()
+  const ids = deleted.map((row) => row.id)
+  await trx.deleteFrom('reactions').where('messageId', 'in', ids).execute()
+  await releaseUploads(trx, ids, now)
   await trx.deleteFrom('threads').where('messageId', '=', id).execute()
 }

@@ -1,10 +1,11 @@
 import { accessMessage } from '@parley/access'
 import { forbidden, invalid, type Message } from '@parley/contract'
-import type { Database, Transaction } from '@parley/database'
+import type { Database, MessageRow, Transaction } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { findMentions } from '../mentions/mentions.ts'
+import { changeUploads, type Files } from '../uploads/message-uploads.ts'
 import { recordMessageUpdated } from './message.events.ts'
-import { type MessageBody, type Place, readContent, requireKnownFiles, requirePlace } from './message.fields.ts'
+import { type MessageBody, type Place, readContent, requirePlace } from './message.fields.ts'
 import { findMessage, isQuotable } from './messages.queries.ts'
 
 /**
@@ -20,7 +21,6 @@ export async function editMessage(
   place: Place = {},
 ): Promise<Message> {
   const content = readContent(body)
-  requireKnownFiles(body)
   const mentions = await findMentions(db, content)
 
   return db.transaction().execute(async (trx) => {
@@ -33,7 +33,8 @@ export async function editMessage(
       if (!quotable) throw invalid('The quoted message is not in this channel')
     }
 
-    await updateContent(trx, message.id, { ...body, content, quotedMessageId, mentions }, now)
+    const files = await changeFiles(trx, message, body, now)
+    await updateContent(trx, message.id, { ...files, content, quotedMessageId, mentions }, now)
     const edited = await findMessage(trx, message.id)
     await recordMessageUpdated(trx, channel, edited)
 
@@ -41,7 +42,16 @@ export async function editMessage(
   })
 }
 
-interface Edit extends MessageBody {
+/** Nothing when the body speaks of none: what the message has then stays, and nothing is asked about it. */
+async function changeFiles(trx: Transaction, message: MessageRow, body: MessageBody, now: number) {
+  if (!body.attachments && !body.images) return undefined
+  const { id, channelId, authorId, attachments, images } = message
+  const held = { id, channelId, authorId: authorId!, attachments: attachments ?? [], images: images ?? [] }
+  return changeUploads(trx, held, body, now)
+}
+
+interface Edit extends Partial<Files> {
+  content: string
   quotedMessageId: string | null
   mentions: string[]
 }

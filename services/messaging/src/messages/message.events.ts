@@ -3,6 +3,19 @@ import { audienceOf, type Message, onlyUsers, type Routing } from '@parley/contr
 import { type ChannelRow, type MessageRow, type Reader, record, type Transaction } from '@parley/database'
 import { findMessage, findParticipants } from './messages.queries.ts'
 
+/** Records that there is a new message of a channel or conversation. */
+export async function recordMessageCreated(trx: Transaction, channel: ChannelRow, message: Message): Promise<void> {
+  if (channel.kind !== 'direct') {
+    return record(trx, { type: 'NEW_MESSAGE', payload: message, routing: audienceOf(channel) })
+  }
+  const participants = await findParticipants(trx, channel.id)
+  await record(trx, {
+    type: 'NEW_DM_MESSAGE',
+    payload: { ...message, participants },
+    routing: onlyUsers(...participants),
+  })
+}
+
 /** Records that a message changed. */
 export async function recordMessageUpdated(trx: Transaction, channel: ChannelRow, message: Message): Promise<void> {
   if (message.threadId !== null) return recordReplyUpdated(trx, channel, message, message.threadId)

@@ -1,6 +1,11 @@
-import { Attachment, Id, invalid, limits, Nullable, notFound, PageLimit } from '@parley/contract'
+import { Id, invalid, limits, Nullable, notFound, PageLimit } from '@parley/contract'
 import type { MessageRow } from '@parley/database'
 import { type Static, Type } from 'typebox'
+
+/** An attachment as its upload answered it; whatever else a client says of it is taken from the upload. */
+const AttachmentRef = Type.Object({
+  filename: Type.String({ maxLength: limits.storedName, description: 'Stored name, as the upload answered it' }),
+})
 
 /** What the author of a message gives, when sending as well as when editing. */
 export const MessageBody = Type.Object({
@@ -8,8 +13,13 @@ export const MessageBody = Type.Object({
     maxLength: limits.content,
     description: 'May be empty only when attachments or images are present',
   }),
-  attachments: Type.Optional(Type.Array(Attachment, { maxItems: 50 })),
-  images: Type.Optional(Type.Array(Type.String(), { maxItems: 50, description: 'Names from the image upload' })),
+  attachments: Type.Optional(Type.Array(AttachmentRef, { maxItems: limits.attachments })),
+  images: Type.Optional(
+    Type.Array(Type.String({ maxLength: limits.storedName }), {
+      maxItems: limits.attachments,
+      description: 'Names from the image upload',
+    }),
+  ),
   quotedMessageId: Type.Optional(Nullable(Type.String({ description: 'A message of the same channel' }))),
 })
 export type MessageBody = Static<typeof MessageBody>
@@ -29,12 +39,6 @@ export const PageQuery = Type.Object({
 export function readContent({ content, attachments, images }: MessageBody): string {
   if (content.trim() === '' && !attachments && !images) throw invalid('content is empty')
   return content.toWellFormed()
-}
-
-/** @throws ApiError 400 for every file: nothing has been uploaded by anybody yet. */
-export function requireKnownFiles({ attachments = [], images = [] }: MessageBody): void {
-  const unknown = attachments[0]?.filename ?? images[0]
-  if (unknown !== undefined) throw invalid(`There is no upload of yours called ${unknown}`)
 }
 
 /** Where the path of a request says that its message is. */

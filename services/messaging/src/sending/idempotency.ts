@@ -14,8 +14,12 @@ export const IdempotencyHeaders = Type.Object({
 })
 
 /** The same for two requests that ask for the same message; `place` tells where, and of which kind. */
-export function requestHash(place: string, { content, attachments, images, quotedMessageId }: MessageBody): string {
-  return hash('sha256', JSON.stringify([place, content, attachments ?? [], images ?? [], quotedMessageId ?? null]))
+export function requestHash(
+  place: string,
+  { content, attachments = [], images = [], quotedMessageId }: MessageBody,
+): string {
+  const filenames = attachments.map(({ filename }) => filename)
+  return hash('sha256', JSON.stringify([place, content, filenames, images, quotedMessageId ?? null]))
 }
 
 export interface RequestKey {

@@ -1,14 +1,15 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { conversationRowId } from '@parley/access'
 import { Id, Message, refusals } from '@parley/contract'
-import type { Database } from '@parley/database'
 import { type AccessClaims, findCaller } from '@parley/identity'
 import { asRefusal, type Deps } from '@parley/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { findMentions } from '../mentions/mentions.ts'
-import { MessageBody, readContent, requireKnownFiles } from '../messages/message.fields.ts'
+import { MessageBody, readContent } from '../messages/message.fields.ts'
+import { hasFiles } from '../uploads/message-uploads.ts'
 import { IdempotencyHeaders, requestHash } from './idempotency.ts'
+import { sendWithFiles } from './send-with-files.ts'
 import type { Sender } from './sender.ts'
 
 const shape = {
@@ -25,8 +26,9 @@ const SendDirectMessage = {
 }
 
 export const sendRoutes =
-  ({ db, clock }: Deps, sender: Sender): FastifyPluginAsyncTypebox =>
+  (deps: Deps, sender: Sender): FastifyPluginAsyncTypebox =>
   async (app) => {
+    const { db, clock } = deps
     // The session is checked by the send statement itself, along with everything else.
     const config = { access: 'token' } as const
     // What never gets there is refused for its session first, as everywhere.
@@ -38,14 +40,14 @@ export const sendRoutes =
     app.post('/channels/:channelId/messages', { schema: SendMessage, config, errorHandler }, async (request, reply) => {
       const { claims, params, headers, body } = request
       const place = { kind: 'channel', channelId: params.channelId } as const
-      return answer(reply, await sendMessage(db, sender, claims, place, body, headers['idempotency-key']))
+      return answer(reply, await sendMessage(deps, sender, claims, place, body, headers['idempotency-key']))
     })
 
     const route = { schema: SendDirectMessage, config, errorHandler }
     app.post('/conversations/:conversationId/messages', route, async (request, reply) => {
       const { claims, params, headers, body } = request
       const place = { kind: 'conversation', channelId: conversationRowId(params.conversationId) ?? '' } as const
-      return answer(reply, await sendMessage(db, sender, claims, place, body, headers['idempotency-key']))
+      return answer(reply, await sendMessage(deps, sender, claims, place, body, headers['idempotency-key']))
     })
   }
 
@@ -56,7 +58,7 @@ function answer(reply: FastifyReply, message: string): never {
 
 /** Sends a message to a channel, or by its row id to a conversation; answers the JSON text of the Message. */
 async function sendMessage(
-  db: Database,
+  deps: Deps,
   sender: Sender,
   caller: AccessClaims,
   place: { kind: 'channel' | 'conversation'; channelId: string },
@@ -64,7 +66,9 @@ async function sendMessage(
   key: string | undefined,
 ): Promise<string> {
   const content = readContent(body)
-  requireKnownFiles(body)
+  const mentions = content.includes('@') ? await findMentions(deps.db, content) : []
+  const idempotency = key === undefined ? null : { key, requestHash: requestHash(place.channelId, body) }
+  if (hasFiles(body)) return sendWithFiles(deps, { ...place, claims: caller, body, content, mentions, idempotency })
   return sender.send({
     ...place,
     caller,
@@ -72,7 +76,7 @@ async function sendMessage(
     attachments: [],
     images: [],
     quotedMessageId: body.quotedMessageId ?? null,
-    mentions: content.includes('@') ? await findMentions(db, content) : [],
-    idempotency: key === undefined ? null : { key, requestHash: requestHash(place.channelId, body) },
+    mentions,
+    idempotency,
   })
 }

@@ -4,9 +4,10 @@ import { type Database, type Reader, type Transaction, uuidv7 } from '@parley/da
 import type { Caller } from '@parley/identity'
 import { findMentions } from '../mentions/mentions.ts'
 import { recordReplyCreated } from '../messages/message.events.ts'
-import { type MessageBody, readContent, requireKnownFiles } from '../messages/message.fields.ts'
+import { type MessageBody, readContent } from '../messages/message.fields.ts'
 import { findMessage, isQuotable } from '../messages/messages.queries.ts'
 import { claimKey, insertAnswer, requestHash } from '../sending/idempotency.ts'
+import { putUploads } from '../uploads/message-uploads.ts'
 import { insertReply } from './threads.queries.ts'
 
 export interface CreatedReply {
@@ -30,7 +31,6 @@ export interface ReplyRequest {
 export async function createReply(db: Database, request: ReplyRequest): Promise<CreatedReply> {
   const { caller, parentId, body, key, now } = request
   const content = readContent(body)
-  requireKnownFiles(body)
   const mentions = await findMentions(db, content)
   const claim =
     key === undefined ? null : { userId: caller.userId, key, requestHash: requestHash(`reply to ${parentId}`, body) }
@@ -47,7 +47,8 @@ export async function createReply(db: Database, request: ReplyRequest): Promise<
 
     const id = uuidv7()
     const place = { id, channelId: channel.id, parentId: parent.id, authorId: caller.userId }
-    await insertReply(trx, { ...body, ...place, content, mentions, createdAt: now })
+    const files = await putUploads(trx, place, body)
+    await insertReply(trx, { ...body, ...files, ...place, content, mentions, createdAt: now })
     const created = await recordCreated(trx, { message: parent, channel }, id)
     if (claim) await insertAnswer(trx, claim, JSON.stringify(created), now)
 

@@ -1,12 +1,14 @@
 import type { Transaction } from '@parley/database'
 import { sql } from 'kysely'
-import type { MessageBody } from '../messages/message.fields.ts'
+import type { Files } from '../uploads/message-uploads.ts'
 
-export interface NewReply extends MessageBody {
+export interface NewReply extends Files {
   id: string
   channelId: string
   parentId: string
   authorId: string
+  content: string
+  quotedMessageId?: string | null
   mentions: string[]
   createdAt: number
 }
@@ -36,7 +38,7 @@ export async function insertReply(trx: Transaction, reply: NewReply): Promise<vo
     insert into messages (id, channel_id, thread_id, seq, author_id, content, attachments, images, quoted_message_id,
       mentions, created_at)
     select ${id}, ${channelId}, ${parentId}, last_seq, ${authorId}, ${content},
-      ${attachments?.length ? JSON.stringify(attachments) : null}::jsonb, ${images?.length ? images : null}::text[],
+      ${attachments.length ? JSON.stringify(attachments) : null}::jsonb, ${images.length ? images : null}::text[],
       ${quotedMessageId ?? null}::uuid, ${mentions.length ? mentions : null}::text[], ${createdAt}
     from thread`.execute(trx)
 }

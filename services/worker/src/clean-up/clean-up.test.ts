@@ -1,6 +1,8 @@
-import { uuidv7 } from '@parley/database'
+import { BlobMissing } from '@parley/blobs'
+import { thumbnailKey, uuidv7 } from '@parley/database'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { workshop } from '../worker.testing.ts'
+import { worker } from '../service.ts'
+import { eventually, workshop } from '../worker.testing.ts'
 import { cleanUp } from './clean-up.timer.ts'
 
 const held = workshop()
@@ -9,7 +11,7 @@ const now = 1_800_000_000_000
 
 describe('cleaning up', () => {
   beforeEach(() =>
-    held.deps.pool.query('truncate idempotency_keys, sessions, users, one_time_links, attempts, jobs cascade'),
+    held.deps.pool.query('truncate idempotency_keys, sessions, users, one_time_links, attempts, jobs, uploads cascade'),
   )
 
   test('removes idempotency keys older than a day and no others', async () => {
@@ -118,5 +120,43 @@ describe('cleaning up', () => {
     expect(await db.selectFrom('attempts').select('subject').execute()).toEqual([{ subject: 'young' }])
     const jobs = await db.selectFrom('jobs').select('name').orderBy('name').execute()
     expect(jobs).toEqual([{ name: 'alive' }, { name: 'just dead' }])
+  })
+
+  test('removes uploads that no message has had for a day, and has their bytes deleted', async () => {
+    const { db, blobs } = held.deps
+    const filename = (name: string) => `${name}.txt`
+    const messageId = uuidv7()
+    for (const [name, idleSince] of [
+      ['old', now - 24 * hourMs - 1],
+      ['young', now - 24 * hourMs + 1],
+      ['used', null],
+    ] as const) {
+      const facts = {
+        kind: 'file',
+        originalName: name,
+        contentType: 'text/plain',
+        size: 1,
+        digest: Buffer.from(''),
+      } as const
+      const row = { ...facts, filename: filename(name), uploadedBy: uuidv7(), createdAt: 0, storedAt: 0, idleSince }
+      await db.insertInto('uploads').values(row).execute()
+      await blobs.put(filename(name), Buffer.from('x'), { size: 1, contentType: 'text/plain' })
+    }
+    await db
+      .insertInto('messageUploads')
+      .values({ filename: filename('used'), messageId })
+      .execute()
+
+    await cleanUp({ ...held.deps, clock: () => now })
+    const left = await db.selectFrom('uploads').select('filename').orderBy('filename').execute()
+    expect(left).toEqual([{ filename: 'used.txt' }, { filename: 'young.txt' }])
+    const jobs = await db.selectFrom('jobs').select(['name', 'data']).execute()
+    expect(jobs).toEqual([{ name: 'delete-blobs', data: { keys: ['old.txt', thumbnailKey('old.txt')] } }])
+
+    const running = worker(held.deps)
+    await running.start!()
+    await eventually(() => expect(blobs.get('old.txt')).rejects.toThrow(BlobMissing))
+    await running.stop!()
+    await expect(blobs.get('young.txt')).resolves.toBeDefined()
   })
 })

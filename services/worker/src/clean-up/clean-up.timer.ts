@@ -11,6 +11,7 @@ import {
   deleteOldMemberships,
   deleteOldSessions,
 } from './clean-up.queries.ts'
+import { deleteIdleUploads } from './idle-uploads.ts'
 
 export interface CleanUpOptions {
   db: Database
@@ -29,6 +30,8 @@ const attemptsMs = hourMs
 const membershipsMs = 24 * hourMs
 /** Long enough to find out why mails could not be sent, and to send them again. */
 const deadJobsMs = 30 * 24 * hourMs
+/** Time to put an upload on a message, and after it was taken off the last one. */
+const idleUploadsMs = 24 * hourMs
 
 /** Removes what nobody needs any more. Several workers may do it at once: what one has deleted the other does not find. */
 export async function cleanUp({ db, blobs, logger, clock }: CleanUpOptions): Promise<void> {
@@ -39,7 +42,10 @@ export async function cleanUp({ db, blobs, logger, clock }: CleanUpOptions): Pro
   const memberships = await deleteOldMemberships(db, clock() - membershipsMs)
   const deadJobs = await deleteDeadJobs(db, clock() - deadJobsMs)
   const exports = await deleteOldExports({ db, blobs }, clock())
-  logger.info({ idempotencyKeys, sessions, links, attempts, memberships, deadJobs, exports }, 'cleaned up')
+  const uploads = await deleteIdleUploads(db, clock() - idleUploadsMs)
+  const blobsBegun = await blobs.sweep(idleUploadsMs)
+  const deleted = { idempotencyKeys, sessions, links, attempts, memberships, deadJobs, exports, uploads, blobsBegun }
+  logger.info(deleted, 'cleaned up')
 }
 
 /** Cleans up now and every hour, give or take some minutes so that replicas do not do it together. */

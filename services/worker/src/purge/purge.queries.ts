@@ -1,4 +1,4 @@
-import { type Database, isRowId, type Reader, type Transaction } from '@parley/database'
+import { type Database, isRowId, type Reader, releaseUploads, type Transaction } from '@parley/database'
 import { sql } from 'kysely'
 
 /** A channel that is live is never purged, whatever a job says. */
@@ -28,7 +28,11 @@ export const findPortion = (
     .execute()
 
 /** Deletes at most `limit` of the replies to these messages; answers how many. Served by messages_of_thread. */
-export async function deleteReplies(trx: Transaction, parentIds: string[], limit: number): Promise<number> {
+export async function deleteReplies(
+  trx: Transaction,
+  parentIds: string[],
+  { limit, now }: { limit: number; now: number },
+): Promise<number> {
   const replies = await trx
     .selectFrom('messages')
     .select('id')
@@ -39,12 +43,14 @@ export async function deleteReplies(trx: Transaction, parentIds: string[], limit
     await deletePortion(
       trx,
       replies.map(({ id }) => id),
+      now,
     )
   return replies.length
 }
 
-/** Deletes messages with what hangs on them, but for replies. */
-export async function deletePortion(trx: Transaction, ids: string[]): Promise<void> {
+/** Deletes messages with what hangs on them, but for replies. Their uploads are collected a day later. */
+export async function deletePortion(trx: Transaction, ids: string[], now: number): Promise<void> {
+  await releaseUploads(trx, ids, now)
   await trx.deleteFrom('reactions').where('messageId', '=', anyOf(ids)).execute()
   await trx.deleteFrom('threads').where('messageId', '=', anyOf(ids)).execute()
   await trx.deleteFrom('messageSearch').where('messageId', '=', anyOf(ids)).execute()

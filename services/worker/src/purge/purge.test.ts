@@ -7,7 +7,16 @@ import { purgeChannel } from './purge.ts'
 const held = workshop()
 const reader = uuidv7()
 const small = { atOnce: 7, portions: 2 }
-const of = ['messages', 'reactions', 'threads', 'read_states', 'read_folds', 'webhooks', 'channel_members'] as const
+const of = [
+  'messages',
+  'reactions',
+  'threads',
+  'read_states',
+  'read_folds',
+  'webhooks',
+  'channel_members',
+  'uploads',
+] as const
 let deleted: string
 let live: string
 
@@ -35,6 +44,15 @@ async function fill(kind: ChannelKind, deletedAt: number | null): Promise<string
      select m.id, r, $2 from messages m, unnest(array['+1', '-1']) r
      where m.channel_id = $1 and (m.thread_id is null and m.seq <= 20 or m.thread_id is not null and m.seq = 30 and r = '+1')`,
     [id, reader],
+  )
+  await insert(
+    `insert into uploads (filename, kind, original_name, content_type, size, digest, uploaded_by, created_at, stored_at)
+     values ($1::text, 'file', 'a', 'text/plain', 1, '', $2, 1, 1)`,
+    [id, reader],
+  )
+  await insert(
+    `insert into message_uploads
+     select m.id, $1::text from messages m where m.channel_id = $1::uuid and m.seq = 30`,
   )
   await insert('insert into read_states values ($2, $1, 3)', [id, reader])
   await insert('insert into read_folds values ($1, 3)')
@@ -80,18 +98,20 @@ describe('purging a deleted channel', () => {
   test('removes all that was in it and nothing else', async () => {
     const { db } = held.deps
     expect([await left(deleted), await left(live)]).toEqual([everything, everything])
-    await purgeChannel(db, { channelId: deleted })
+    await purgeChannel(held.deps, { channelId: deleted })
     expect([await left(deleted), await left(live)]).toEqual([nothing, everything])
     // What hung on messages cannot be found through them any more: these are the live channel's.
     expect(await db.selectFrom('reactions').select('messageId').execute()).toHaveLength(41)
     expect(await db.selectFrom('threads').select('messageId').execute()).toHaveLength(1)
+    const uploads = await db.selectFrom('uploads').select('idleSince').orderBy('idleSince').execute()
+    expect(uploads).toEqual([{ idleSince: expect.any(Number) }, { idleSince: null }])
     expect(await db.selectFrom('channels').select('id').where('id', '=', deleted).execute()).toHaveLength(1)
     expect(await recorded()).toEqual([])
   })
 
   test('goes on where the job before has come to, through more replies than one transaction takes', async () => {
     const { db } = held.deps
-    await purgeChannel(db, { channelId: deleted }, small)
+    await purgeChannel(held.deps, { channelId: deleted }, small)
     expect((await left(deleted))[0]).toBe(70 - 14)
     // The replies of the third message come first, seven at a time.
     expect(await recorded()).toEqual([{ channelId: deleted, afterSeq: 0 }])
@@ -102,17 +122,16 @@ describe('purging a deleted channel', () => {
       await db.deleteFrom('jobs').execute()
       const data = jobs[0] as { channelId: string; afterSeq?: number }
       reached.push(data.afterSeq)
-      await purgeChannel(db, data, small)
+      await purgeChannel(held.deps, data, small)
     }
     expect(reached).toEqual([0, 0, 14, 28, 40])
     expect([await left(deleted), await left(live)]).toEqual([nothing, everything])
   })
 
   test('may be repeated and done by several at once', async () => {
-    const { db } = held.deps
     const wide = { atOnce: 7, portions: 100 }
-    await Promise.all([1, 2, 3].map(() => purgeChannel(db, { channelId: deleted }, wide)))
-    await purgeChannel(db, { channelId: deleted }, wide)
+    await Promise.all([1, 2, 3].map(() => purgeChannel(held.deps, { channelId: deleted }, wide)))
+    await purgeChannel(held.deps, { channelId: deleted }, wide)
     expect([await left(deleted), await left(live)]).toEqual([nothing, everything])
   })
 
@@ -121,7 +140,7 @@ describe('purging a deleted channel', () => {
     ['an unknown one', () => uuidv7()],
     ['what is no id', () => 'nonsense'],
   ])('leaves %s alone', async (_what, channelId) => {
-    await purgeChannel(held.deps.db, { channelId: channelId() })
+    await purgeChannel(held.deps, { channelId: channelId() })
     expect(await left(live)).toEqual(everything)
   })
 
@@ -133,7 +152,7 @@ describe('purging a deleted channel', () => {
       .execute()
     const worker = createWorker({
       name: 'purge-channel',
-      handler: (data) => purgeChannel(db, data, { atOnce: 20, portions: 2 }),
+      handler: (data) => purgeChannel(held.deps, data, { atOnce: 20, portions: 2 }),
       attempts: 3,
       backoffMs: 10,
       concurrency: 1,

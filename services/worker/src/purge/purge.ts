@@ -17,19 +17,24 @@ export interface PurgeSizes {
   portions: number
 }
 
+interface Clocked {
+  db: Database
+  clock: () => number
+}
+
 /**
  * Removes for good what was in a deleted channel, in small transactions. It goes as far as one job should and records the
  * next one, which goes on from there; begun anew, or done by two at once, it finds what is left.
  */
 export async function purgeChannel(
-  db: Database,
+  { db, clock }: Clocked,
   { channelId, afterSeq = 0 }: JobData<'purge-channel'>,
   { atOnce, portions }: PurgeSizes = { atOnce: 1_000, portions: 100 },
 ): Promise<void> {
   if (!(await isDeleted(db, channelId))) return
   let reached: number | undefined = afterSeq
   for (let n = 0; n < portions; n++) {
-    reached = await purgePortion(db, channelId, { afterSeq: reached, atOnce })
+    reached = await purgePortion(db, channelId, { afterSeq: reached, atOnce, now: clock() })
     if (reached === undefined) return purgeRest(db, channelId)
   }
   const data = { channelId, afterSeq: reached }
@@ -43,7 +48,7 @@ export async function purgeChannel(
 function purgePortion(
   db: Database,
   channelId: string,
-  { afterSeq, atOnce }: { afterSeq: number; atOnce: number },
+  { afterSeq, atOnce, now }: { afterSeq: number; atOnce: number; now: number },
 ): Promise<number | undefined> {
   return db.transaction().execute(async (trx) => {
     await lockDeletedChannel(trx, channelId)
@@ -51,8 +56,8 @@ function purgePortion(
     if (portion.length === 0) return undefined
 
     const ids = portion.map(({ id }) => id)
-    if ((await deleteReplies(trx, ids, atOnce)) === atOnce) return afterSeq
-    await deletePortion(trx, ids)
+    if ((await deleteReplies(trx, ids, { limit: atOnce, now })) === atOnce) return afterSeq
+    await deletePortion(trx, ids, now)
     return portion.at(-1)!.seq
   })
 }

@@ -214,7 +214,7 @@ describe('the projection of search', () => {
     await projectAll(db)
     expect(await copies()).toHaveLength(1)
     await db.updateTable('channels').set({ deletedAt: 1 }).execute()
-    await purgeChannel(db, { channelId })
+    await purgeChannel({ db, clock: Date.now }, { channelId })
     expect(await copies()).toEqual([])
   })
 })

@@ -166,7 +166,15 @@ describe('an uploaded image', () => {
     const about = { filename, kind: 'image' as const, channelId: uuidv7(), originalName: 'a.jpg', contentType }
     await db
       .insertInto('uploads')
-      .values({ ...about, size: image.length, digest, uploadedBy: uuidv7(), createdAt: 1, storedAt: 2, idleSince: 1 })
+      .values({
+        ...about,
+        size: image.length,
+        digest,
+        uploadedBy: uuidv7(),
+        createdAt: 1,
+        storedAt: 2,
+        idleSince: Date.now(),
+      })
       .execute()
     await blobs.put(filename, image, { size: image.length, contentType })
     return filename

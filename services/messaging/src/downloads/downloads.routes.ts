@@ -1,0 +1,82 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { accessChannel, accessConversation, accessFile, accessImage } from '@parley/access'
+import { Id, refusals } from '@parley/contract'
+import type { UploadRow } from '@parley/database'
+import type { Deps } from '@parley/service'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type Static, Type } from 'typebox'
+import { answerBytes } from './answer-bytes.ts'
+import { thumbnailOf, wholeOf } from './upload-bytes.ts'
+
+const Filename = Type.String({ description: 'As the upload answered it' })
+const bytes = (description: string) => ({
+  description,
+  content: { '*/*': { schema: Type.String({ format: 'binary' }) } },
+})
+const answers = {
+  200: bytes('The bytes'),
+  206: bytes('The range of them that the header Range asks for'),
+  304: Type.Null({ description: 'The caller has these bytes: If-None-Match names their ETag' }),
+  ...refusals(400, 401, 403, 404, 416, 503),
+}
+
+const DownloadFile = {
+  summary: 'Download a file',
+  description: 'For whoever may read a message that has it, and its uploader.',
+  params: Type.Object({ filename: Filename }),
+  response: answers,
+}
+
+const size = Type.Optional(Type.String({ description: '`thumb` for the thumbnail, or the image while it has none' }))
+const ImageQuery = Type.Object({ size })
+const DownloadChannelImage = {
+  summary: 'An image of a channel',
+  description: 'For whoever may read the channel. Images of replies are here too.',
+  params: Type.Object({ channelId: Id, filename: Filename }),
+  querystring: ImageQuery,
+  response: answers,
+}
+const DownloadDirectImage = {
+  summary: 'An image of a conversation',
+  description: 'For its participants.',
+  params: Type.Object({ conversationId: Id, filename: Filename }),
+  querystring: ImageQuery,
+  response: answers,
+}
+
+/** Also by HEAD: what GET would answer, without the bytes. */
+export const downloadRoutes =
+  ({ db, blobs }: Deps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    async function file(request: FastifyRequest, reply: FastifyReply) {
+      const { filename } = request.params as Static<typeof DownloadFile.params>
+      const upload = await accessFile(db, request.caller, filename)
+      return answerBytes(request, reply, wholeOf(blobs, upload))
+    }
+    app.get('/files/:filename', { schema: DownloadFile }, file)
+    app.head('/files/:filename', { schema: { hide: true } }, file)
+
+    async function channelImage(request: FastifyRequest, reply: FastifyReply) {
+      const { channelId, filename } = request.params as Static<typeof DownloadChannelImage.params>
+      const channel = await accessChannel(db, request.caller, channelId)
+      return image(request, reply, await accessImage(db, request.caller, channel, filename))
+    }
+    const ofChannel = '/channels/:channelId/messages/image/:filename'
+    app.get(ofChannel, { schema: DownloadChannelImage }, channelImage)
+    app.head(ofChannel, { schema: { hide: true } }, channelImage)
+
+    async function directImage(request: FastifyRequest, reply: FastifyReply) {
+      const { conversationId, filename } = request.params as Static<typeof DownloadDirectImage.params>
+      const conversation = await accessConversation(db, request.caller, conversationId)
+      return image(request, reply, await accessImage(db, request.caller, conversation, filename))
+    }
+    const ofConversation = '/conversations/:conversationId/messages/image/:filename'
+    app.get(ofConversation, { schema: DownloadDirectImage }, directImage)
+    app.head(ofConversation, { schema: { hide: true } }, directImage)
+
+    async function image(request: FastifyRequest, reply: FastifyReply, upload: UploadRow) {
+      const { size } = request.query as Static<typeof ImageQuery>
+      const bytes = size === 'thumb' ? await thumbnailOf(blobs, upload) : wholeOf(blobs, upload)
+      return answerBytes(request, reply, bytes)
+    }
+  }

@@ -1,0 +1,159 @@
+import { limits } from '@parley/contract'
+import { type Person, samples } from '@parley/test'
+import { house } from '@parley/test/house'
+import { describe, expect, test } from 'vitest'
+
+const home = house()
+const post = (person: Person, filename: string, file: Buffer | string, rest: object = {}) =>
+  person.post('/files', { filename, file: file instanceof Buffer ? file.toString('base64') : file, ...rest })
+
+describe('POST /files', () => {
+  test.each([
+    ['notes.txt', samples.txt, 'text/plain'],
+    ['README.md', samples.txt, 'text/markdown'],
+    ['README.markdown', samples.txt, 'text/markdown'],
+    ['table.csv', Buffer.from('Stra\u00dfe;1\r\n', 'latin1'), 'text/csv'],
+    ['Unicode.txt', Buffer.from('\ufeffnotes', 'utf16le'), 'text/plain'],
+    ['page.txt', Buffer.from('<?xml version="1.0"?><a/>'), 'text/plain'],
+    ['facts.json', samples.json, 'application/json'],
+    ['paper.PDF', samples.pdf, 'application/pdf'],
+    ['things.zip', samples.zip, 'application/zip'],
+    ['letter.zip', samples.docx, 'application/zip'],
+    ['letter.docx', samples.docx, 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'],
+    ['letter.doc', samples.doc, 'application/msword'],
+    ['sums.xls', samples.doc, 'application/vnd.ms-excel'],
+    ['slides.ppt', samples.doc, 'application/vnd.ms-powerpoint'],
+  ])('takes %s, whatever type it is said to be, and gives it back unchanged', async (filename, bytes, contentType) => {
+    const { ann } = home.people
+    const reply = await post(ann, filename, bytes, { contentType: 'text/html' })
+    const attachment = { filename: expect.any(String), originalName: filename, contentType, size: bytes.length }
+    expect(reply).toMatchObject({ status: 200, body: { success: true, attachment } })
+
+    const stored = reply.body.attachment.filename
+    expect(stored).toMatch(/^[0-9a-f-]{36}\.[a-z]+$/)
+    const download = await ann.downloads(`/files/${stored}`)
+    expect(download).toMatchObject({ status: 200, headers: { 'content-type': contentType } })
+    expect(download.bytes).toEqual(bytes)
+  })
+
+  test.each([
+    ['a page', 'page.html', '<script>alert(1)</script>'],
+    ['a page called PDF', 'page.pdf', '<script>alert(1)</script>'],
+    ['a program', 'setup.exe', 'MZ'],
+    ['a program called text', 'setup.txt', 'MZ\0\x03\0'],
+    ['a PDF called text', 'paper.txt', samples.pdf],
+    ['an image called archive', 'picture.zip', samples.png],
+    ['an image', 'picture.png', samples.png],
+    ['an archive called by an older office program', 'letter.doc', samples.zip],
+    ['another office document', 'letter.xlsx', samples.docx],
+    ['text called JSON', 'facts.json', 'no facts'],
+    ['a page called JSON, a large one', 'facts.json', `<p>${'x'.repeat(1024 * 1024)}`],
+    ['no extension', 'Makefile', 'all:'],
+    ['an extension alone', 'txt', 'x'],
+    ['nothing', 'empty.txt', ''],
+    ['no name', ' ', 'x'],
+  ])('refuses %s', async (_what, filename, content) => {
+    const { status, body } = await post(home.people.ann, filename, Buffer.from(content as string))
+    expect([status, body.error]).toEqual([400, expect.any(String)])
+  })
+
+  test.each([
+    ['no base64', 'nonsense!'],
+    ['white space', 'bm90\r\nZXM='],
+    ['a line break within a long one', `${'bm90'.repeat(1_000)}\n${'bm90'.repeat(1_000)}`],
+    ['the alphabet of URLs', '-_-_'],
+    ['no padding', 'bm90ZQ'],
+    ['padding in its midst', 'bm8=bm90'],
+    ['too much padding', 'bm90===='],
+    ['a data: URL', 'data:text/plain;base64,bm90'],
+    ['other characters', 'bm9\u0141'],
+  ])('refuses %s', async (_what, file) => {
+    const { status, body } = await post(home.people.ann, 'notes.txt', file)
+    expect([status, body.error]).toEqual([400, expect.stringMatching(/^file is /)])
+  })
+
+  test.each([
+    ['every slash escaped', (text: string) => text.replaceAll('/', '\\/')],
+    ['every plus sign escaped', (text: string) => text.replaceAll('+', '\\u002B')],
+  ])('reads base64 with %s', async (_what, escaped) => {
+    const { ann } = home.people
+    const text = Buffer.from('\u03c0\u03c0>>??~~'.repeat(300)).toString('base64')
+    expect(escaped(text)).not.toBe(text)
+    const { body } = await ann.post('/files', `{"file":"${escaped(text)}","filename":"notes.txt"}`)
+    expect((await ann.downloads(`/files/${body.attachment.filename}`)).bytes.toString('base64')).toBe(text)
+  })
+
+  test.each([
+    ['{"filename":"a.txt","file":1}', /^file must be string/],
+    ['{"file":"bm90"}', /^filename is missing/],
+    ['{"filename":"a.txt"}', /^file is missing/],
+    ['', /missing/],
+    ['[]', /body must be object/],
+    ['{"filename":"a.txt","file":"bm90"', /not valid JSON/],
+    [`{"filename":"a.txt","file":"${'bm90'.repeat(1_000)}`, /not valid JSON/],
+    ['{"filename":"a\\u0000.txt","file":"bm90"}', /U\+0000/],
+    [`{"filename":"a.txt","file":"bm90","more":"${'x'.repeat(70_000)}"}`, /holds more/],
+    [`{"filename":"${'x'.repeat(5_000)}.txt","file":"bm90"}`, /longer than/],
+  ])('refuses %.60s', async (body, error) => {
+    const reply = await home.people.ann.post('/files', body)
+    expect([reply.status, reply.body.error]).toEqual([400, expect.stringMatching(error)])
+  })
+
+  test('refuses a form', async () => {
+    const headers = { 'content-type': 'multipart/form-data; boundary=x' }
+    expect(await home.people.ann.post('/files', '--x--', headers)).toMatchObject({ status: 400 })
+  })
+
+  test('takes 25 MB and no byte more, and says so', async () => {
+    const { ann } = home.people
+    const bytes = Buffer.alloc(limits.file, 'x')
+    const { filename } = await ann.uploads('large.txt', bytes)
+    expect((await ann.downloads(`/files/${filename}`)).bytes.equals(bytes)).toBe(true)
+
+    const more = await post(ann, 'larger.txt', Buffer.alloc(limits.file + 1, 'x'))
+    expect([more.status, more.body.error]).toEqual([400, 'The file is larger than 25 MB'])
+    expect((await post(ann, 'huge.txt', Buffer.alloc(31 * 1024 * 1024, 'x'))).status).toBe(413)
+  }, 120_000)
+
+  test('is for whoever is signed in', async () => {
+    expect(await post(home.people.nobody, 'notes.txt', samples.txt)).toMatchObject({ status: 401 })
+  })
+})
+
+describe('POST /files/binary', () => {
+  const send = (person: Person, filename: string, bytes: Buffer | string, headers: object = {}) =>
+    fetch(`${person.baseUrl}/files/binary?filename=${encodeURIComponent(filename)}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${person.token}`, ...headers },
+      body: typeof bytes === 'string' ? bytes : new Blob([Buffer.from(bytes)]),
+    })
+
+  test.each([
+    ['application/pdf', {}],
+    ['its own type, whatever is said', { 'content-type': 'application/json' }],
+  ])('takes a file as it is, as %s', async (_what, headers) => {
+    const { ann } = home.people
+    const reply = await send(ann, 'paper.pdf', samples.pdf, headers)
+    const attachment = { originalName: 'paper.pdf', contentType: 'application/pdf', size: samples.pdf.length }
+    const body = (await reply.json()) as { attachment: { filename: string } }
+    expect([reply.status, body]).toMatchObject([200, { success: true, attachment }])
+    expect((await ann.downloads(`/files/${body.attachment.filename}`)).bytes).toEqual(samples.pdf)
+  })
+
+  test('takes one that does not say how long it is', async () => {
+    const body = new Blob(['notes']).stream()
+    const init = { method: 'POST', headers: { authorization: `Bearer ${home.people.ann.token}` }, body, duplex: 'half' }
+    const reply = await fetch(`${home.baseUrl}/files/binary?filename=notes.txt`, init as RequestInit)
+    expect(await reply.json()).toMatchObject({ attachment: { size: 5 } })
+  })
+
+  test.each([
+    ['nothing', 'notes.txt', ''],
+    ['what it is not', 'paper.pdf', 'notes'],
+    ['no name', '', 'notes'],
+    ['26 MB', 'notes.txt', Buffer.alloc(26 * 1024 * 1024, 'x')],
+  ])('refuses %s', async (_what, filename, bytes) => {
+    const reply = await send(home.people.ann, filename, bytes)
+    expect([reply.status, await reply.json()]).toEqual([400, expect.objectContaining({ error: expect.any(String) })])
+  })
+})

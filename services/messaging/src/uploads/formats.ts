@@ -1,0 +1,120 @@
+import { isUtf8 } from 'node:buffer'
+import { invalid } from '@parley/contract'
+import { fileTypeFromBuffer } from 'file-type'
+import { isSvg } from './svg.ts'
+
+interface Format {
+  contentType: string
+  /** Whether the content is what the extension says; `found` is the extension that recognition gives it, if any. */
+  fits(bytes: Buffer, found: string | undefined): boolean
+}
+
+const foundAs = (...extensions: string[]) => ({
+  fits: (_bytes: Buffer, found: string | undefined) => found !== undefined && extensions.includes(found),
+})
+/** Office documents are archives, and not every program writes them so that they can be told from others. */
+const office = (name: string, extension: string) => ({
+  contentType: `application/vnd.openxmlformats-officedocument.${name}`,
+  ...foundAs(extension, 'zip'),
+})
+const text = { fits: (bytes: Buffer, found: string | undefined) => isPlain(found) && isText(bytes) }
+const markdown = { contentType: 'text/markdown', ...text }
+const jpeg = { contentType: 'image/jpeg', ...foundAs('jpg') }
+
+/** The formats of attachments, by extension. */
+const fileFormats = new Map<string, Format>([
+  ['pdf', { contentType: 'application/pdf', ...foundAs('pdf') }],
+  ['txt', { contentType: 'text/plain', ...text }],
+  ['md', markdown],
+  ['markdown', markdown],
+  ['csv', { contentType: 'text/csv', ...text }],
+  ['json', { contentType: 'application/json', fits: (bytes, found) => text.fits(bytes, found) && isJson(bytes) }],
+  ['zip', { contentType: 'application/zip', fits: (bytes) => isArchive(bytes) }],
+  ['doc', { contentType: 'application/msword', ...foundAs('cfb') }],
+  ['xls', { contentType: 'application/vnd.ms-excel', ...foundAs('cfb') }],
+  ['ppt', { contentType: 'application/vnd.ms-powerpoint', ...foundAs('cfb') }],
+  ['docx', office('wordprocessingml.document', 'docx')],
+  ['xlsx', office('spreadsheetml.sheet', 'xlsx')],
+  ['pptx', office('presentationml.presentation', 'pptx')],
+])
+
+const imageFormats = new Map<string, Format>([
+  ['jpg', jpeg],
+  ['jpeg', jpeg],
+  ['png', { contentType: 'image/png', ...foundAs('png', 'apng') }],
+  ['webp', { contentType: 'image/webp', ...foundAs('webp') }],
+  ['svg', { contentType: 'image/svg+xml', fits: (bytes) => isSvg(bytes) }],
+])
+
+/**
+ * The content type of a file, by its extension and its content: both must say the same.
+ * @throws ApiError 400 when they do not, or the format is none that is accepted.
+ */
+export const recogniseFile = (bytes: Buffer, extension: string) => recognise(fileFormats, 'file', bytes, extension)
+
+/** The same for an image. */
+export const recogniseImage = (bytes: Buffer, extension: string) => recognise(imageFormats, 'image', bytes, extension)
+
+/** The content type of an image without a name. @throws ApiError 400 when it is no image of a format that is accepted. */
+export async function recogniseThumbnail(bytes: Buffer): Promise<string> {
+  const found = await recognisedExtension(bytes)
+  for (const { contentType, fits } of imageFormats.values()) if (fits(bytes, found)) return contentType
+  throw invalid(`thumbnail is no image of these formats: ${[...imageFormats.keys()].join(', ')}`)
+}
+
+async function recognise(formats: Map<string, Format>, what: string, bytes: Buffer, extension: string) {
+  const format = formats.get(extension)
+  if (!format) throw invalid(`The name of the ${what} must end in one of: ${[...formats.keys()].join(', ')}`)
+  if (bytes.length === 0) throw invalid(`The ${what} is empty`)
+  if (!format.fits(bytes, await recognisedExtension(bytes))) {
+    throw invalid(`The content of the ${what} is not what its name says: ${extension}`)
+  }
+  return format.contentType
+}
+
+/** What is cut off or nonsense makes some of the recognisers stumble: it is then not recognised. */
+const recognisedExtension = async (bytes: Buffer) =>
+  (await fileTypeFromBuffer(bytes).catch(() => undefined))?.ext as string | undefined
+
+/** Formats that are text themselves may be sent as text. */
+const isPlain = (found: string | undefined) =>
+  found === undefined || ['xml', 'rtf', 'ics', 'vcf', 'eps', 'ps'].includes(found)
+
+function isArchive(bytes: Buffer): boolean {
+  return ['PK\x03\x04', 'PK\x05\x06'].includes(bytes.toString('latin1', 0, 4))
+}
+
+/** UTF-8, UTF-16 with its mark, or one of the older encodings that spreadsheets still write: without control characters. */
+function isText(bytes: Buffer): boolean {
+  if (['\xff\xfe', '\xfe\xff'].includes(bytes.toString('latin1', 0, 2))) return bytes.length % 2 === 0
+  for (let from = 0; from < bytes.length; from += 65_536) {
+    if (controls.test(bytes.toString('latin1', from, from + 65_536))) return false
+  }
+  return true
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+const controls = /[\0-\x08\x0e-\x1a\x1c-\x1f]/
+
+/** A large one is judged by how it begins and ends: to parse it would take many times its size in memory. */
+function isJson(bytes: Buffer): boolean {
+  if (!isUtf8(bytes)) return false
+  const head = bytes
+    .subarray(0, parsedBytes)
+    .toString()
+    .replace(/^\ufeff/, '')
+  if (bytes.length <= parsedBytes) return parses(head)
+  const ends = head.trimStart().slice(0, 1) + bytes.subarray(-64).toString().trimEnd().slice(-1)
+  return ends === '{}' || ends === '[]'
+}
+
+const parsedBytes = 1024 * 1024
+
+function parses(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
