@@ -9,7 +9,8 @@ export interface GuardedRoute extends Route {
 /** Every described route with what the table says of it, the event stream too. */
 export async function guardedRoutes(anybody: Person): Promise<GuardedRoute[]> {
   const { paths } = (await anybody.get('/openapi.json')).body
-  const stream = { name: 'GET /events', method: 'GET', path: '/events', pathParameters: [], query: {}, body: undefined }
+  const nothing = { pathParameters: [], query: {}, requiredQuery: {}, body: undefined, isBinary: false }
+  const stream = { name: 'GET /events', method: 'GET', path: '/events', ...nothing }
   const streams = paths['/events'] ? [{ ...stream, access: paths['/events'].get['x-access'] as string }] : []
   return [...(await describedRoutes(anybody)), ...streams].map((route) => ({ ...route, demand: table[route.name] }))
 }

@@ -21,12 +21,16 @@ export interface Route {
   path: string
   pathParameters: string[]
   query: Record<string, Schema>
+  /** Those of the query that must be there. */
+  requiredQuery: Record<string, Schema>
   body: Schema | undefined
+  /** The body is bytes, not JSON. */
+  isBinary: boolean
   access: string
 }
 
 interface Operation {
-  parameters?: { name: string; in: string; schema: Schema }[]
+  parameters?: { name: string; in: string; required?: boolean; schema: Schema }[]
   requestBody?: { content: Record<string, { schema: Schema }> }
   'x-access'?: string
 }
@@ -42,14 +46,17 @@ export async function describedRoutes(anybody: Person): Promise<Route[]> {
         method: method.toUpperCase(),
         path,
         pathParameters: parameters.filter((each) => each.in === 'path').map(({ name }) => name),
-        query: Object.fromEntries(
-          parameters.filter((each) => each.in === 'query').map(({ name, schema }) => [name, schema]),
-        ),
+        query: queryOf(parameters),
+        requiredQuery: queryOf(parameters.filter(({ required }) => required)),
+        isBinary: requestBody?.content['application/octet-stream'] !== undefined,
         body: requestBody?.content['application/json']?.schema,
         access,
       })),
   )
 }
+
+const queryOf = (parameters: NonNullable<Operation['parameters']>) =>
+  Object.fromEntries(parameters.filter((each) => each.in === 'query').map(({ name, schema }) => [name, schema]))
 
 /** Ids that exist, by the name a route gives them. */
 export type Known = Record<string, string>
@@ -68,6 +75,12 @@ export function idsFor({ path }: Route, { directMessageId, directQuotedId, ...kn
 
 export const filled = (path: string, ids: Known) =>
   path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'no-such-thing')
+
+/** The address of a request that nothing is wrong with. */
+export function validPath({ path, requiredQuery }: Route, ids: Known): string {
+  const query = Object.entries(requiredQuery).map(([name, schema]) => [name, String(validValue(name, schema, ids))])
+  return filled(path, ids) + (query.length > 0 ? `?${new URLSearchParams(query)}` : '')
+}
 
 /** A body that the schema allows, so that what is then spoilt in it is what is refused. */
 export function validBody(schema: Schema, ids: Known): Record<string, unknown> {

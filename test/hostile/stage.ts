@@ -3,7 +3,7 @@ import { Person, samples } from '@parley/test'
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { type Installation, launch, type Topology } from '../src/launch.ts'
 import { type Exchange, exchange } from './exchange.ts'
-import { describedRoutes, filled, idsFor, type Known, type Route } from './routes.ts'
+import { describedRoutes, idsFor, type Known, type Route, validPath } from './routes.ts'
 
 interface Sent {
   /** Unless given, the route's own with ids that exist. */
@@ -84,7 +84,7 @@ export function hostileStage(topology: Topology): HostileStage {
     },
     async send(
       route,
-      { path = filled(route.path, idsFor(route, known)), body, headers = { 'content-type': 'application/json' } },
+      { path = validPath(route, idsFor(route, known)), body, headers = { 'content-type': 'application/json' } },
     ) {
       return exchange(installation.baseUrl, {
         method: route.method,
