@@ -176,6 +176,11 @@ export class Installation {
     }
   }
 
+  /** Of the launcher, which in solo is the whole server but for PostgreSQL and Redis. */
+  get pid(): number {
+    return this.#launcher!.pid!
+  }
+
   get #hasEnded() {
     return this.#launcher!.exitCode !== null || this.#launcher!.signalCode !== null
   }
