@@ -38,7 +38,7 @@ export function searchJourneys(stage: Stage) {
     const [ann, bob, admin] = [await stage.newcomer('ann'), await stage.newcomer('bob'), await stage.admin()]
     const channel = await ann.creates({ name: stage.unique('told') })
     const { id } = await ann.says('hello', channel)
-    const [first, second] = [stage.unique('Ærøskøbing'), stage.unique('Żółć')]
+    const [first, second] = [stage.unique('Ærøskøbing'), stage.unique('Straße')]
     for (const name of [first, second]) {
       expect((await ann.put('/users/me', { userName: name })).status).toBe(200)
       expect(await found(bob, { q: name.toUpperCase() })).toEqual([id])

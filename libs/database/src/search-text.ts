@@ -14,6 +14,12 @@ export function foldText(text: string): string {
     .replaceAll(boundary, '\ufffd')
 }
 
+/**
+ * What `foldText` still changes in a text that is in NFKC and lower-case, as the keys of names are: a text without any of these
+ * characters is folded already.
+ */
+export const foldedFurther = [...'ßıς\u0345ᲀᲁᲂᲃᲄᲅᲆᲇᲈᾀᾁᾂᾃᾄᾅᾆᾇᾐᾑᾒᾓᾔᾕᾖᾗᾠᾡᾢᾣᾤᾥᾦᾧᾲᾳᾴᾷῂῃῄῇῲῳῴῷ\uffff']
+
 /** Everything of a message that search compares, as it is stored: no search matches across two of its parts. */
 export const foldParts = (parts: readonly string[]): string => parts.map(foldText).join(boundary)
 

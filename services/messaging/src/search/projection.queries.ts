@@ -1,6 +1,6 @@
 import { mayRead } from '@parley/access'
 import { nameKey } from '@parley/accounts'
-import { searchGrams, type Transaction } from '@parley/database'
+import { foldedFurther, foldText, searchGrams, type Transaction } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { type RawBuilder, sql } from 'kysely'
 import type { Wanted } from './search.fields.ts'
@@ -31,15 +31,18 @@ export interface Progress {
 export const findProgress = (trx: Transaction): Promise<Progress> =>
   trx.selectFrom('searchProgress').select(['seenId', 'unreadBelow']).executeTakeFirstOrThrow()
 
-/** People, removed ones too, whose name contains a text. Served by users_name_grams. */
+/**
+ * People, removed ones too, whose name contains a text. Keys of names are folded less than texts: those with a character that
+ * matters are folded here. Served by users_name_grams.
+ */
 export async function findAuthors(trx: Transaction, text: string): Promise<string[]> {
-  const key = nameKey(text)
-  if (key === '') return []
-  const { rows } = await sql<{ id: string }>`
-    select id from users
-    where search_grams(0, user_name_key) @> search_keys(0, ${searchGrams(key)}::text[])
-      and strpos(user_name_key, ${key}) > 0`.execute(trx)
-  return rows.map(({ id }) => id)
+  const folded = foldText(nameKey(text))
+  if (folded === '') return []
+  const { rows } = await sql<{ id: string; userNameKey: string }>`
+    select id, user_name_key from users
+    where search_grams(0, user_name_key) @> search_keys(0, ${searchGrams(folded)}::text[])
+      or search_grams(0, user_name_key) && search_keys(0, ${foldedFurther}::text[])`.execute(trx)
+  return rows.filter(({ userNameKey }) => foldText(userNameKey).includes(folded)).map(({ id }) => id)
 }
 
 /**

@@ -25,7 +25,7 @@ export const searchRoutes =
     const atOnce = Math.max(1, Math.floor(config.database.poolSize / 4))
     const admit = createAdmission({ atOnce, waiting: 16 * atOnce, perPerson: 4 })
 
-    app.get('/search/messages', { schema: SearchMessages }, async ({ caller, query }) => {
+    app.get('/search/messages', { schema: SearchMessages }, async ({ caller, query }, reply) => {
       const text = readText(query.q)
       const { channelId, conversationId, authorId, from = 0, to = 2 ** 53 } = query
       const channel = channelId === undefined ? undefined : await accessChannel(db, caller, channelId)
@@ -39,6 +39,8 @@ export const searchRoutes =
       const place = channel ?? conversation
       const wanted = { ...text, channelId: place?.id, authorId: author, from, to, before, limit: pageSize(query.limit) }
       return admit(caller.userId, async () => {
+        // Who has left while waiting in line leaves the place to the next.
+        if (reply.raw.destroyed) return { messages: [] }
         const begun = performance.now()
         const messages = await searchMessages(db, caller, wanted, place)
         duration.record((performance.now() - begun) / 1_000)

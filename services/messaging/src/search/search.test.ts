@@ -97,6 +97,23 @@ describe.each(moments)('GET /search/messages, %s', (_when, ready) => {
     expect(await found(ann, { q: second })).toEqual([message.id])
   })
 
+  test.each([
+    ['Straße', 'STRASSE'],
+    ['Οδυσσεύς', 'ΟΔΥΣΣΕΎΣ'],
+    ['Ilık', 'ılıK'],
+    ['ᾠδή', 'ὨΙΔΉ'],
+    ['ＷＩＤＥ', 'wide'],
+  ])('names are compared as texts are: %s is found by %s', async (name, q) => {
+    const { ann } = home.people
+    const part = fresh()
+    const zoe = await Person.signIn(home.baseUrl, `${fresh()}@example.com`)
+    expect((await zoe.put('/users/me', { userName: `${name} ${part}` })).status).toBe(200)
+    const message = await zoe.says('hello', home.channel.open)
+    await ready()
+    expect(await found(ann, { q: `${q} ${part}` })).toEqual([message.id])
+    expect(await found(ann, { q: `${q}x ${part}` })).toEqual([])
+  })
+
   test('finds what a webhook posted, by text and by name, and by its id', async () => {
     const { ada, ann } = home.people
     const [name, text] = [fresh(), fresh()]
@@ -244,6 +261,26 @@ describe('GET /search/messages refuses', () => {
   test('a message to go on from that the caller may not read, as if there were none', async () => {
     expect((await search(home.people.cat, { q: 'a', before: hidden.id })).status).toBe(400)
     expect((await search(home.people.bob, { q: 'a', before: hidden.id })).status).toBe(200)
+  })
+
+  test('a fifth search of one person at the same time', async () => {
+    const { cat, bob } = home.people
+    const client = await home.deps.pool.connect()
+    try {
+      await client.query('begin')
+      await client.query('lock table message_search in access exclusive mode')
+      const answers = Array.from({ length: 5 }, () => search(cat, { q: 'a' }))
+      const refusal = await Promise.race(answers)
+      expect(refusal).toMatchObject({ status: 429, body: { error: expect.any(String) } })
+      const other = search(bob, { q: 'a' })
+      await client.query('rollback')
+      expect((await Promise.all(answers)).map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 429])
+      expect((await other).status).toBe(200)
+    } finally {
+      await client.query('rollback')
+      client.release()
+    }
+    expect((await search(cat, { q: 'a' })).status).toBe(200)
   })
 
   test('whoever is not signed in', async () => {
