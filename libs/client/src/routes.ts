@@ -34,6 +34,13 @@ interface Page {
   before?: string
 }
 
+/** What is whole unless a page of it is asked for. */
+interface ListingPage {
+  limit?: number
+  /** Id of the last item of the page before. */
+  after?: string
+}
+
 type Done = { success: true }
 type MessageReply = { message: Message }
 
@@ -48,7 +55,7 @@ export interface Routes {
   'DELETE /auth/sessions/:sessionId': { reply: unknown }
   'POST /auth/logout': { body: { refreshToken: string }; reply: unknown }
 
-  'GET /users': { reply: { users: User[] } }
+  'GET /users': { query: ListingPage; reply: { users: User[]; hasMore: boolean } }
   'PUT /users/me': { body: { userName: string }; reply: { user: UserView } }
   'POST /users/add': {
     body: { email: string; role?: 'user' | 'admin'; password?: string }
@@ -59,10 +66,10 @@ export interface Routes {
   'DELETE /users/:id': { reply: Done }
   'POST /users/exit': { reply: Done & { message: string } }
 
-  'GET /presence': { reply: { presence: Presence[] } }
+  'GET /presence': { query: ListingPage; reply: { presence: Presence[]; hasMore: boolean } }
   'PUT /presence/me': { body: { status: 'online' | 'away' | 'offline' }; reply: unknown }
 
-  'GET /channels': { reply: { channels: ListedChannel[] } }
+  'GET /channels': { query: ListingPage; reply: { channels: ListedChannel[]; hasMore: boolean } }
   'POST /channels': {
     body: { name: string; topic?: string | null; isPrivate?: boolean; members?: string[] }
     reply: { channel: Channel }
@@ -89,7 +96,7 @@ export interface Routes {
   'PUT /messages/:messageId/thread/:replyId': { body: MessageBody; reply: MessageReply }
   'DELETE /messages/:messageId/thread/:replyId': { reply: Done }
 
-  'GET /conversations': { reply: { conversations: ListedConversation[] } }
+  'GET /conversations': { query: ListingPage; reply: { conversations: ListedConversation[]; hasMore: boolean } }
   'POST /conversations': { body: { targetUserId: string }; reply: { conversation: Conversation; isNew: boolean } }
   'GET /conversations/:conversationId/messages': { query: Page; reply: { messages: Message[] } }
   'POST /conversations/:conversationId/messages': { body: MessageBody; reply: MessageReply }

@@ -156,6 +156,8 @@ export const limits = {
   webhookName: 80,
   mentions: 50,
   pageSize: 200,
+  /** Of people and of their presence, which are short. */
+  peoplePageSize: 1_000,
   email: 254,
   idempotencyKey: 255,
   /** Of a message, and as many images. */
@@ -170,5 +172,21 @@ export const limits = {
 /** A password that somebody chooses. */
 export const NewPassword = Type.String({ minLength: 8, maxLength: 1_000, description: 'At least 8 characters' })
 
+/** Items of a page, where neither the request nor the listing says otherwise. */
+export const usualPageSize = 50
+
+/** What a listing takes that is whole without any of it. */
+export const ListingQuery = (most: number) =>
+  Type.Object({
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, description: `A page of so many, ${most} at most; the whole listing without it` }),
+    ),
+    after: Type.Optional(
+      Type.String({ description: `Id of the last item of the page before; without limit the next ${usualPageSize}` }),
+    ),
+  })
+
+export const HasMore = Type.Boolean({ description: 'Whether there is another page; false for the whole listing' })
+
 /** `limit` of a listing: an integer of at least 1; more than the largest page is treated as the largest page. */
-export const PageLimit = (byDefault = 50) => Type.Integer({ minimum: 1, default: byDefault })
+export const PageLimit = (byDefault: number = usualPageSize) => Type.Integer({ minimum: 1, default: byDefault })

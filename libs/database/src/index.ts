@@ -8,6 +8,7 @@ export {
   type Transaction,
 } from './connect.ts'
 export { isDatabaseAway, isDuplicate, isSchemaMissing } from './failures.ts'
+export { type Listing, type ListingPage, listAsJson, type PageRequest } from './listings.ts'
 export {
   findUnseenChanges,
   foldedText,
@@ -29,7 +30,7 @@ export {
   type StreamClaim,
   setPresence,
 } from './presence.ts'
-export { foldEvery, foldReads, readStateOf, startReading, startReadingAll } from './read-states.ts'
+export { foldEvery, foldReads, readStateColumns, readStateOf, startReading, startReadingAll } from './read-states.ts'
 export {
   type AuditAction,
   type AuditEntry,

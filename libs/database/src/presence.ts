@@ -1,6 +1,7 @@
-import type { Presence, PresenceStatus } from '@parley/contract'
+import { limits, type Presence, type PresenceStatus } from '@parley/contract'
 import { sql } from 'kysely'
 import type { Connection, Reader } from './connect.ts'
+import { listAsJson, type PageRequest } from './listings.ts'
 
 type Pool = Connection['pool']
 
@@ -26,19 +27,23 @@ export interface PresenceChange extends Presence {
   changedBy: number
 }
 
-/** Everybody who is there, in the order in which they joined; who never was here is offline since they were added. */
-export const listPresence = (db: Reader): Promise<Presence[]> =>
-  db
-    .selectFrom('users')
-    .leftJoin('presence', 'presence.userId', 'users.id')
-    .select(({ fn, val }) => [
-      'users.id as userId',
-      fn.coalesce('presence.shown', val<PresenceStatus>('offline')).as('status'),
-      fn.coalesce('presence.lastSeen', 'users.createdAt').as('lastSeen'),
-    ])
-    .where('users.removedAt', 'is', null)
-    .orderBy('users.id')
-    .execute()
+/**
+ * The JSON text of `{presence: Presence[], hasMore}`: everybody who is there, in the order in which they joined; who never was
+ * here is offline since they were added. Served by the primary keys of both tables.
+ */
+export const listPresence = (db: Reader, page: PageRequest = {}): Promise<string> =>
+  listAsJson(db, page, {
+    name: 'presence',
+    most: limits.peoplePageSize,
+    placeOf: (id) => sql`select id as key from users where id = ${id}`,
+    items: ({ after, limit }) => sql`
+      select users.id as "userId", coalesce(presence.shown, 'offline') as status,
+        coalesce(presence.last_seen, users.created_at) as "lastSeen"
+      from (
+        select id, created_at from users where removed_at is null and ${after('>', 'id')} order by id ${limit}
+      ) users left join presence on presence.user_id = users.id
+      order by users.id`,
+  })
 
 /**
  * Sets what somebody is shown as, until they change it or their last stream closes. One statement: a stream that opens or

@@ -35,6 +35,12 @@ export const readStateOf = (userId: string): RawBuilder<ReadState> => sql<ReadSt
   ) mine
 )`
 
+/** `readStateOf` as an item of `from` behind `channels`, with the columns that ReadState has on the wire; needs an alias. */
+export const readStateColumns = (userId: string) => sql`lateral (
+  select * from json_to_record(${readStateOf(userId)})
+    as state ("lastSeq" bigint, "readSeq" bigint, "unreadCount" bigint, "mentionCount" bigint)
+)`
+
 /** After every so many messages of a channel its authors are entered in `read_states`. */
 export const foldEvery = 256
 

@@ -85,7 +85,7 @@ test.each<[string, () => Promise<unknown>, number]>([
   ['access to one', () => accessMessage(db, caller(), parent), 2],
   ['the newest replies of a long thread', () => listReplies(db, parent, { limit: 50 }), 60],
   ['what is pinned', () => listPinned(db, busy), 20],
-  ['the conversations of somebody', () => listConversations(db, reader), 1],
+  ['the conversations of somebody', () => listConversations(db, reader, {}), 1],
   // Of each channel the unread messages once for authors, and the few that are deleted or mention somebody.
   ['what is unread in all channels', listUnread, (channels + 1) * (unread + 5)],
 ])('%s costs as many rows as it has', async (_what, work, most) => {

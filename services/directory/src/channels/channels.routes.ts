@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Channel, Id, limits, Nullable, Ok, ReadState, refusals } from '@parley/contract'
-import type { Deps } from '@parley/service'
+import { Channel, HasMore, Id, ListingQuery, limits, Nullable, Ok, ReadState, refusals } from '@parley/contract'
+import { type Deps, sendJsonText } from '@parley/service'
 import { Type } from 'typebox'
 import { changeChannel } from './channel.change.ts'
 import { createChannel } from './channel.creation.ts'
@@ -23,11 +23,13 @@ const details = {
 const ListChannels = {
   summary: 'The channels that the caller may read, by name',
   description: 'All public channels; private ones for their members and for admins.',
+  querystring: ListingQuery(limits.pageSize),
   response: {
     200: Type.Object({
       channels: Type.Array(Type.Object({ ...Channel.properties, ...ReadState.properties })),
+      hasMore: HasMore,
     }),
-    ...refusals(401),
+    ...refusals(400, 401),
   },
 }
 
@@ -55,7 +57,9 @@ const DeleteChannel = {
 export const channelRoutes =
   ({ db, clock }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
-    app.get('/channels', { schema: ListChannels }, async ({ caller }) => ({ channels: await listChannels(db, caller) }))
+    app.get('/channels', { schema: ListChannels }, async ({ caller, query }, reply) =>
+      sendJsonText(reply, await listChannels(db, caller, query)),
+    )
 
     app.post('/channels', { schema: CreateChannel }, async ({ caller, ip, body }) => ({
       channel: await createChannel(db, { caller, ip, now: clock() }, body),

@@ -1,13 +1,14 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { exitServer, renameUser } from '@parley/accounts'
-import { limits, Ok, refusals, User, UserView } from '@parley/contract'
-import type { Deps } from '@parley/service'
+import { HasMore, ListingQuery, limits, Ok, refusals, User, UserView } from '@parley/contract'
+import { type Deps, sendJsonText } from '@parley/service'
 import { Type } from 'typebox'
 import { listUsers } from './people.queries.ts'
 
 const ListUsers = {
   summary: 'Everybody, by name',
-  response: { 200: Type.Object({ users: Type.Array(User) }), ...refusals(401) },
+  querystring: ListingQuery(limits.peoplePageSize),
+  response: { 200: Type.Object({ users: Type.Array(User), hasMore: HasMore }), ...refusals(400, 401) },
 }
 
 const Rename = {
@@ -25,7 +26,9 @@ const Exit = {
 export const peopleRoutes =
   ({ db, clock }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
-    app.get('/users', { schema: ListUsers }, async () => ({ users: await listUsers(db) }))
+    app.get('/users', { schema: ListUsers }, async ({ query }, reply) =>
+      sendJsonText(reply, await listUsers(db, query)),
+    )
 
     app.put('/users/me', { schema: Rename }, async ({ caller, ip, body }) => ({
       user: await db.transaction().execute((trx) => renameUser(trx, body.userName, { caller, ip })),

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Presence, PresenceStatus, refusals } from '@parley/contract'
+import { HasMore, ListingQuery, limits, Presence, PresenceStatus, refusals } from '@parley/contract'
 import { listPresence, setPresence } from '@parley/database'
-import type { Deps } from '@parley/service'
+import { type Deps, sendJsonText } from '@parley/service'
 import { Type } from 'typebox'
 
 const ListPresence = {
@@ -9,7 +9,8 @@ const ListPresence = {
   description:
     'Everybody, in the order in which they joined. Ask after each CONNECTED of the event stream: PRESENCE_UPDATE tells ' +
     'what changes from then on, and is not repeated to a stream that resumes.',
-  response: { 200: Type.Object({ presence: Type.Array(Presence) }), ...refusals(401) },
+  querystring: ListingQuery(limits.peoplePageSize),
+  response: { 200: Type.Object({ presence: Type.Array(Presence), hasMore: HasMore }), ...refusals(400, 401) },
 }
 
 const SetPresence = {
@@ -22,7 +23,9 @@ const SetPresence = {
 export const presenceRoutes =
   ({ db }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
-    app.get('/presence', { schema: ListPresence }, async () => ({ presence: await listPresence(db) }))
+    app.get('/presence', { schema: ListPresence }, async ({ query }, reply) =>
+      sendJsonText(reply, await listPresence(db, query)),
+    )
 
     app.put('/presence/me', { schema: SetPresence }, async ({ caller, body }) =>
       setPresence(db, caller.userId, body.status),

@@ -1,9 +1,12 @@
-import type { Conversation, ReadState } from '@parley/contract'
+import { conversationRowId } from '@parley/access'
+import { limits } from '@parley/contract'
 import {
   type ChannelRow,
   isRowId,
+  listAsJson,
+  type PageRequest,
   type Reader,
-  readStateOf,
+  readStateColumns,
   type Transaction,
   type UserRow,
   uuidv7,
@@ -52,37 +55,34 @@ export async function insertConversation(
   return conversation
 }
 
-export interface ListedConversation extends Conversation, ReadState {
-  /** When the newest message came; when it began, as long as there is none. */
-  lastMessageAt: number
-}
-
-/** Somebody's conversations, those with the newest messages first. Served by channel_members_of_user. */
-export async function listConversations(db: Reader, userId: string): Promise<ListedConversation[]> {
-  const rows = await db
-    .selectFrom('channelMembers as own')
-    .innerJoin('channels', 'channels.id', 'own.channelId')
-    .innerJoin('channelMembers as others', (join) =>
-      join.onRef('others.channelId', '=', 'channels.id').onRef('others.userId', '<>', 'own.userId'),
-    )
-    .innerJoin('users', 'users.id', 'others.userId')
-    .where('own.userId', '=', userId)
-    .where('channels.kind', '=', 'direct')
-    .select([
-      sql<string>`'dm:' || channels.id`.as('id'),
-      sql<string[]>`array[least(own.user_id, users.id)::text, greatest(own.user_id, users.id)::text]`.as(
-        'participants',
-      ),
-      sql<Conversation['otherUser']>`json_build_object('id', users.id, 'userName', users.user_name)`.as('otherUser'),
-      'channels.createdAt',
-      newestMessageAt.as('lastMessageAt'),
-      readStateOf(userId).as('readState'),
-    ])
-    .orderBy('lastMessageAt', 'desc')
-    .orderBy('channels.id', 'desc')
-    .execute()
-  return rows.map(({ readState, ...conversation }) => ({ ...conversation, ...readState }))
-}
+/**
+ * The JSON text of `{conversations: […], hasMore}`: somebody's conversations. The whole has those with the newest messages
+ * first; pages go by when each began, the newest first, because that order does not change between two pages. Served by
+ * channel_members_of_user.
+ */
+export const listConversations = (db: Reader, userId: string, page: PageRequest): Promise<string> =>
+  listAsJson(db, page, {
+    name: 'conversations',
+    most: limits.pageSize,
+    rowId: conversationRowId,
+    placeOf: (id) => sql`
+      select channels.id as key from channels join channel_members own on own.channel_id = channels.id
+      where channels.id = ${id} and channels.kind = 'direct' and own.user_id = ${userId}`,
+    items: ({ isPage, after, limit }) => sql`
+      select 'dm:' || channels.id as id,
+        array[least(channels.own_id, users.id), greatest(channels.own_id, users.id)] as participants,
+        json_build_object('id', users.id, 'userName', users.user_name) as "otherUser",
+        channels.created_at as "createdAt", ${newestMessageAt} as "lastMessageAt", read_state.*
+      from (
+        select channels.*, own.user_id as own_id, others.user_id as other_id
+        from channel_members own
+          join channels on channels.id = own.channel_id and channels.kind = 'direct'
+          join channel_members others on others.channel_id = own.channel_id and others.user_id <> own.user_id
+        where own.user_id = ${userId} and ${after('<', 'own.channel_id')}
+        order by own.channel_id desc ${limit}
+      ) channels join users on users.id = channels.other_id, ${readStateColumns(userId)} read_state
+      order by ${isPage ? sql`` : sql`"lastMessageAt" desc,`} channels.id desc`,
+  })
 
 /** One look at the end of messages_of_channel. */
 const newestMessageAt = sql<number>`coalesce((

@@ -1,7 +1,19 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { accessConversation, conversationRowId } from '@parley/access'
-import { Conversation, Id, limits, Message, notFound, Ok, ReadState, refusals, Timestamp } from '@parley/contract'
-import type { Deps } from '@parley/service'
+import {
+  Conversation,
+  HasMore,
+  Id,
+  ListingQuery,
+  limits,
+  Message,
+  notFound,
+  Ok,
+  ReadState,
+  refusals,
+  Timestamp,
+} from '@parley/contract'
+import { type Deps, sendJsonText } from '@parley/service'
 import { Type } from 'typebox'
 import { deleteMessage } from '../messages/message.deletion.ts'
 import { editMessage } from '../messages/message.edit.ts'
@@ -12,6 +24,9 @@ import { listConversations } from './conversations.queries.ts'
 
 const ListConversations = {
   summary: 'The caller’s direct conversations, those with the newest messages first',
+  description:
+    'Pages have them in the order in which they began, the newest first: that does not change between pages.',
+  querystring: ListingQuery(limits.pageSize),
   response: {
     200: Type.Object({
       conversations: Type.Array(
@@ -21,8 +36,9 @@ const ListConversations = {
           ...ReadState.properties,
         }),
       ),
+      hasMore: HasMore,
     }),
-    ...refusals(401),
+    ...refusals(400, 401),
   },
 }
 
@@ -65,9 +81,9 @@ const DeleteDirectMessage = {
 export const conversationRoutes =
   ({ db, clock }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
-    app.get('/conversations', { schema: ListConversations }, async ({ caller }) => ({
-      conversations: await listConversations(db, caller.userId),
-    }))
+    app.get('/conversations', { schema: ListConversations }, async ({ caller, query }, reply) =>
+      sendJsonText(reply, await listConversations(db, caller.userId, query)),
+    )
 
     app.post('/conversations', { schema: OpenConversation }, async ({ caller, body }) =>
       openConversation(db, caller, body.targetUserId, clock()),

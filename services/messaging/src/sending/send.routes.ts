@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { conversationRowId } from '@parley/access'
 import { Id, Message, refusals } from '@parley/contract'
 import { type AccessClaims, findCaller } from '@parley/identity'
-import { asRefusal, type Deps } from '@parley/service'
+import { asRefusal, type Deps, sendJsonText } from '@parley/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { findMentions } from '../mentions/mentions.ts'
@@ -53,7 +53,7 @@ export const sendRoutes =
 
 /** The message is JSON already, the same that the event and the stored answer have. */
 function answer(reply: FastifyReply, message: string): never {
-  return reply.type('application/json; charset=utf-8').send(`{"message":${message}}`) as never
+  return sendJsonText(reply, `{"message":${message}}`)
 }
 
 /** Sends a message to a channel, or by its row id to a conversation; answers the JSON text of the Message. */

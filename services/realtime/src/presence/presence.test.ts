@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import net from 'node:net'
-import { everyone, type PresenceStatus } from '@parley/contract'
+import { everyone, type Presence, type PresenceStatus } from '@parley/contract'
 import { listPresence, setPresence } from '@parley/database'
 import type { EventStream, StreamRefused } from '@parley/test'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -28,7 +28,8 @@ const told = (stream: EventStream, { id }: Member) =>
     .filter(({ userId }) => userId === id)
     .map(({ status }) => status)
 const shown = async ({ id }: Member) =>
-  (await listPresence(stage.db)).find(({ userId }) => userId === id)?.status ?? 'not there'
+  JSON.parse(await listPresence(stage.db)).presence.find((shown: Presence) => shown.userId === id)?.status ??
+  'not there'
 const isTold = ({ id }: Member, status: PresenceStatus) =>
   observer.waitFor('PRESENCE_UPDATE', { userId: id, status }, 20_000)
 const set = ({ id }: Member, status: PresenceStatus) => setPresence(stage.db, id, status)

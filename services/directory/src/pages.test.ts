@@ -1,0 +1,124 @@
+import { uuidv7 } from '@parley/database'
+import { Person } from '@parley/test'
+import { house } from '@parley/test/house'
+import { beforeAll, describe, expect, test } from 'vitest'
+
+const home = house()
+let zoe: Person
+beforeAll(async () => {
+  zoe = await Person.signIn(home.baseUrl, 'zoe@example.com')
+  const { ann, bob } = home.people
+  for (const name of ['Zebra', 'apple', 'Émile', 'a "quoted" \\ name', 'été']) await ann.creates({ name })
+  await ann.creates({ name: 'between us', isPrivate: true, members: [zoe.id] })
+  for (const other of [ann, bob, home.people.cat, home.people.ada]) {
+    home.pass(10)
+    await zoe.post('/conversations', { targetUserId: other.id })
+  }
+})
+
+type Item = Record<string, unknown>
+const reply = async (path: string, by = zoe): Promise<{ items: Item[]; hasMore: boolean }> => {
+  const { status, body, headers } = await by.get(path)
+  expect(status).toBe(200)
+  expect(headers['content-type']).toBe('application/json; charset=utf-8')
+  const { hasMore, ...rest } = body
+  return { items: Object.values(rest)[0] as Item[], hasMore }
+}
+
+describe.each([
+  ['/users', 'id'],
+  ['/presence', 'userId'],
+  ['/channels', 'id'],
+  ['/conversations', 'id'],
+] as const)('GET %s', (path, id) => {
+  test.each([1, 2, 3])('its pages of %i are the whole', async (limit) => {
+    const whole = await reply(path)
+    expect(whole.items.length).toBeGreaterThanOrEqual(4)
+    expect(whole.hasMore).toBe(false)
+
+    const seen: Item[] = []
+    for (let after = '', more = true; more; ) {
+      const page = await reply(`${path}?limit=${limit}${after}`)
+      seen.push(...page.items)
+      more = page.hasMore
+      expect(page.items).toHaveLength(more ? limit : page.items.length || 1)
+      after = `&after=${encodeURIComponent(String(page.items.at(-1)![id]))}`
+      expect(seen.length).toBeLessThanOrEqual(whole.items.length)
+    }
+    expect(seen).toHaveLength(whole.items.length)
+    // Conversations have an order of their own as a whole, for which see theirs.
+    if (path !== '/conversations') expect(seen).toEqual(whole.items)
+    else expect(seen).toEqual(whole.items.toSorted((a, b) => Number(b.createdAt) - Number(a.createdAt)))
+  })
+
+  test('more than there is, or than a page may have, is what there is', async () => {
+    const { items } = await reply(path)
+    for (const limit of [items.length, items.length + 1, 1_000_000]) {
+      const page = await reply(`${path}?limit=${limit}`)
+      expect({ ...page, items: page.items.length }).toEqual({ hasMore: false, items: items.length })
+    }
+    const [first] = (await reply(`${path}?limit=1`)).items
+    expect((await reply(`${path}?after=${first![id]}`)).items).toHaveLength(items.length - 1)
+  })
+
+  test.each([
+    'limit=0',
+    'limit=-1',
+    'limit=1.5',
+    'limit=many',
+    'limit=',
+    'limit=1&limit=2',
+    'after=',
+    'after=nonsense',
+    'after=dm:nonsense',
+    'after=%00',
+    `after=${'a'.repeat(5_000)}`,
+    `after=${uuidv7()}`,
+    `after=dm:${uuidv7()}`,
+    `after=${uuidv7()}&after=${uuidv7()}`,
+    `limit=2&after=${uuidv7()}`,
+  ])('?%s is 400', async (query) => {
+    expect(await zoe.get(`${path}?${query}`)).toMatchObject({ status: 400, body: { error: expect.any(String) } })
+  })
+
+  test('is for those who are signed in, whatever they ask', async () => {
+    expect(await home.people.nobody.get(`${path}?limit=0`)).toMatchObject({ status: 401 })
+    expect(await home.people.nobody.get(`${path}?limit=1`)).toMatchObject({ status: 401 })
+  })
+})
+
+test('who leaves between two pages does not stop them', async () => {
+  const leaver = await Person.signIn(home.baseUrl, 'mid@example.com')
+  const before = (await reply('/users')).items.map(({ id }) => id)
+  expect(await leaver.post('/users/exit')).toMatchObject({ status: 200 })
+  const { items } = await reply(`/users?after=${leaver.id}`)
+  expect(items.map(({ id }) => id)).toEqual(before.slice(before.indexOf(leaver.id) + 1))
+  expect((await reply(`/presence?after=${leaver.id}`)).items).toEqual([])
+})
+
+test('a page says nothing of what is not one’s own', async () => {
+  const { ann, bob, cat, ada } = home.people
+  const hidden = home.channel.secret.id
+  expect(await cat.get(`/channels?after=${hidden}`)).toMatchObject({ status: 400 })
+  for (const person of [bob, ada]) await reply(`/channels?after=${hidden}`, person)
+  const all = (await reply('/channels?limit=200', cat)).items
+  expect(all.map(({ id }) => id)).not.toContain(hidden)
+
+  const { conversation } = (await ann.post('/conversations', { targetUserId: bob.id })).body
+  await reply(`/conversations?after=${conversation.id}`, bob)
+  for (const person of [cat, ada]) {
+    expect(await person.get(`/conversations?after=${conversation.id}`)).toMatchObject({ status: 400 })
+  }
+  expect(await ann.get(`/conversations?after=dm:${home.channel.open.id}`)).toMatchObject({ status: 400 })
+  expect(await ann.get(`/channels?after=${conversation.id.slice(3)}`)).toMatchObject({ status: 400 })
+})
+
+test('a new message between two pages of conversations moves nothing', async () => {
+  const [first, second, third] = (await reply('/conversations?limit=3')).items
+  await zoe.post(`/conversations/${third!.id}/messages`, { content: 'up' })
+  expect((await reply('/conversations')).items[0]).toMatchObject({ id: third!.id })
+  expect((await reply('/conversations?limit=3')).items.map(({ id }) => id)).toEqual([first!.id, second!.id, third!.id])
+  expect((await reply(`/conversations?limit=1&after=${second!.id}`)).items).toMatchObject([
+    { id: third!.id, lastSeq: 1 },
+  ])
+})
