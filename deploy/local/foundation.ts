@@ -11,12 +11,13 @@ import { type Launcher, StartRefused } from './launcher.ts'
 
 interface Provided {
   databaseUrl: string
-  redisUrl: string
+  /** None when Sentinels or a cluster are configured. */
+  redisUrl?: string
   jwtSecret: string
 }
 
 /** Stands for what the launcher itself will provide, while the rest of the configuration is judged. */
-const placeholder: Provided = {
+const placeholder = {
   databaseUrl: 'postgres://embedded.invalid/parley',
   redisUrl: 'redis://embedded.invalid',
   jwtSecret: 'made and kept by the launcher on the first start',
@@ -44,7 +45,8 @@ export async function layFoundation(launcher: Launcher, { argv, poolSize }: Foun
     log: launcher.say,
   })
   const wantsPostgres = draft.database.url === placeholder.databaseUrl
-  const wantsRedis = draft.redis.url === placeholder.redisUrl
+  const { url, sentinels, clusterNodes } = draft.redis
+  const wantsRedis = url === placeholder.redisUrl && !sentinels && !clusterNodes
   if (wantsPostgres || wantsRedis) launcher.say('Starting PostgreSQL and Redis …')
   // Undone in the opposite order: Redis ends before PostgreSQL.
   const postgres = wantsPostgres ? await keep(launcher, 'PostgreSQL', () => startPostgres(part('postgres'))) : undefined
@@ -52,7 +54,7 @@ export async function layFoundation(launcher: Launcher, { argv, poolSize }: Foun
 
   const provided = {
     databaseUrl: postgres?.url ?? placeholder.databaseUrl,
-    redisUrl: redis?.url ?? placeholder.redisUrl,
+    redisUrl: redis?.url,
     jwtSecret: await keptSecret(join(draft.dataDir, 'secrets'), 'jwt'),
   }
   const config = await loadConfig({
@@ -70,7 +72,7 @@ const localDefaults = ({ databaseUrl, redisUrl, jwtSecret }: Provided, poolSize 
   server: { shutdownSeconds: 2 },
   events: { drainSeconds: 1 },
   database: { url: databaseUrl, poolSize },
-  redis: { url: redisUrl },
+  redis: redisUrl ? { url: redisUrl } : {},
   auth: { jwtSecret },
 })
 

@@ -1,5 +1,5 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
-import { eventsChannel, streamKey } from '@parley/events'
+import { redisNames } from '@parley/events'
 import { Redis } from 'ioredis'
 import type { Foundation } from './foundation.ts'
 import type { Scene } from './scene.ts'
@@ -54,9 +54,9 @@ export async function openPublisher(scene: Scene, { database: { pool }, redisUrl
     pos += events.length
     const lines = events.map((event) => `{"to":"everyone"}\t\t${event}`).join('\n')
     const batch = `${epoch} ${first} ${events.length}\n${lines}`
-    await redis.xadd(streamKey(epoch), 'MAXLEN', '~', replayEvents, `${pos}-0`, 'e', batch)
+    await redis.xadd(redisNames().stream(epoch), 'MAXLEN', '~', replayEvents, `${pos}-0`, 'e', batch)
     await connection.query({ name: 'advance', text: 'update relay_lease set pos = $1', values: [pos] })
-    await redis.publish(eventsChannel, batch)
+    await redis.publish(redisNames().events, batch)
   }
 
   return {

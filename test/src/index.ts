@@ -9,4 +9,5 @@ export {
 } from './infrastructure.ts'
 export { type Letter, type Mailbox, openMailbox } from './mailbox.ts'
 export { type Download, Person, type Reply } from './person.ts'
+export { type RedisServer, type RedisShapes, redisShapes, whyNoRedis } from './redis.topologies.ts'
 export { samples } from './samples.ts'

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { HttpUrl, Switch, Text, UrlOf, WholeNumber } from './values.schema.ts'
+import { Addresses, HttpUrl, Switch, Text, UrlOf, WholeNumber } from './values.schema.ts'
 
 export const DatabaseSettings = Type.Object({
   url: UrlOf(['postgresql:', 'postgres:'], { description: 'PostgreSQL to use.', usual: 'DATABASE_URL' }),
@@ -7,7 +7,35 @@ export const DatabaseSettings = Type.Object({
 })
 
 export const RedisSettings = Type.Object({
-  url: UrlOf(['redis:', 'rediss:'], { description: 'Redis to use.', usual: 'REDIS_URL' }),
+  url: Type.Optional(
+    UrlOf(['redis:', 'rediss:'], {
+      description: 'Redis to use. Required unless Sentinels or the nodes of a cluster are named.',
+      usual: 'REDIS_URL',
+    }),
+  ),
+  sentinels: Type.Optional(Addresses({ description: 'Sentinels that know where the master is.' })),
+  sentinelName: Type.Optional(Text({ description: 'What the Sentinels call that master.' })),
+  sentinelUsername: Type.Optional(Text({ description: 'Name by which the Sentinels let us in.' })),
+  sentinelPassword: Type.Optional(Text({ description: 'Password of the Sentinels.' })),
+  clusterNodes: Type.Optional(
+    Addresses({ description: 'Some nodes of a Redis Cluster (7 or newer); the others are found through them.' }),
+  ),
+  username: Type.Optional(Text({ description: 'Name by which Redis lets us in, unless the URL has one.' })),
+  password: Type.Optional(Text({ description: 'Password of Redis, unless the URL has one.' })),
+  tls: Type.Object({
+    enabled: Switch({
+      description: 'TLS to Sentinels and to what they name, or to the cluster. With a URL write `rediss://`.',
+      default: false,
+    }),
+    ca: Type.Optional(Text({ description: 'Certificates (PEM) of the authority to trust. Default: the public ones.' })),
+  }),
+  keyPrefix: Text({
+    description: 'What all names in Redis begin with. Two installations that share one Redis differ in it.',
+    default: 'parley:',
+    pattern: '^[A-Za-z0-9._:-]+$',
+    maxLength: 100,
+    expects: 'letters, digits, `.`, `_`, `-` and `:`',
+  }),
 })
 
 export const Storage = Type.Object({

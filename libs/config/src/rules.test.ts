@@ -146,6 +146,47 @@ describe('OAuth', () => {
   })
 })
 
+describe('Redis', () => {
+  const none = { REDIS_URL: '' }
+  const sentinels = { ...none, PARLEY_REDIS_SENTINELS: 'a:26379,[::1]:26379', PARLEY_REDIS_SENTINEL_NAME: 'chat' }
+  const cluster = { ...none, PARLEY_REDIS_CLUSTER_NODES: 'a:6379, b:6379' }
+
+  test('one Redis, Sentinels or a cluster', async () => {
+    const { redis } = await load({ env: sentinels })
+    expect(redis).toMatchObject({ sentinels: ['a:26379', '[::1]:26379'], sentinelName: 'chat', keyPrefix: 'parley:' })
+    expect((await load({ env: cluster })).redis).toMatchObject({ clusterNodes: ['a:6379', 'b:6379'] })
+    // What a launcher hands to its processes says the same.
+    const handedOn = { ...none, ...configToEnvironment({ redis }) }
+    expect((await load({ env: handedOn })).redis).toEqual(redis)
+    const secure = { ...cluster, PARLEY_REDIS_TLS_ENABLED: 'true', PARLEY_REDIS_TLS_CA: 'PEM' }
+    expect((await load({ env: secure })).redis.tls).toEqual({ enabled: true, ca: 'PEM' })
+    await load({ env: { REDIS_URL: 'rediss://cache', PARLEY_REDIS_TLS_CA: 'PEM', PARLEY_REDIS_PASSWORD: 'secret' } })
+  })
+
+  test("a launcher's own Redis makes way", async () => {
+    const defaults = { redis: { url: 'redis://embedded' } }
+    await load({ env: sentinels, defaults })
+    await load({ env: cluster, defaults })
+  })
+
+  test.each<[string, Record<string, string>, string[]]>([
+    ['Sentinels without the name', { ...sentinels, PARLEY_REDIS_SENTINEL_NAME: '' }, ['redis.sentinelName']],
+    ['the name without Sentinels', { PARLEY_REDIS_SENTINEL_NAME: 'chat' }, ['redis.sentinelName']],
+    ['a password of Sentinels without them', { PARLEY_REDIS_SENTINEL_PASSWORD: 'x' }, ['redis.sentinelPassword']],
+    ['a URL beside Sentinels', { ...sentinels, REDIS_URL: enough.REDIS_URL }, ['redis.url']],
+    ['a URL beside a cluster', { ...cluster, REDIS_URL: enough.REDIS_URL }, ['redis.url']],
+    ['a cluster with Sentinels', { ...sentinels, ...cluster }, ['redis.clusterNodes']],
+    ['an address without a port', { ...none, PARLEY_REDIS_CLUSTER_NODES: 'a' }, ['redis.clusterNodes']],
+    ['a port there is not', { ...none, PARLEY_REDIS_CLUSTER_NODES: 'a:65536' }, ['redis.clusterNodes']],
+    ['a name without a password', { ...cluster, PARLEY_REDIS_USERNAME: 'chat' }, ['redis.password']],
+    ['TLS that the URL denies', { PARLEY_REDIS_TLS_ENABLED: 'true' }, ['redis.tls.enabled']],
+    ['an authority without TLS', { ...cluster, PARLEY_REDIS_TLS_CA: 'PEM' }, ['redis.tls.ca']],
+    ['a prefix that moves names to one slot', { PARLEY_REDIS_KEY_PREFIX: '{a}' }, ['redis.keyPrefix']],
+  ])('refuses %s', async (_what, env, keys) => {
+    expect(await keysOf(env)).toEqual(keys)
+  })
+})
+
 test('the S3 store needs a bucket and a whole key', async () => {
   const env = { PARLEY_STORAGE_STORE: 's3', PARLEY_STORAGE_S3_ACCESS_KEY_ID: 'key' }
   expect(await keysOf(env)).toEqual(['storage.s3.bucket', 'storage.s3.secretAccessKey'])

@@ -48,6 +48,57 @@ const RULES: Rule[] = [
     message: 'is required: with auth.authMode password and no email.host nobody could sign in (or configure e-mail)',
   },
   {
+    key: 'redis.url',
+    reads: ['redis.sentinels', 'redis.clusterNodes'],
+    refuses: ({ redis }) => !redis?.url && !redis?.sentinels && !redis?.clusterNodes,
+    message: howToSet(keyNamed.get('redis.url')!),
+  },
+  {
+    key: 'redis.url',
+    reads: ['redis.sentinels', 'redis.clusterNodes'],
+    // A launcher offers a URL of its own to those who name nothing else.
+    refuses: ({ redis }, written) => written.has('redis.url') && Boolean(redis?.sentinels ?? redis?.clusterNodes),
+    message: 'names one Redis: leave it out with redis.sentinels or redis.clusterNodes',
+  },
+  {
+    key: 'redis.clusterNodes',
+    reads: ['redis.sentinels'],
+    refuses: ({ redis }) => Boolean(redis?.clusterNodes && redis.sentinels),
+    message: 'cannot be used together with redis.sentinels: a cluster has none',
+  },
+  {
+    key: 'redis.sentinelName',
+    reads: ['redis.sentinels'],
+    refuses: ({ redis }) => Boolean(redis?.sentinels) !== Boolean(redis?.sentinelName),
+    message: 'belongs together with redis.sentinels: set both or neither',
+  },
+  {
+    key: 'redis.sentinelPassword',
+    reads: ['redis.sentinels', 'redis.sentinelUsername'],
+    refuses: ({ redis }) =>
+      Boolean(redis?.sentinelPassword ?? redis?.sentinelUsername) && !(redis?.sentinels && redis.sentinelPassword),
+    message: 'belongs to redis.sentinels, and redis.sentinelUsername needs it',
+  },
+  {
+    key: 'redis.password',
+    reads: ['redis.username'],
+    refuses: ({ redis }) => Boolean(redis?.username) && !redis?.password,
+    message: 'is required: redis.username is set',
+  },
+  {
+    key: 'redis.tls.enabled',
+    reads: ['redis.url', 'redis.sentinels', 'redis.clusterNodes'],
+    refuses: ({ redis }) =>
+      Boolean(redis?.tls?.enabled) && !redis?.sentinels && !redis?.clusterNodes && !isSecureRedis(redis?.url),
+    message: 'is for Sentinels and clusters: with a URL write rediss://',
+  },
+  {
+    key: 'redis.tls.ca',
+    reads: ['redis.url', 'redis.tls.enabled'],
+    refuses: ({ redis }) => Boolean(redis?.tls?.ca) && !redis?.tls?.enabled && !isSecureRedis(redis?.url),
+    message: 'is of no use without TLS: write rediss:// or set redis.tls.enabled',
+  },
+  {
     key: 'storage.s3.bucket',
     reads: ['storage.store'],
     refuses: ({ storage }) => storage?.store === 's3' && !storage.s3?.bucket,
@@ -60,6 +111,8 @@ const RULES: Rule[] = [
     message: 'belongs together with storage.s3.accessKeyId: set both or neither',
   },
 ]
+
+const isSecureRedis = (url = '') => /^rediss:/i.test(url)
 
 /** Applies the rules that span keys. `config` holds the sound values only, `written` what file, environment and flags say. */
 export function applyRules(config: DeepPartial<Config>, written: Layer, faults: Faults): void {

@@ -43,6 +43,19 @@ export const Origins = (about: About) =>
     { expects: 'a list of origins such as https://chat.example.com, without a path or a slash at the end', ...about },
   )
 
+/** The port is part of it: those of Sentinels, clusters and servers differ. */
+export const Addresses = (about: About) =>
+  Type.Array(Type.Refine(Type.String(), isAddress), {
+    minItems: 1,
+    expects: 'a list of addresses with a port, such as 10.0.0.1:6379',
+    ...about,
+  })
+
+function isAddress(value: string): boolean {
+  const [, , port] = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})$/.exec(value) ?? []
+  return port !== undefined && Number(port) >= 1 && Number(port) <= 65_535
+}
+
 export const Networks = (about: About) =>
   Type.Array(Type.Refine(Type.String(), isNetwork), {
     expects: 'a list of IP addresses or CIDR ranges such as 10.0.0.0/8',

@@ -17,8 +17,8 @@ const typing = (userName: string) =>
 test('events reach whoever follows; while Redis is away they are dropped and counted, then they come again', async () => {
   const metrics = createMetrics({ service: 'test' })
   const got: EphemeralEvent[] = []
-  const feed = createEphemeralFeed({ redisUrl: redis.url, logger, onEvent: (event) => void got.push(event) })
-  const publisher = createEphemeralPublisher({ redisUrl: redis.url, logger, metrics })
+  const feed = createEphemeralFeed({ redis: { url: redis.url }, logger, onEvent: (event) => void got.push(event) })
+  const publisher = createEphemeralPublisher({ redis: { url: redis.url }, logger, metrics })
   onTestFinished(() => {
     feed.close()
     publisher.close()

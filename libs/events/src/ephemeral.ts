@@ -1,8 +1,10 @@
 import type { EventType, Routing } from '@parley/contract'
 import type { RecordedEvent } from '@parley/database'
 import { type Logger, type Metrics, metric } from '@parley/telemetry'
-import { ephemeralChannel } from './keys.ts'
-import { connectRedis, isReady, readyOrAway } from './redis.connection.ts'
+import { redisNames } from './keys.ts'
+import { followChannel, publish } from './redis.channel.ts'
+import type { RedisSettings } from './redis.client.ts'
+import { connectRedis, isReady } from './redis.connection.ts'
 
 /** An event that only matters now: it has no position, is never stored and never repeated. */
 export interface EphemeralEvent {
@@ -18,24 +20,25 @@ export interface EphemeralPublisher {
 }
 
 export interface EphemeralOptions {
-  redisUrl: string
+  redis: RedisSettings
   logger: Logger
 }
 
 /** What somebody does who wants others to know of it only while it lasts, such as typing. */
 export function createEphemeralPublisher({
-  redisUrl,
+  redis: settings,
   logger,
   metrics,
 }: EphemeralOptions & { metrics: Metrics }): EphemeralPublisher {
-  const redis = connectRedis({ url: redisUrl, name: 'parley-ephemeral', logger })
+  const redis = connectRedis({ settings, name: 'parley-ephemeral', logger })
+  const { ephemeral: channel } = redisNames(settings)
   const dropped = metrics.counter(metric.ephemeralDropped).with()
 
   return {
     publish({ type, payload, routing }) {
       if (!isReady(redis)) return dropped.add()
       const text = `${JSON.stringify(routing)}\t${JSON.stringify({ type, payload })}`
-      redis.publish(ephemeralChannel, text).catch(() => dropped.add())
+      publish(redis, channel, text).catch(() => dropped.add())
     },
     close: () => redis.disconnect(),
   }
@@ -49,31 +52,27 @@ export interface EphemeralFeed {
 
 /** Hands on the ephemeral events of all processes, as they come. Those while Redis is away are lost. */
 export function createEphemeralFeed({
-  redisUrl,
+  redis: settings,
   logger,
   onEvent,
 }: EphemeralOptions & { onEvent: (event: EphemeralEvent) => void }): EphemeralFeed {
-  const subscriber = connectRedis({ url: redisUrl, name: 'parley-ephemeral-subscriber', logger })
-  let subscribing: Promise<unknown> | undefined
-  subscriber.on('ready', () => {
-    subscribing = subscriber
-      .subscribe(ephemeralChannel)
-      .catch((err) => logger.debug({ err }, 'could not subscribe, will try again'))
-  })
-  subscriber.on('message', (_channel, text) => {
-    const end = text.indexOf('\t')
-    try {
-      onEvent({ routing: JSON.parse(text.slice(0, end)), event: text.slice(end + 1) })
-    } catch (err) {
-      logger.warn({ err }, 'an ephemeral event could not be handed on')
-    }
+  const subscriber = connectRedis({ settings, name: 'parley-ephemeral-subscriber', logger })
+  const channel = followChannel({
+    redis: subscriber,
+    channel: redisNames(settings).ephemeral,
+    logger,
+    onMessage(text) {
+      const end = text.indexOf('\t')
+      try {
+        onEvent({ routing: JSON.parse(text.slice(0, end)), event: text.slice(end + 1) })
+      } catch (err) {
+        logger.warn({ err }, 'an ephemeral event could not be handed on')
+      }
+    },
   })
 
   return {
-    async start() {
-      await readyOrAway(subscriber)
-      await subscribing
-    },
+    start: channel.begun,
     close: () => subscriber.disconnect(),
   }
 }

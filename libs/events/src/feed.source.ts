@@ -1,6 +1,5 @@
 import type { Redis } from 'ioredis'
 import { decodeBatch, decodeLines, type PositionedEvent } from './batch.format.ts'
-import { streamKey } from './keys.ts'
 import { type Pool, readBatches } from './positions.queries.ts'
 import { isReady } from './redis.connection.ts'
 
@@ -18,12 +17,11 @@ export interface Reading {
  * @throws when PostgreSQL is needed and away.
  */
 export async function readEvents(
-  { redis, pool }: { redis: Redis; pool: Pool },
-  epoch: string,
+  { redis, pool, key }: { redis: Redis; pool: Pool; key: string },
   after: number,
   limit: number,
 ): Promise<Reading | 'gone'> {
-  const streamed = await readStream(redis, epoch, after, limit)
+  const streamed = await readStream(redis, key, after, limit)
   if (streamed.length > 0) return { events: streamed, source: 'redis' }
 
   const batches = await readBatches(pool, after, limit)
@@ -35,11 +33,11 @@ export async function readEvents(
 const entriesAtOnce = 50
 
 /** Empty when the stream does not have what follows `after`, or Redis does not answer. */
-async function readStream(redis: Redis, epoch: string, after: number, limit: number): Promise<PositionedEvent[]> {
+async function readStream(redis: Redis, key: string, after: number, limit: number): Promise<PositionedEvent[]> {
   const events: PositionedEvent[] = []
   let known = after
   while (isReady(redis) && events.length < limit) {
-    const entries = await redis.xrange(streamKey(epoch), `${known + 1}-0`, '+', 'COUNT', entriesAtOnce).catch(() => [])
+    const entries = await redis.xrange(key, `${known + 1}-0`, '+', 'COUNT', entriesAtOnce).catch(() => [])
     for (const [, fields] of entries) {
       const missing = decodeEntry(fields[1]).filter(({ pos }) => pos > known)
       if (missing[0]?.pos !== known + 1) return events

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { encodeBatch } from './batch.format.ts'
 import { createWaker } from './index.ts'
-import { entryField, eventsChannel, streamKey } from './keys.ts'
+import { entryField, redisNames } from './keys.ts'
 import { eventually, stage } from './stage.fixture.ts'
 
 const { held, relay, feed, says, stepWithoutAppend, lease, onEnd } = stage()
@@ -88,7 +88,7 @@ describe('a feed', () => {
     await says('silent')
     const { epoch } = await lease()
     const batch = await stepWithoutAppend()
-    await held.raw.xadd(streamKey(epoch), '1-0', entryField, encodeBatch(epoch, batch))
+    await held.raw.xadd(redisNames().stream(epoch), '1-0', entryField, encodeBatch(epoch, batch))
     await eventually(() => expect(listener.names()).toEqual(['silent']))
   })
 
@@ -100,8 +100,8 @@ describe('a feed', () => {
     await stepWithoutAppend()
     await says('three')
     const batch = await stepWithoutAppend()
-    await held.raw.xadd(streamKey(epoch), '3-0', entryField, encodeBatch(epoch, batch))
-    await held.raw.publish(eventsChannel, encodeBatch(epoch, batch))
+    await held.raw.xadd(redisNames().stream(epoch), '3-0', entryField, encodeBatch(epoch, batch))
+    await held.raw.publish(redisNames().events, encodeBatch(epoch, batch))
     await eventually(() => expect(listener.names()).toEqual(['one', 'two', 'three']))
     expect(listener.resets).toEqual([])
   })
@@ -111,8 +111,8 @@ describe('a feed', () => {
     const { epoch } = await lease()
     await says('one')
     await stepWithoutAppend()
-    await held.raw.xadd(streamKey(epoch), '1-0', 'another field', 'garbage')
-    await held.raw.publish(eventsChannel, 'garbage')
+    await held.raw.xadd(redisNames().stream(epoch), '1-0', 'another field', 'garbage')
+    await held.raw.publish(redisNames().events, 'garbage')
     await eventually(() => expect(listener.names()).toEqual(['one']))
     expect(await listener.read(0, 1)).toHaveLength(1)
     expect(listener.resets).toEqual([])
@@ -124,7 +124,7 @@ describe('a feed', () => {
     const line = (name: string) => `{"to":"everyone"}\t\t{"payload":{"name":"${name}"}}`
     const publish = (first: number, ...names: string[]) =>
       held.raw.publish(
-        eventsChannel,
+        redisNames().events,
         encodeBatch(epoch, { first, count: names.length, lines: names.map(line).join('\n') }),
       )
     await held.database.pool.query('update relay_lease set pos = 3')
@@ -155,7 +155,10 @@ describe('a feed', () => {
     await stepWithoutAppend()
     await held.database.pool.query('delete from event_positions')
     await held.database.pool.query('update relay_lease set pos = 2')
-    await held.raw.publish(eventsChannel, encodeBatch(epoch, { first: 2, count: 1, lines: '{"to":"nobody"}\t\t' }))
+    await held.raw.publish(
+      redisNames().events,
+      encodeBatch(epoch, { first: 2, count: 1, lines: '{"to":"nobody"}\t\t' }),
+    )
     await eventually(() => expect(listener.resets).toEqual(['events are missing that nobody has any more']))
     expect(listener.position).toBe(2)
     expect(await listener.read(0, 1)).toBe('gone')
@@ -178,7 +181,7 @@ describe('a feed', () => {
 
 describe('a waker', () => {
   test('sends the first hint at once and the next ones together', async () => {
-    const waker = createWaker(held.redis.url)
+    const waker = createWaker({ url: held.redis.url })
     onEnd(waker.close)
     const hints = held.raw.duplicate()
     onEnd(() => hints.disconnect())

@@ -4,14 +4,16 @@ import { decodeBatch, type PositionedEvent, readHeader } from './batch.format.ts
 import { type Reading, readEvents } from './feed.source.ts'
 import { createWaiters } from './feed.waiters.ts'
 import { createWindow } from './feed.window.ts'
-import { eventsChannel } from './keys.ts'
+import { redisNames } from './keys.ts'
 import { findTop, type Pool } from './positions.queries.ts'
-import { connectRedis, readyOrAway } from './redis.connection.ts'
+import { followChannel } from './redis.channel.ts'
+import type { RedisSettings } from './redis.client.ts'
+import { connectRedis } from './redis.connection.ts'
 import { createSignal } from './signal.ts'
 
 export interface FeedOptions {
   pool: Pool
-  redisUrl: string
+  redis: RedisSettings
   logger: Logger
   metrics: Metrics
   /** Most events kept in memory. */
@@ -52,9 +54,10 @@ const arrivalsChars = 32 * 1024 * 1024
  * seen by the next batch, or by the look at PostgreSQL every second, and is filled before anything after it is handed on.
  */
 export function createFeed(options: FeedOptions): Feed {
-  const { pool, redisUrl, logger, metrics, memoryEvents, memoryBytes, onEvents, onReset } = options
-  const redis = connectRedis({ url: redisUrl, name: 'parley-feed', logger })
-  const subscriber = connectRedis({ url: redisUrl, name: 'parley-feed-subscriber', logger })
+  const { pool, redis: settings, logger, metrics, memoryEvents, memoryBytes, onEvents, onReset } = options
+  const names = redisNames(settings)
+  const redis = connectRedis({ settings, name: 'parley-feed', logger })
+  const subscriber = connectRedis({ settings, name: 'parley-feed-subscriber', logger })
   const replayed = metrics.counter(metric.eventsReplayed)
   const window = createWindow(memoryEvents, memoryBytes)
   const waiters = createWaiters()
@@ -73,20 +76,18 @@ export function createFeed(options: FeedOptions): Feed {
     news.ring()
   }
 
-  subscriber.on('message', (_channel, text) => {
-    if (arrivedChars + text.length > arrivalsChars) return
-    arrivals.push(text)
-    arrivedChars += text.length
-    news.ring()
-  })
-  // Each time anew, after a loss too: what was published meanwhile is found by the look that follows.
-  const subscribe = () =>
-    subscriber
-      .subscribe(eventsChannel)
-      .then(check, (err) => logger.debug({ err }, 'could not subscribe, will try again'))
-  let subscribing: Promise<void> | undefined
-  subscriber.on('ready', () => {
-    subscribing = subscribe()
+  const channel = followChannel({
+    redis: subscriber,
+    channel: names.events,
+    logger,
+    onMessage(text) {
+      if (arrivedChars + text.length > arrivalsChars) return
+      arrivals.push(text)
+      arrivedChars += text.length
+      news.ring()
+    },
+    // What was published before is found by the look that follows.
+    onFollowing: check,
   })
 
   async function follow() {
@@ -129,7 +130,11 @@ export function createFeed(options: FeedOptions): Feed {
 
   async function fill(upTo: number) {
     while (position < upTo && !closing.signal.aborted) {
-      const reading = await readEvents({ redis, pool }, epoch, position, Math.min(upTo - position, holeEvents))
+      const reading = await readEvents(
+        { redis, pool, key: names.stream(epoch) },
+        position,
+        Math.min(upTo - position, holeEvents),
+      )
       if (reading === 'gone') return reset('events are missing that nobody has any more', await findTop(pool))
       countReplayed(reading)
       await hand(reading.events)
@@ -168,8 +173,7 @@ export function createFeed(options: FeedOptions): Feed {
       return position
     },
     async start() {
-      await readyOrAway(subscriber)
-      await subscribing
+      await channel.begun()
       for (;;) {
         try {
           const top = await findTop(pool)
@@ -203,7 +207,7 @@ export function createFeed(options: FeedOptions): Feed {
         return remembered
       }
       const upTo = position
-      const reading = await readEvents({ redis, pool }, epoch, after, Math.min(limit, upTo - after))
+      const reading = await readEvents({ redis, pool, key: names.stream(epoch) }, after, Math.min(limit, upTo - after))
       if (reading === 'gone') return 'gone'
       countReplayed(reading)
       return reading.events

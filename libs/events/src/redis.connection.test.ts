@@ -12,7 +12,7 @@ afterAll(() => server.discard())
 
 test('a connection to a master that became a replica is made anew', async () => {
   const redis = connectRedis({
-    url: server.url,
+    settings: { url: server.url },
     name: 'test',
     logger: createLogger({ service: 'test', level: 'silent' }),
   })

@@ -1,8 +1,9 @@
 import type { Logger } from '@parley/telemetry'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
+import { openRedis, type RedisSettings } from './redis.client.ts'
 
 export interface RedisConnection {
-  url: string
+  settings: RedisSettings
   /** Shown in CLIENT LIST, for the operator. */
   name: string
   logger: Logger
@@ -12,8 +13,8 @@ export interface RedisConnection {
  * A connection that comes back by itself, within 2 s of Redis' return. A command given while it is away fails at once and
  * is not repeated: whoever gave it knows better what is to be done by then. Losing and finding Redis is logged once each.
  */
-export function connectRedis({ url, name, logger }: RedisConnection): Redis {
-  const redis = new Redis(url, {
+export function connectRedis({ settings, name, logger }: RedisConnection): Redis {
+  const redis = openRedis(settings, {
     connectionName: name,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
@@ -22,8 +23,6 @@ export function connectRedis({ url, name, logger }: RedisConnection): Redis {
     autoResubscribe: false,
     commandTimeout: 5_000,
     retryStrategy: (attempt) => Math.min(50 * attempt, 2_000),
-    // After a failover the old master stays at the other end, as a replica: a new connection finds the new master.
-    reconnectOnError: ({ message }) => message.startsWith('READONLY'),
   })
   let away = false
   redis.on('error', (err) => {

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
-import { entryField, streamKey } from './keys.ts'
+import { entryField, redisNames } from './keys.ts'
 import { connectRedis } from './redis.connection.ts'
 import { openEventStream } from './relay.stream.ts'
 import { eventually, stage } from './stage.fixture.ts'
@@ -61,7 +61,12 @@ describe('the stream in Redis', () => {
   test('ahead of PostgreSQL is left to itself: a new epoch begins', async () => {
     const before = await lease()
     const listener = await feed()
-    await held.raw.xadd(streamKey(before.epoch), '999-0', entryField, `${before.epoch} 999 1\n{"to":"nobody"}\t\t`)
+    await held.raw.xadd(
+      redisNames().stream(before.epoch),
+      '999-0',
+      entryField,
+      `${before.epoch} 999 1\n{"to":"nobody"}\t\t`,
+    )
     relay()
 
     await eventually(async () => expect((await lease()).epoch).not.toBe(before.epoch))
@@ -69,7 +74,7 @@ describe('the stream in Redis', () => {
     await eventually(async () => expect(await streamed()).toEqual(['one']))
     await eventually(() => expect(listener.epoch).not.toBe(before.epoch))
     expect(listener.resets).toEqual(['another epoch has begun'])
-    await eventually(async () => expect(await held.raw.ttl(streamKey(before.epoch))).toBeGreaterThan(0))
+    await eventually(async () => expect(await held.raw.ttl(redisNames().stream(before.epoch))).toBeGreaterThan(0))
   })
 
   test('is not ahead for a leader that finds Redis before it has taken its first step', async () => {
@@ -89,7 +94,7 @@ describe('the stream in Redis', () => {
   test('is ahead although the first step gives out more positions than Redis has of a lost history', async () => {
     const { epoch } = await lease()
     const lost = `${epoch} 1 2\n{"to":"nobody"}\t\t\n{"to":"nobody"}\t\t`
-    await held.raw.xadd(streamKey(epoch), '2-0', entryField, lost)
+    await held.raw.xadd(redisNames().stream(epoch), '2-0', entryField, lost)
     const redis = connect()
     await once(redis, 'ready')
     const stream = openStream(redis, await lease())
@@ -101,12 +106,20 @@ describe('the stream in Redis', () => {
   })
 
   function connect() {
-    const redis = connectRedis({ url: held.redis.url, name: 'test', logger })
+    const redis = connectRedis({ settings: { url: held.redis.url }, name: 'test', logger })
     onEnd(() => redis.disconnect())
     return redis
   }
 
   /** As a leader opens it whose turn begins now. */
   const openStream = (redis: ReturnType<typeof connect>, { epoch, pos }: Awaited<ReturnType<typeof lease>>) =>
-    openEventStream({ redis, pool: held.database.pool, epoch, pos, maxEvents: 1_000, onError: expect.fail })
+    openEventStream({
+      redis,
+      names: redisNames(),
+      pool: held.database.pool,
+      epoch,
+      pos,
+      maxEvents: 1_000,
+      onError: expect.fail,
+    })
 })

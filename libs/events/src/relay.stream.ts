@@ -1,7 +1,8 @@
 import type { Redis } from 'ioredis'
 import { type Batch, batchAfter, encodeBatch, joinBatches, splitBatch } from './batch.format.ts'
-import { entryField, eventsChannel, streamKey } from './keys.ts'
+import { entryField, type redisNames } from './keys.ts'
 import { findOldestPosition, type Pool, readBatches } from './positions.queries.ts'
+import { publishCommand } from './redis.channel.ts'
 import { isReady } from './redis.connection.ts'
 import { inTraceOf } from './relay.trace.ts'
 
@@ -19,6 +20,7 @@ export interface EventStream {
 
 export interface EventStreamOptions {
   redis: Redis
+  names: ReturnType<typeof redisNames>
   pool: Pool
   epoch: string
   /** The last position that was given before this turn. */
@@ -38,13 +40,14 @@ const repairEvents = 2_000
  */
 export function openEventStream({
   redis,
+  names,
   pool,
   epoch,
   pos: begunAt,
   maxEvents,
   onError,
 }: EventStreamOptions): EventStream {
-  const key = streamKey(epoch)
+  const key = names.stream(epoch)
   const appendEvents = defineAppend(redis)
   let queue: Batch[] = []
   let target = begunAt
@@ -112,7 +115,7 @@ export function openEventStream({
       own = Math.max(own, last)
       const top = await appendEvents(
         key,
-        eventsChannel,
+        names.events,
         String(part.first),
         String(last),
         encodeBatch(epoch, part),
@@ -162,7 +165,7 @@ export async function findStreamTop(redis: Redis, key: string): Promise<number> 
 }
 
 function defineAppend(redis: Redis) {
-  redis.defineCommand('appendEvents', { numberOfKeys: 1, lua: appendScript })
+  redis.defineCommand('appendEvents', { numberOfKeys: 1, lua: appendScript(publishCommand(redis)) })
   return (...values: string[]): Promise<string> =>
     (redis as unknown as { appendEvents(...values: string[]): Promise<string> }).appendEvents(...values)
 }
@@ -171,13 +174,13 @@ function defineAppend(redis: Redis) {
  * Appends and publishes in one step, if and only if the batch follows what is there. Answers the top: the batch's own last
  * position when it is at the end of the stream now.
  */
-const appendScript = `
+const appendScript = (publish: string) => `
 local top = 0
 local newest = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)
 if newest[1] then top = tonumber(string.match(newest[1][1], '^%d+')) end
 if top == tonumber(ARGV[2]) - 1 or (top == 0 and ARGV[6] == '1') then
   redis.call('XADD', KEYS[1], 'MINID', '~', ARGV[5], ARGV[3] .. '-0', '${entryField}', ARGV[4])
-  redis.call('PUBLISH', ARGV[1], ARGV[4])
+  redis.call('${publish}', ARGV[1], ARGV[4])
   top = tonumber(ARGV[3])
 end
 return string.format('%.0f', top)`

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { metric } from '@parley/telemetry'
-import { wakeChannel } from './keys.ts'
+import { redisNames } from './keys.ts'
+import { followChannel } from './redis.channel.ts'
 import { connectRedis } from './redis.connection.ts'
 import { acquireLease } from './relay.lease.ts'
 import { lead, type RelayOptions } from './relay.turn.ts'
@@ -20,7 +21,8 @@ const candidateMs = 500
 
 /** Gives the events of the outbox their one order and moves them to Redis. Any number of candidates, one leader. */
 export function createRelay(options: RelayOptions): Relay {
-  const { pool, redisUrl, logger, metrics, holder } = options
+  const { pool, redis: settings, logger, metrics, holder } = options
+  const names = redisNames(settings)
   const signal = createSignal()
   const stopping = new AbortController()
   let isLeader = false
@@ -35,7 +37,7 @@ export function createRelay(options: RelayOptions): Relay {
           const { token, epoch, pos } = term
           if (term.isNewEpoch) logger.warn({ epoch, pos }, 'PostgreSQL was restored or promoted, a new epoch begins')
           logger.info({ token, epoch, pos }, 'leads the relay')
-          await lead({ ...options, redis, term, signal, stopping: stopping.signal })
+          await lead({ ...options, redis, names, term, signal, stopping: stopping.signal })
           if (!stopping.signal.aborted) logger.warn({ token: term.token }, 'no longer leads the relay')
         }
       } catch (err) {
@@ -49,10 +51,9 @@ export function createRelay(options: RelayOptions): Relay {
 
   return {
     start() {
-      const redis = connectRedis({ url: redisUrl, name: 'parley-relay', logger })
-      const hints = connectRedis({ url: redisUrl, name: 'parley-relay-hints', logger })
-      hints.on('ready', () => void hints.subscribe(wakeChannel).catch(() => {}))
-      hints.on('message', signal.ring)
+      const redis = connectRedis({ settings, name: 'parley-relay', logger })
+      const hints = connectRedis({ settings, name: 'parley-relay-hints', logger })
+      followChannel({ redis: hints, channel: names.wake, logger, onMessage: signal.ring })
       const endObservation = metrics.gauge(metric.relayLeader, () => (isLeader ? 1 : 0))
       const done = campaign(redis)
       end = async () => {

@@ -3,9 +3,10 @@ import type { Config } from '@parley/config'
 import { type Logger, type Metrics, metric } from '@parley/telemetry'
 import type { Redis } from 'ioredis'
 import type { Batch } from './batch.format.ts'
-import { streamKey } from './keys.ts'
+import type { redisNames } from './keys.ts'
 import type { Client, Pool } from './positions.queries.ts'
 import { createProgress, type Progress } from './progress.ts'
+import type { RedisSettings } from './redis.client.ts'
 import { startChores } from './relay.housekeeping.ts'
 import { changeEpoch, newEpoch, releaseLease, type Term } from './relay.lease.ts'
 import { openStepConnection, type Step, stepLimit, takeStep } from './relay.step.ts'
@@ -15,7 +16,7 @@ import type { Signal } from './signal.ts'
 
 export interface RelayOptions {
   pool: Pool
-  redisUrl: string
+  redis: RedisSettings
   logger: Logger
   metrics: Metrics
   events: Pick<Config['events'], 'replaySeconds' | 'replayMaxEvents'>
@@ -23,8 +24,9 @@ export interface RelayOptions {
   holder: string
 }
 
-export interface TurnOptions extends RelayOptions {
+export interface TurnOptions extends Omit<RelayOptions, 'redis'> {
   redis: Redis
+  names: ReturnType<typeof redisNames>
   term: Term
   signal: Signal
   stopping: AbortSignal
@@ -40,11 +42,12 @@ const renewMs = 900
  * last step took place, so the turn ends, and the next one begins with a new token and a fresh look.
  */
 export async function lead(options: TurnOptions): Promise<void> {
-  const { pool, redis, term, stopping, events, logger, metrics } = options
+  const { pool, redis, names, term, stopping, events, logger, metrics } = options
   const progress = createProgress(term.low, term.positioned)
   const client = await openStepConnection(pool)
   const stream = openEventStream({
     redis,
+    names,
     pool,
     epoch: term.epoch,
     pos: term.pos,
@@ -100,11 +103,11 @@ function batchOf({ ids, lines, oldestAt, traced }: Step, pos: number): Batch {
 }
 
 /** Leaves the history that Redis has to itself; the next turn, which follows at once, begins a stream of its own. */
-async function beginEpoch({ pool, redis, term, events, logger }: TurnOptions) {
+async function beginEpoch({ pool, redis, names, term, events, logger }: TurnOptions) {
   const epoch = newEpoch()
   if (!(await changeEpoch(pool, term.token, epoch))) return
   logger.warn({ epoch, before: term.epoch }, 'Redis is ahead of PostgreSQL, a new epoch begins')
-  await redis.expire(streamKey(term.epoch), events.replaySeconds)
+  await redis.expire(names.stream(term.epoch), events.replaySeconds)
 }
 
 function observeBacklog(metrics: RelayOptions['metrics'], pool: RelayOptions['pool'], progress: Progress) {

@@ -6,7 +6,7 @@ import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from 'vitest'
 import { type Batch, decodeBatch } from './batch.format.ts'
 import { createFeed, createRelay, type FeedOptions, type PositionedEvent, type RelayOptions } from './index.ts'
-import { streamKey } from './keys.ts'
+import { redisNames } from './keys.ts'
 import { findTop } from './positions.queries.ts'
 import { createProgress } from './progress.ts'
 import { acquireLease } from './relay.lease.ts'
@@ -50,7 +50,7 @@ export function stage() {
     relay(options: Partial<RelayOptions> = {}) {
       const relay = createRelay({
         pool: held.database.pool,
-        redisUrl: held.redis.url,
+        redis: { url: held.redis.url },
         logger,
         metrics,
         events: { replaySeconds: 3_600, replayMaxEvents: 1_000 },
@@ -66,7 +66,7 @@ export function stage() {
       const resets: string[] = []
       const feed = createFeed({
         pool: held.database.pool,
-        redisUrl: held.redis.url,
+        redis: { url: held.redis.url },
         logger,
         metrics,
         memoryEvents: 1_000,
@@ -97,7 +97,7 @@ export function stage() {
     },
     async streamed(): Promise<string[]> {
       const { epoch } = await findTop(held.database.pool)
-      const entries = await held.raw.xrange(streamKey(epoch), '-', '+')
+      const entries = await held.raw.xrange(redisNames().stream(epoch), '-', '+')
       return entries.flatMap(([, [, text]]) => decodeBatch(text!).map(nameOf))
     },
     onEnd: (close: () => Promise<unknown> | unknown) => void open.push(close),

@@ -1,6 +1,7 @@
 import type { Logger } from '@parley/telemetry'
-import { Redis } from 'ioredis'
-import { wakeChannel } from './keys.ts'
+import { redisNames } from './keys.ts'
+import { publish } from './redis.channel.ts'
+import { openRedis, type RedisSettings } from './redis.client.ts'
 
 export interface Waker {
   /** Tells the relay (and the feeder of jobs) that something was committed to the outbox. Costs next to nothing. */
@@ -14,8 +15,8 @@ const quietMs = 5
  * A hint, fire and forget: the first goes out at once, those of the next 5 ms together. It may get lost; the relay looks by
  * itself every 100 ms.
  */
-export function createWaker(redisUrl: string, logger?: Logger): Waker {
-  const redis = new Redis(redisUrl, {
+export function createWaker(settings: RedisSettings, logger?: Logger): Waker {
+  const redis = openRedis(settings, {
     connectionName: 'parley-waker',
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
@@ -23,11 +24,12 @@ export function createWaker(redisUrl: string, logger?: Logger): Waker {
     retryStrategy: (attempt) => Math.min(100 * attempt, 2_000),
   })
   redis.on('error', (err) => logger?.debug({ err }, 'no hint can be sent to the relay'))
+  const { wake: channel } = redisNames(settings)
   let quiet: NodeJS.Timeout | undefined
   let again = false
 
   const send = () => {
-    if (redis.status === 'ready') redis.publish(wakeChannel, '').catch(() => {})
+    if (redis.status === 'ready') publish(redis, channel, '').catch(() => {})
     quiet = setTimeout(() => {
       quiet = undefined
       if (again) send()

@@ -51,7 +51,7 @@ function work(handler: (to: string) => Promise<void>, options: Partial<WorkerOpt
     backoffMs: 1,
     concurrency: 2,
     db: database.db,
-    redisUrl: redis.url,
+    redis: { url: redis.url },
     logger,
     metrics,
     clock: Date.now,

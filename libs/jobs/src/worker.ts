@@ -1,9 +1,8 @@
 import type { JobData, JobName } from '@parley/contract'
 import type { Database } from '@parley/database'
-import { connectRedis, wakeChannel } from '@parley/events'
+import { connectRedis, followChannel, openRedis, type RedisSettings, redisNames } from '@parley/events'
 import { inSpan, type Logger, label, type Metrics, metric, SpanKind, spanAttribute, spanName } from '@parley/telemetry'
 import { type Job, Queue, Worker } from 'bullmq'
-import { Redis } from 'ioredis'
 import { startFeeder } from './feeder.ts'
 import { buryJob, claimJobs, countJobs, deleteJob, findJob, unclaimJobs } from './jobs.queries.ts'
 
@@ -27,7 +26,7 @@ export interface WorkerOptions<N extends JobName> {
   /** After about twice this time, the job of a worker that says nothing any more is done by another. 30 s unless given. */
   takeOverMs?: number
   db: Database
-  redisUrl: string
+  redis: RedisSettings
   logger: Logger
   metrics: Metrics
   clock: () => number
@@ -43,15 +42,26 @@ export interface JobWorker {
  * Redis gets nothing but the row's id, and a row goes when its job has succeeded.
  */
 export function createWorker<N extends JobName>(options: WorkerOptions<N>): JobWorker {
-  const { name, attempts, backoffMs, concurrency, againAfterMs = 60_000, db, redisUrl, logger, metrics } = options
+  const {
+    name,
+    attempts,
+    backoffMs,
+    concurrency,
+    againAfterMs = 60_000,
+    db,
+    redis: settings,
+    logger,
+    metrics,
+  } = options
   const { takeOverMs = 30_000 } = options
   // BullMQ wants commands to wait for Redis as long as it takes; its blocking connection is made after this one.
-  const redis = new Redis(redisUrl, {
+  const redis = openRedis(settings, {
     connectionName: `parley-jobs-${name}`,
     maxRetriesPerRequest: null,
     retryStrategy: (attempt) => Math.min(100 * attempt, 2_000),
   })
   redis.on('error', () => {})
+  const { jobs: prefix, wake } = redisNames(settings)
   const queue = new Queue(name, { connection: redis, prefix })
   const worker = new Worker(name, (job) => perform(options, job), {
     connection: redis,
@@ -89,9 +99,8 @@ export function createWorker<N extends JobName>(options: WorkerOptions<N>): JobW
     feed,
     onError: (err) => logger.warn({ err, queue: name }, 'jobs could not be enqueued'),
   })
-  const hints = connectRedis({ url: redisUrl, name: `parley-jobs-${name}-hints`, logger })
-  hints.on('ready', () => void hints.subscribe(wakeChannel).catch(() => {}))
-  hints.on('message', feeder.wake)
+  const hints = connectRedis({ settings, name: `parley-jobs-${name}-hints`, logger })
+  followChannel({ redis: hints, channel: wake, logger, onMessage: feeder.wake })
 
   const endObservation = metrics.gauge(metric.queueDepth, async () => {
     const [{ recorded, dead }, counts] = await Promise.all([
@@ -117,8 +126,6 @@ export function createWorker<N extends JobName>(options: WorkerOptions<N>): JobW
     },
   }
 }
-
-const prefix = 'parley:{jobs}'
 
 async function perform<N extends JobName>(options: WorkerOptions<N>, { id, attemptsMade }: Job): Promise<void> {
   const { name, handler, attempts, db, logger, metrics, clock } = options

@@ -40,8 +40,8 @@ export function openDeps(name: string, config: Config, clock: () => number = Dat
     applicationName: `parley-${name}`,
     onIdleError: (error) => logger.warn({ err: error }, 'an idle database connection was lost'),
   })
-  const waker = createWaker(config.redis.url)
-  const ephemeral = createEphemeralPublisher({ redisUrl: config.redis.url, logger, metrics })
+  const waker = createWaker(config.redis)
+  const ephemeral = createEphemeralPublisher({ redis: config.redis, logger, metrics })
   const tokens = createTokens({ secrets: [config.auth.jwtSecret].flat(), issuer: config.auth.issuer, clock })
   const { db, pool } = connection
   metrics.gauge(metric.databaseConnections, () => [

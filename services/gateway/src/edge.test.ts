@@ -2,12 +2,14 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type EmbeddedPart, startRedis } from '@parley/embedded'
+import { redisShapes, whyNoRedis } from '@parley/test'
 import { request } from 'undici'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { startGateway, startUpstream } from './gateway.testing.ts'
 import { routedServices } from './routing-table.ts'
 
 const refusal = { error: expect.any(String), requestId: expect.any(String) }
+const missing = await whyNoRedis()
 
 describe('who gets in', () => {
   test.each([
@@ -193,6 +195,21 @@ describe('rate limit', () => {
     redis.kill('SIGKILL')
     expect(await statusesOf(asAnn, one.authorized)).toEqual([200, 200, 200, 200])
     expect(await one.deps.metrics.text()).toMatch(/parley_rate_limit_unavailable_total [1-9]/)
+  })
+
+  test.skipIf(missing)(`counts in a Redis Cluster${missing ? ` (skipped: ${missing})` : ''}`, async () => {
+    const shapes = await redisShapes()
+    onTestFinished(() => shapes.discard())
+    const clusterNodes = (await shapes.cluster()).map(({ address }) => address)
+    const upstream = await startUpstream()
+    const upstreams = { directory: [upstream.url], auth: [upstream.url] }
+    const settings = { redis: { clusterNodes }, rateLimit: { enabled: true, perMinute: 3, perMinuteAnonymous: 2 } }
+    const [one, other] = await Promise.all([startGateway(upstreams, settings), startGateway(upstreams, settings)])
+
+    const asAnn = [one, other, one, other].map(({ url }) => `${url}/users`)
+    const asNobody = [one, other, one].map(({ url }) => `${url}/config.json`)
+    expect(await statusesOf(asAnn, one.authorized)).toEqual([200, 200, 200, 429])
+    expect(await statusesOf(asNobody)).toEqual([200, 200, 429])
   })
 })
 

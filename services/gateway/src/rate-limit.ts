@@ -1,9 +1,10 @@
 import rateLimit, { normalizeIP } from '@fastify/rate-limit'
 import { tooMany } from '@parley/contract'
+import { openRedis, redisNames } from '@parley/events'
 import { bearerToken, type Deps } from '@parley/service'
 import { metric } from '@parley/telemetry'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 
 const windowMs = 60_000
 const patienceMs = 200
@@ -11,7 +12,7 @@ const restMs = 1_000
 
 /** A connection whose commands fail soon: a request does not wait for a Redis that is away. */
 export function connectRateLimitRedis({ config, logger }: Deps): Redis {
-  const redis = new Redis(config.redis.url, {
+  const redis = openRedis(config.redis, {
     connectionName: 'parley-gateway',
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
@@ -36,7 +37,7 @@ export async function limitRates(app: FastifyInstance, deps: Deps, redis: Redis)
   await app.register(rateLimit, {
     global: false,
     redis,
-    nameSpace: 'parley:rate:',
+    nameSpace: redisNames(deps.config.redis).rates,
     timeWindow: windowMs,
     keyGenerator: (request) => {
       const userId = people.get(request)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { audienceOf, everyone, type Routing } from '@parley/contract'
 import { connectDatabase, migrate } from '@parley/database'
 import { type EmbeddedPart, startPostgres } from '@parley/embedded'
-import { connectRedis, eventsChannel } from '@parley/events'
+import { connectRedis, redisNames } from '@parley/events'
 import { createLogger } from '@parley/telemetry'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { openStage, type Stage, type StageDatabase, type StageNode } from './testing/stage.ts'
@@ -62,7 +62,7 @@ describe('while PostgreSQL is away', () => {
     const stream = await node.open(ann)
     const { epoch, pos } = await stage.db.selectFrom('relayLease').selectAll().executeTakeFirstOrThrow()
     const redis = connectRedis({
-      url: stage.redis.url,
+      settings: { url: stage.redis.url },
       name: 'test',
       logger: createLogger({ service: 'test', level: 'silent' }),
     })
@@ -70,7 +70,7 @@ describe('while PostgreSQL is away', () => {
 
     await postgres.stop()
     const lines = [lineOf(audienceOf(channel), 'of a channel not known yet'), lineOf(everyone, 'for all')]
-    await redis.publish(eventsChannel, `${epoch} ${pos + 1} ${lines.length}\n${lines.join('\n')}`)
+    await redis.publish(redisNames().events, `${epoch} ${pos + 1} ${lines.length}\n${lines.join('\n')}`)
     await vi.waitUntil(() => node.logged().includes('delivery waits for the database'))
     expect(stream.received.filter(({ cursor }) => cursor !== undefined)).toHaveLength(1)
 

@@ -27,7 +27,7 @@ export function realtime(deps: Deps): Service {
   const sessionWatch = createSessionWatch({ db, connections, clock, logger })
   const events = createFeed({
     pool,
-    redisUrl: config.redis.url,
+    redis: config.redis,
     logger,
     metrics,
     memoryEvents,
@@ -41,7 +41,7 @@ export function realtime(deps: Deps): Service {
     },
   })
   const ephemeral = createEphemeralFeed({
-    redisUrl: config.redis.url,
+    redis: config.redis,
     logger,
     onEvent: createEphemeralDelivery({ connections, entitlement, logger }).deliver,
   })

@@ -26,11 +26,11 @@ export interface Worker extends Service {
 /** What happens behind the requests: the relay of events, what search reads, e-mail, and tidying up. It has no routes. */
 export function worker(deps: Deps): Worker {
   const { config, db, pool, blobs, logger, metrics, clock } = deps
-  const redisUrl = config.redis.url
+  const { redis } = config
   const takeOverMs = config.jobs.takeOverSeconds * 1_000
   const relay = createRelay({
     pool,
-    redisUrl,
+    redis,
     logger,
     metrics,
     events: config.events,
@@ -46,7 +46,7 @@ export function worker(deps: Deps): Worker {
       concurrency: mailsAtOnce,
       takeOverMs,
       db,
-      redisUrl,
+      redis,
       logger,
       metrics,
       clock,
@@ -60,7 +60,7 @@ export function worker(deps: Deps): Worker {
       concurrency: 1,
       takeOverMs,
       db,
-      redisUrl,
+      redis,
       logger,
       metrics,
       clock,
@@ -76,7 +76,7 @@ export function worker(deps: Deps): Worker {
       concurrency: 1,
       takeOverMs,
       db,
-      redisUrl,
+      redis,
       logger,
       metrics,
       clock,
@@ -90,7 +90,7 @@ export function worker(deps: Deps): Worker {
       concurrency: 1,
       takeOverMs,
       db,
-      redisUrl,
+      redis,
       logger,
       metrics,
       clock,
@@ -103,7 +103,7 @@ export function worker(deps: Deps): Worker {
       backoffMs: 30_000,
       concurrency: 1,
       db,
-      redisUrl,
+      redis,
       logger,
       metrics,
       clock,

@@ -45,7 +45,7 @@ export async function openStage(open: () => Promise<StageDatabase> = () => creat
   const deps = { ...home.deps, logger: createLogger({ service: 'stage', level: 'silent' }) }
   const relay = createRelay({
     pool,
-    redisUrl: redis.url,
+    redis: { url: redis.url },
     logger: deps.logger,
     metrics: deps.metrics,
     events: deps.config.events,

@@ -157,7 +157,7 @@ describe('purging a deleted channel', () => {
       backoffMs: 10,
       concurrency: 1,
       db,
-      redisUrl: config.redis.url,
+      redis: config.redis,
       logger,
       metrics,
       clock,

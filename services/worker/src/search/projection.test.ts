@@ -19,7 +19,7 @@ beforeEach(async () => {
   ])
   relay = createRelay({
     pool,
-    redisUrl: config.redis.url,
+    redis: config.redis,
     logger,
     metrics,
     events: config.events,
