@@ -92,4 +92,23 @@ describe('while PostgreSQL is away', () => {
     await stream.ended
     await postgres.restart()
   })
+
+  test('a node that starts then is alive, refuses streams until it knows where events begin, and can stop', async () => {
+    const ann = await stage.addMember('ann')
+    await postgres.stop()
+    const [starting, stopping] = await Promise.all([stage.startNode(), stage.startNode()])
+    const ask = (path: string) =>
+      fetch(`${starting.url}${path}`, { headers: { authorization: `Bearer ${ann.token}` } }).then(
+        ({ status }) => status,
+      )
+    expect([await ask('/health/live'), await ask('/health/ready'), await ask('/events')]).toEqual([200, 503, 503])
+    await stopping.stop()
+
+    await postgres.restart()
+    await vi.waitUntil(async () => (await ask('/health/ready')) === 200, { timeout: 20_000 })
+    const stream = await starting.open(ann)
+    await stage.says(everyone, 'for all')
+    await stream.waitFor('UPDATE_SERVER_SETTINGS', { name: 'for all' })
+    await stream.close()
+  })
 })

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { createEphemeralFeed, createFeed, type Feed } from '@parley/events'
 import type { Deps, Service } from '@parley/service'
 import { createConnections } from './connections.ts'
@@ -13,6 +14,8 @@ import { createSessionWatch } from './session-watch.ts'
 import { streamRoutes } from './stream.routes.ts'
 
 const memoryEvents = 10_000
+/** A start waits no longer for PostgreSQL: then the process is alive, and not ready. */
+const patienceMs = 2_000
 
 /** The event streams of clients: any node serves anyone, and keeps nothing that another node would need. */
 export function realtime(deps: Deps): Service {
@@ -46,12 +49,42 @@ export function realtime(deps: Deps): Service {
     onEvent: createEphemeralDelivery({ connections, entitlement, logger }).deliver,
   })
   let stopKeepAlive = () => {}
+  let beginning: Promise<void> | undefined
+  let hasBegun = false
   let closing = false
 
+  /** Waits for PostgreSQL and its schema: without the place where events begin no stream can be opened. */
+  async function begin() {
+    await events.start()
+    await ephemeral.start()
+    await places.start()
+    await presence.start()
+    sessionWatch.start()
+    stopKeepAlive = keepAlive(connections, config.events.keepAliveSeconds)
+    hasBegun = true
+  }
+
   return {
+    checks: {
+      events: {
+        required: true,
+        async run() {
+          if (!hasBegun) throw new Error('where events begin is not known yet')
+        },
+      },
+    },
     async plugin(app) {
       await app.register(
-        streamRoutes(deps, { connections, places, entitlement, fanOut, resume, feed, isClosing: () => closing }),
+        streamRoutes(deps, {
+          connections,
+          places,
+          entitlement,
+          fanOut,
+          resume,
+          feed,
+          hasBegun: () => hasBegun,
+          isClosing: () => closing,
+        }),
       )
       app.addHook('preClose', async () => {
         closing = true
@@ -59,14 +92,12 @@ export function realtime(deps: Deps): Service {
       })
     },
     async start() {
-      await events.start()
-      await ephemeral.start()
-      await places.start()
-      await presence.start()
-      sessionWatch.start()
-      stopKeepAlive = keepAlive(connections, config.events.keepAliveSeconds)
+      beginning = begin()
+      await Promise.race([beginning, delay(patienceMs, undefined, { ref: false })])
     },
     async stop() {
+      if (!hasBegun) await events.close()
+      await beginning
       stopKeepAlive()
       sessionWatch.stop()
       connections.stopObserving()

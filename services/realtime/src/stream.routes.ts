@@ -45,17 +45,19 @@ export interface StreamParts {
   fanOut: FanOut
   resume: Resume
   feed: () => Feed
+  hasBegun: () => boolean
   isClosing: () => boolean
 }
 
 export const streamRoutes =
   (deps: Deps, parts: StreamParts): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const { connections, places, entitlement, fanOut, resume, feed, isClosing } = parts
+    const { connections, places, entitlement, fanOut, resume, feed, hasBegun, isClosing } = parts
     const rightsVersion = () => `${entitlement.changes} ${feed().epoch}`
 
     app.get('/events', { schema: OpenStream, config: { access: 'none' } }, async (request, reply) => {
       const claims = await deps.tokens.verifyAccess(request.query.token ?? bearerToken(request))
+      if (!hasBegun()) throw unavailable('This server is starting, please connect again')
       const cursor = readCursor(lastEventId(request))
       let place: Place | undefined
       try {

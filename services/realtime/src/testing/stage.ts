@@ -60,7 +60,7 @@ export async function openStage(open: () => Promise<StageDatabase> = () => creat
     const { deps, close } = openDeps('realtime', config)
     const logger = createLogger({ service: 'realtime', level: 'trace', destination })
     const service = realtime({ ...deps, logger })
-    const { fastify } = await buildApp({ deps: { ...deps, logger }, checks: {}, position: 'edge' })
+    const { fastify } = await buildApp({ deps: { ...deps, logger }, checks: service.checks!, position: 'edge' })
     await fastify.register(service.plugin!)
     await service.start!()
     const url = await fastify.listen({ host: '127.0.0.1', port: 0 })
