@@ -1,13 +1,20 @@
-/** Brings the schema up to date, once before the services of a new version start. Waits for a database that is still starting. */
+/**
+ * Brings the schema up to date, once before the services of a new version start. Waits for a database that is still starting.
+ *
+ *     migrate --passwords D    gives each role for which a file lies in that folder its password (deploy/image/role-passwords.ts)
+ */
 import { setTimeout as delay } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
 import { loadConfig } from '@parley/config'
-import { connectDatabase, isDatabaseAway, migrate } from '@parley/database'
+import { connectDatabase, isDatabaseAway, letSignIn, migrate } from '@parley/database'
 import { reportFaults } from '@parley/service'
+import { readRolePasswords } from './role-passwords.ts'
 
 const attempts = 60
 const pauseMs = 1_000
 
-const config = await loadConfig().catch(reportFaults)
+const { values } = parseArgs({ options: { passwords: { type: 'string' } } })
+const config = await loadConfig({ argv: [] }).catch(reportFaults)
 const { db, close } = connectDatabase({
   url: config.database.url,
   poolSize: 1,
@@ -15,7 +22,10 @@ const { db, close } = connectDatabase({
   onIdleError: () => {},
 })
 try {
+  const passwords = values.passwords === undefined ? [] : await readRolePasswords(values.passwords)
   const done = await insist()
+  // Only now may a service come in: it finds its schema complete.
+  for (const { role, password } of passwords) await letSignIn(db, role, password)
   process.stdout.write(done.length > 0 ? `Migrated: ${done.join(', ')}\n` : 'The schema is up to date\n')
 } catch (error) {
   process.stderr.write(`${(error as Error).message}\n`)

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
-
-/** Who reads secrets to reach PostgreSQL; the gateway has no business there. */
-const databaseUsers = ['migrate', 'auth', 'directory', 'messaging', 'realtime', 'admin', 'worker'] as const
+import { databaseRoles, roleName } from '@parley/database'
+import { passwordFile } from './role-passwords.ts'
 
 export interface Places {
   /** `host:port` of PostgreSQL and of Redis. */
@@ -15,7 +14,7 @@ type Files = Record<string, string>
 export interface Secrets {
   /** For every process. */
   shared: Files
-  /** For each process that uses PostgreSQL, its own way in. All sign in as one user so far. */
+  /** For each service that uses PostgreSQL, the way in by its role; for `migrate` the owner's, and what the roles' passwords are to be. */
   database: Record<string, Files>
   postgres: Files
   redis: Files
@@ -23,17 +22,26 @@ export interface Secrets {
 
 /** Makes every secret anew. */
 export function makeSecrets({ postgres, redis }: Places): Secrets {
-  const databasePassword = randomText(24)
+  const ownerPassword = randomText(24)
   const redisPassword = randomText(24)
-  const databaseUrl = `postgres://parley:${databasePassword}@${postgres}/parley`
+  const passwords = databaseRoles.map((role) => ({ role, password: randomText(24) }))
+  const wayIn = (user: string, password: string) => ({
+    'database-url': `postgres://${user}:${password}@${postgres}/parley`,
+  })
   return {
     shared: {
       'jwt-secret': randomText(48),
       'redis-url': `redis://:${redisPassword}@${redis}`,
       'initial-user-password': randomText(15),
     },
-    database: Object.fromEntries(databaseUsers.map((name) => [name, { 'database-url': databaseUrl }])),
-    postgres: { password: databasePassword },
+    database: {
+      ...Object.fromEntries(passwords.map(({ role, password }) => [role, wayIn(roleName(role), password)])),
+      migrate: {
+        ...wayIn('parley', ownerPassword),
+        ...Object.fromEntries(passwords.map(({ role, password }) => [passwordFile(role), password])),
+      },
+    },
+    postgres: { password: ownerPassword },
     redis: { password: redisPassword, 'redis.conf': `requirepass ${redisPassword}\n` },
   }
 }

@@ -37,6 +37,7 @@ test('without a profile: what a server needs, each process once, of one image th
   const started = Object.entries(compose.services).filter(([, { profiles }]) => !profiles)
   const expected = [...services, 'setup', 'migrate', 'postgres', 'redis']
   expect(started.map(([name]) => name).sort()).toEqual(expected.sort())
+  expect(compose.services.migrate!.command).toEqual(['migrate', '--passwords', '/run/secrets'])
   for (const name of [...services, 'migrate', 'setup']) {
     const { image, command, read_only, cap_drop } = compose.services[name]!
     expect([image, command![0], read_only, cap_drop]).toEqual(['parley:local', name, true, ['ALL']])

@@ -229,6 +229,13 @@ describe.skipIf(whyNotRendered)(`manifests${whyNotRendered ? ` (${whyNotRendered
       }
     }
     expect(made.get('parley-database-auth')).toEqual(['database-url'])
+    const migrating = items.find((item) => item.metadata.name === 'parley-database-migrate')!.stringData
+    for (const { metadata, stringData } of items.filter((item) => item.metadata.name.startsWith('parley-database-'))) {
+      const name = metadata.name.slice('parley-database-'.length)
+      const { username, password } = new URL(stringData['database-url'])
+      if (name === 'migrate') expect(username).toBe('parley')
+      else expect([username, password]).toEqual([`parley_${name}`, migrating[`database-password-${name}`]])
+    }
   })
 
   test('event streams go straight to realtime, unbuffered and without a time limit', () => {

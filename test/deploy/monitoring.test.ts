@@ -67,7 +67,7 @@ test('the states that alerts ask for stand where the metric is written: about an
     [...expr.matchAll(/(parley_\w+)\{state="(\w+)"\}/g)].filter(([, name, value]) => {
       const [key] = Object.entries(metric).find((entry) => entry[1].name === name)!
       const writers = sources.filter((source) => source.includes(`metric.${key}`))
-      return !writers.some((source) => source.includes(`'${value}'`))
+      return !writers.some((source) => new RegExp(`\\b${value}\\b`).test(source))
     }),
   )
   expect(unknown).toEqual([])

@@ -3,7 +3,7 @@ interface PostgresError {
   constraint?: string
 }
 
-/** Whether the database was away or gave up (connection lost, shutting down, overloaded): trying again may help. */
+/** Whether the database was away, gave up (connection lost, shutting down, overloaded) or does not let us in: trying again may help. */
 export function isDatabaseAway(error: unknown): boolean {
   const { code } = error as PostgresError
   if (code && awayCodes.has(code)) return true
@@ -30,6 +30,8 @@ const awayCodes = new Set([
   'EAI_AGAIN',
   'ENOTFOUND',
   'EHOSTUNREACH',
+  '28000', // may not sign in yet: the migration step lets the roles in
+  '28P01', // wrong password, or its role is not there yet
   '25006', // read only: a failover has made a standby of it
   '53100', // disk full
   '53200', // out of memory

@@ -1,0 +1,64 @@
+import { execFile } from 'node:child_process'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { connectDatabase } from '@parley/database'
+import { type EmbeddedPart, startPostgres } from '@parley/embedded'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { root } from './rendered.ts'
+
+const directory = mkdtempSync(path.join(tmpdir(), 'parley-roles-'))
+const secrets = path.join(directory, 'secrets')
+let postgres: EmbeddedPart
+
+// A server of its own: roles belong to the server, not to a database.
+beforeAll(async () => {
+  chmodSync(directory, 0o711)
+  postgres = await startPostgres({ directory: path.join(directory, 'postgres'), durable: false })
+})
+afterAll(async () => {
+  await postgres.stop()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+test('what the set-up writes lets each service in once the migrations ran, with its own rights', {
+  timeout: 120_000,
+}, async () => {
+  await run('setup', '--directory', secrets)
+  await expect(as('auth', 'select 1')).rejects.toMatchObject({ code: '28P01' })
+
+  await run('migrate', '--passwords', path.join(secrets, 'migrate'))
+  for (const name of ['auth', 'directory', 'messaging', 'realtime', 'admin', 'worker']) {
+    expect(await as(name, 'select current_user as name')).toEqual([{ name: `parley_${name}` }])
+    await as(name, 'select name from kysely_migration')
+    await expect(as(name, 'delete from audit_log')).rejects.toMatchObject({ code: '42501' })
+  }
+})
+
+test('a password that is changed is so after the next migration', { timeout: 120_000 }, async () => {
+  const file = path.join(secrets, 'migrate/database-password-auth')
+  rmSync(file)
+  writeFileSync(file, 'another')
+  await run('migrate', '--passwords', path.join(secrets, 'migrate'))
+  await expect(as('auth', 'select 1')).rejects.toMatchObject({ code: '28P01' })
+  await as('worker', 'select 1')
+})
+
+async function as(name: string, statement: string) {
+  const { host, pathname } = new URL(postgres.url)
+  const url = Object.assign(new URL(readFileSync(path.join(secrets, name, 'database-url'), 'utf8')), { host, pathname })
+  const connection = connectDatabase({ url: url.href, poolSize: 1, applicationName: name, onIdleError: () => {} })
+  try {
+    return (await sql.raw(statement).execute(connection.db)).rows
+  } finally {
+    await connection.close()
+  }
+}
+
+const run = (...args: string[]) =>
+  promisify(execFile)(process.execPath, ['deploy/image/start.ts', ...args], {
+    cwd: root,
+    env: { DATABASE_URL: postgres.url, REDIS_URL: 'redis://unused.invalid', PARLEY_AUTH_JWT_SECRET: 'x'.repeat(32) },
+  })
