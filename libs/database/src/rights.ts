@@ -113,7 +113,7 @@ export const rights: Record<DatabaseRole, Rights> = {
     idempotency_keys: 'select, delete, update (created_at)',
     one_time_links: 'select, delete, update (expires_at)',
     attempts: 'select, delete, update (last_attempt_at)',
-    channels: 'select',
+    channels: 'select, update (created_at)',
     channel_members: 'select, delete, update (joined_at)',
     messages: 'select, delete',
     threads: 'select, delete',

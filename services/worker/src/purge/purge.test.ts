@@ -1,4 +1,4 @@
-import { type ChannelKind, uuidv7 } from '@parley/database'
+import { type ChannelKind, roleName, uuidv7 } from '@parley/database'
 import { createWorker } from '@parley/jobs'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { eventually, workshop } from '../worker.testing.ts'
@@ -133,6 +133,13 @@ describe('purging a deleted channel', () => {
     await Promise.all([1, 2, 3].map(() => purgeChannel(held.deps, { channelId: deleted }, wide)))
     await purgeChannel(held.deps, { channelId: deleted }, wide)
     expect([await left(deleted), await left(live)]).toEqual([nothing, everything])
+  })
+
+  test('asks for no right that the worker does not have', async () => {
+    const url = new URL(held.deps.config.database.url)
+    url.searchParams.set('options', `-c role=${roleName('worker')}`)
+    await purgeChannel(await held.depsWith({ database: { url: url.href } }), { channelId: deleted }, small)
+    expect((await left(deleted))[0]).toBe(70 - 14)
   })
 
   test.each([
