@@ -38,8 +38,14 @@ export function refuseNul(parsed: unknown): void {
 
 const nulRefusal = () => invalid('The character U+0000 is not allowed in text')
 
+/** Without recursion: a small body nests deeper than a call stack is high. */
 function containsNul(value: unknown): boolean {
-  if (typeof value === 'string') return value.includes('\0')
-  if (typeof value !== 'object' || value === null) return false
-  return Object.entries(value).some(([key, inner]) => key.includes('\0') || containsNul(inner))
+  const waiting = [value]
+  while (waiting.length > 0) {
+    const next = waiting.pop()
+    if (typeof next === 'string' && next.includes('\0')) return true
+    if (typeof next !== 'object' || next === null) continue
+    for (const [key, inner] of Object.entries(next)) waiting.push(key, inner)
+  }
+  return false
 }

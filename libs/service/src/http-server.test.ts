@@ -26,6 +26,17 @@ test('a client may ask before it sends a body', async () => {
   expect(head).toMatch(/^HTTP\/1.1 100 /)
 })
 
+test.each([
+  ['without', '', 200],
+  ['with', '\\u0000', 400],
+])('a body may be nested as deep as it likes, %s U+0000 in it', async (_what, text, status) => {
+  const depth = 50_000
+  const body = `{"a":"\\\\u0000","b":${'['.repeat(depth)}"${text}"${']'.repeat(depth)}}`
+  const headers = `Content-Type: application/json\r\nContent-Length: ${body.length}`
+  const { head } = await exchange(await listening(), request(headers, '/things').replace('GET', 'POST') + body)
+  expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+})
+
 test('in dev mode a service behind the gateway has no foreign name either', async () => {
   const foreign = request('', '/health').replace('localhost', 'evil.example')
   expect((await exchange(await listening(), foreign)).head).toMatch(/^HTTP\/1.1 403 /)
@@ -58,6 +69,7 @@ async function listening(settings: DeepPartial<Config> = {}): Promise<number> {
   const { fastify } = await buildApp({ deps, checks: {}, position: 'inside' })
   const schema = { params: Type.Object({ id: Type.String({ maxLength: 200 }) }) }
   fastify.get('/things/:id', { schema, config: { access: 'none' } }, async () => 'a thing')
+  fastify.post('/things', { config: { access: 'none' } }, async () => 'a new thing')
   await fastify.listen({ host: '127.0.0.1', port: 0 })
   onTestFinished(() => fastify.close().then(close))
   return (fastify.server.address() as AddressInfo).port
