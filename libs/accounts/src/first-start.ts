@@ -6,9 +6,9 @@ import { nameKey, readUserName } from './names.ts'
 import { hashPassword } from './passwords.ts'
 import { createUser } from './users.ts'
 
-/** The configuration of the initial admin. */
+/** The configuration of the initial admin; without a name they get the part of their address before the @. */
 export interface FirstStart {
-  chat: { initialUser: { userName: string; email: string; password?: string } }
+  chat: { initialUser: { userName?: string; email: string; password?: string } }
 }
 
 /**
@@ -34,7 +34,7 @@ export async function ensureFirstStart(
     }
     const admin = await createUser(trx, {
       email: readEmail(initialUser.email),
-      userName: readUserName(initialUser.userName),
+      ...(initialUser.userName !== undefined && { userName: readUserName(initialUser.userName) }),
       isAdmin: true,
       passwordHash,
       ip: null,

@@ -44,6 +44,35 @@ export function readFlags(argv: readonly string[], faults: Faults): Flags {
 }
 
 /**
+ * Parts a command line into the flags that are a command's `own` and the rest, which goes to `loadConfig`; what is neither comes
+ * back as `unknown`, by name and never with a value. Own flags are left to the caller to parse: `--name`, `--name=value` or
+ * `--name value`, the last for those in `own.withValue`.
+ */
+export function separateFlags(
+  argv: readonly string[],
+  own: { withValue: readonly string[]; alone: readonly string[] },
+): { own: string[]; config: string[]; unknown: string[] } {
+  const parted = { own: [] as string[], config: [] as string[], unknown: [] as string[] }
+  for (let index = 0; index < argv.length; index++) {
+    const argument = argv[index]!
+    const [, name = '', inline] = /^--([^=]+)(?:=([\s\S]*))?$/.exec(argument) ?? []
+    const key = keyOfFlag.get(name)
+    const next = argv[index + 1]
+    const isSwitch = key?.schema.type === 'boolean'
+    const takesNext =
+      inline === undefined &&
+      next !== undefined &&
+      (own.withValue.includes(name) || (isSwitch ? /^(true|false)$/.test(next) : !next.startsWith('--')))
+    if (own.alone.includes(name)) parted.own.push(argument)
+    else if (own.withValue.includes(name))
+      parted.own.push(...(takesNext ? [`${argument}=${argv[++index]}`] : [argument]))
+    else if (key || name === 'config') parted.config.push(...(takesNext ? [argument, argv[++index]!] : [argument]))
+    else parted.unknown.push(name === '' ? 'an argument that is no flag' : `--${name}`)
+  }
+  return parted
+}
+
+/**
  * Takes a launcher's own flag (`--replicas 3` or `--replicas=3`) off a command line, so that the rest can go to
  * `loadConfig`. The command line defaults to this process's own. `value` is undefined when the flag is not there.
  */

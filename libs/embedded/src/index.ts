@@ -2,6 +2,7 @@ export { type DataDirectoryLock, lockDataDirectory } from './data-directory.lock
 export { keptPort } from './kept.port.ts'
 export { keptSecret } from './kept.secret.ts'
 export type { EmbeddedPart, PartExit } from './part.ts'
+export { keptPostgresUrl } from './postgres.kept.ts'
 export { type EmbeddedOptions, startPostgres } from './postgres.ts'
 export { findRedis, type RedisBinary } from './redis.binaries.ts'
 export { startRedis } from './redis.ts'

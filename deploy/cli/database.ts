@@ -1,0 +1,23 @@
+import type { Config } from '@parley/config'
+import { type Connection, connectDatabase } from '@parley/database'
+
+/** Works on the database, and closes the connection whatever happens. A reader of the output may pause for `silenceMs`. */
+export async function withDatabase<T>(
+  { database }: Config,
+  work: (connection: Connection) => Promise<T>,
+  silenceMs?: number,
+): Promise<T> {
+  const connection = connectDatabase({
+    url: database.url,
+    poolSize: 2,
+    applicationName: 'parley-cli',
+    // What needed the connection fails by itself.
+    onIdleError: () => {},
+    ...(silenceMs !== undefined && { silenceMs }),
+  })
+  try {
+    return await work(connection)
+  } finally {
+    await connection.close()
+  }
+}

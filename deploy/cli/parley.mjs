@@ -1,0 +1,23 @@
+#!/usr/bin/env node
+// Runs on any Node.js: hands over to one that runs TypeScript, this one or the one that came with the packages.
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const [major, minor] = process.versions.node.split('.').map(Number)
+
+if (major > 24 || (major === 24 && minor >= 11)) {
+  const { main } = await import('./main.ts')
+  process.exitCode = await main(process.argv.slice(2))
+} else {
+  const own = fileURLToPath(new URL('../../node_modules/.bin/node', import.meta.url))
+  if (!existsSync(own)) {
+    process.stderr.write(
+      `parley needs Node.js 24.11 or newer, and this is ${process.versions.node}. "npm ci" in the folder of Parley brings one.\n`,
+    )
+    process.exit(1)
+  }
+  const child = spawn(own, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' })
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal))
+  child.on('exit', (code) => process.exit(code ?? 1))
+}

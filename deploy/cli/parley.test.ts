@@ -1,0 +1,266 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { text } from 'node:stream/consumers'
+import { gunzipSync } from 'node:zlib'
+import { ensureFirstStart, verifyPassword } from '@parley/accounts'
+import { createDatabase, createEmptyDatabase, type TestDatabase } from '@parley/test'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { main } from './main.ts'
+
+let database: TestDatabase
+let folder: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'parley-cli-'))
+  database = await createDatabase()
+  await ensureFirstStart(database.db, { chat: { initialUser: { userName: 'ada', email: 'ada@example.com' } } })
+})
+afterAll(async () => {
+  await database.drop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+interface Ran {
+  code: number
+  out: string
+  err: string
+}
+
+/** Runs the command line in an empty folder, with a given standard input and no terminal. */
+async function parley(args: string[], { input = '', env = {} as Record<string, string> } = {}): Promise<Ran> {
+  const child = spawn(process.execPath, [path.join(import.meta.dirname, 'parley.mjs'), ...args], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, DATABASE_URL: database.url, ...env },
+  })
+  child.stdin.on('error', () => {})
+  child.stdin.end(input)
+  const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
+  return { code, out, err }
+}
+
+/** The same in this process, for what needs neither standard input nor variables: a process costs a second. */
+async function here(args: string[]): Promise<Ran> {
+  const written = { out: '', err: '' }
+  const spies = (['stdout', 'stderr'] as const).map((name) =>
+    vi.spyOn(process[name], 'write').mockImplementation((chunk) => {
+      written[name === 'stdout' ? 'out' : 'err'] += chunk
+      return true
+    }),
+  )
+  try {
+    const code = await main(args)
+    return { code, ...written }
+  } finally {
+    for (const spy of spies) spy.mockRestore()
+  }
+}
+
+const url = () => `--database.url=${database.url}`
+
+const person = (email: string) =>
+  database.db.selectFrom('users').selectAll().where('email', '=', email).executeTakeFirstOrThrow()
+const entries = (action: string) =>
+  database.db
+    .selectFrom('auditLog')
+    .select(['actorId', 'targetId'])
+    .where('action', '=', action)
+    .orderBy('id')
+    .execute()
+
+describe('the command line', () => {
+  test('says what it can do, and each command too', async () => {
+    const help = await parley(['--help'])
+    expect(help).toMatchObject({ code: 0, err: '' })
+    for (const command of ['migrate', 'check-config', 'create-admin', 'export', 'reset-password']) {
+      expect(help.out).toContain(command)
+      const { code, out } = await here([command, '--help', '--nonsense'])
+      expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining(`Usage: parley ${command}`) })
+    }
+  })
+
+  test.each([
+    [[]],
+    [['nonsense']],
+    [['migrate', '--nonsense']],
+    [['migrate', 'now']],
+    [['check-config', '--server.prot=1']],
+    [['create-admin']],
+    [['create-admin', '--email']],
+    [['create-admin', '--password=in-the-open', '--email=a@b']],
+    [['export', '--force=maybe', '--out=x']],
+  ])('%j is 2, with the usage', async (args) => {
+    const { code, out, err } = await here(args)
+    expect({ code, out }).toEqual({ code: 2, out: '' })
+    expect(err).toMatch(/^parley: .*\n\nUsage: parley/)
+    expect(err).not.toContain('in-the-open')
+  })
+
+  test('tells when the database is away', async () => {
+    const env = { DATABASE_URL: 'postgres://nobody:topsecret@127.0.0.1:1/none' }
+    const away = `--database.url=${env.DATABASE_URL}`
+    const ran = [
+      await parley(['reset-password', '--email=a@b'], { env, input: 'long enough' }),
+      await here(['migrate', away]),
+      await here(['export', '--out=-', away]),
+    ]
+    for (const { code, err } of ran) {
+      expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('PostgreSQL does not answer') })
+      expect(err).not.toMatch(/topsecret|at .*\.ts/)
+    }
+  })
+})
+
+test('from nothing to a server with an admin', async () => {
+  const fresh = await createEmptyDatabase()
+  try {
+    const url = `--database.url=${fresh.url}`
+    const admin = ['create-admin', '--email=first@example.com', url]
+    const early = await here(admin)
+    expect({ code: early.code, err: early.err }).toEqual({ code: 1, err: expect.stringMatching(/^parley: [^\n]+\n$/) })
+    expect(await here(['migrate', url])).toMatchObject({ code: 0, out: expect.stringContaining('ran 0001-') })
+    expect(await here(admin)).toMatchObject({ code: 0, err: '' })
+    expect(await fresh.db.selectFrom('users').select(['userName', 'isAdmin']).execute()).toEqual([
+      { userName: 'first', isAdmin: true },
+    ])
+    expect(await fresh.db.selectFrom('channels').select('name').execute()).toEqual([{ name: 'General' }])
+  } finally {
+    await fresh.drop()
+  }
+})
+
+test('migrate may be repeated', async () => {
+  expect(await parley(['migrate'])).toMatchObject({ code: 0, out: 'The schema is up to date.\n', err: '' })
+})
+
+describe('check-config', () => {
+  test('tells every fault by key, and no value', async () => {
+    const env = { PARLEY_AUTH_JWT_SECRET: 'tooshortasecret', PORT: 'http', REDIS_URL: '' }
+    const { code, out, err } = await parley(['check-config'], { env })
+    expect({ code, out }).toEqual({ code: 1, out: '' })
+    for (const key of ['auth.jwtSecret', 'server.port', 'redis.url']) expect(err).toContain(`${key}: `)
+    expect(err).not.toContain('tooshortasecret')
+  })
+
+  test('shows it without secrets', async () => {
+    const env = {
+      PARLEY_AUTH_JWT_SECRET: 'hush-hush-hush-hush-hush-hush-hush-hush',
+      INITIAL_USER_PASSWORD: 'hush-hush',
+      PARLEY_EMAIL_PASSWORD: 'hush-hush',
+      PARLEY_STORAGE_S3_SECRET_ACCESS_KEY: 'hush-hush',
+      PARLEY_STORAGE_S3_ACCESS_KEY_ID: 'key',
+      PARLEY_OAUTH_PRESETS_GITHUB_CLIENT_ID: 'id',
+      PARLEY_OAUTH_PRESETS_GITHUB_CLIENT_SECRET: 'hush-hush',
+      DATABASE_URL: 'postgres://ann:hush-hush@db/parley?password=hush-hush',
+      REDIS_URL: 'redis://:hush-hush@redis:6379',
+    }
+    expect(await parley(['check-config'], { env })).toMatchObject({ code: 0, err: '' })
+    const { code, out } = await parley(['check-config', '--print', '--server.port', '8080'], { env })
+    expect(code).toBe(0)
+    expect(out).not.toContain('hush')
+    expect(JSON.parse(out)).toMatchObject({
+      server: { port: 8080 },
+      database: { url: expect.stringContaining('@db/parley') },
+    })
+  })
+})
+
+describe('create-admin', () => {
+  test('adds one, without a password where nobody needs any', async () => {
+    expect(await here(['create-admin', '--email', ' New@Example.com', '--user-name', 'Neo', url()])).toMatchObject({
+      code: 0,
+    })
+    const { id, ...row } = await person('new@example.com')
+    expect(row).toMatchObject({ userName: 'Neo', isAdmin: true, passwordHash: null })
+    expect(await entries('user.create')).toContainEqual({ actorId: 'operator', targetId: id })
+  })
+
+  test('makes one of who is there, once', async () => {
+    const { db } = database
+    await here(['create-admin', '--email=bob@example.com', url()])
+    const { id } = await person('bob@example.com')
+    await db.updateTable('users').set({ isAdmin: false }).where('id', '=', id).execute()
+    for (const words of ['is an admin now', 'is an admin already']) {
+      expect(await here(['create-admin', '--email=bob@example.com', url()])).toMatchObject({
+        code: 0,
+        out: expect.stringContaining(words),
+      })
+    }
+    expect(await person('bob@example.com')).toMatchObject({ isAdmin: true })
+    expect(await entries('user.role.update')).toEqual([{ actorId: 'operator', targetId: id }])
+  })
+
+  test('takes the password from standard input or a file, in password mode', async () => {
+    const env = { PARLEY_AUTH_AUTH_MODE: 'password', INITIAL_USER_PASSWORD: 'of no importance' }
+    const file = path.join(folder, 'password')
+    await writeFile(file, 'from a file\n')
+    const byPipe = await parley(['create-admin', '--email=in@example.com'], { env, input: 'from a pipe\n' })
+    const byFile = await here(['create-admin', '--email=file@example.com', '--password-file', file, url()])
+    for (const ran of [byPipe, byFile]) expect(ran).toMatchObject({ code: 0, err: '' })
+    expect(await verifyPassword('from a pipe', (await person('in@example.com')).passwordHash!)).toBe(true)
+    expect(await verifyPassword('from a file', (await person('file@example.com')).passwordHash!)).toBe(true)
+    expect(await parley(['create-admin', '--email=no@example.com'], { env })).toMatchObject({ code: 1, out: '' })
+    for (const text of ['', 'short\n', 'two\nlines of text', 'x'.repeat(1001)]) {
+      await writeFile(file, text)
+      const ran = await here(['create-admin', '--email=no@example.com', '--password-file', file, url()])
+      expect(ran).toMatchObject({ code: 1, err: expect.stringContaining('the password must') })
+    }
+    await expect(person('no@example.com')).rejects.toThrow()
+  })
+
+  test.each([
+    [['--email=nonsense']],
+    [['--email=x@example.com', '--user-name=ADA\u202e']],
+    [['--email=x@example.com', '--password-file=/nowhere/at/all']],
+  ])('%j is 1, in a sentence', async (args) => {
+    const { code, err } = await here(['create-admin', ...args, url()])
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringMatching(/^parley: [^\n]+\n$/) })
+  })
+})
+
+describe('reset-password', () => {
+  test('sets it, ends the sessions, and is in the audit log', async () => {
+    const { db } = database
+    const { id } = await person('ada@example.com')
+    await db.insertInto('sessions').values({ id, userId: id, createdAt: 1, lastUsedAt: 1, expiresAt: 9e15 }).execute()
+    expect(await parley(['reset-password', '--email=ADA@example.com'], { input: 'brand new words' })).toMatchObject({
+      code: 0,
+    })
+    expect(await verifyPassword('brand new words', (await person('ada@example.com')).passwordHash!)).toBe(true)
+    expect(await db.selectFrom('sessions').select('endedAt').executeTakeFirst()).toEqual({
+      endedAt: expect.any(Number),
+    })
+    expect(await entries('user.password.reset')).toEqual([{ actorId: 'operator', targetId: id }])
+  })
+
+  test('of nobody is 1', async () => {
+    expect(await here(['reset-password', '--email=none@example.com', url()])).toMatchObject({
+      code: 1,
+      err: 'parley: there is nobody with the address none@example.com\n',
+    })
+  })
+})
+
+describe('export', () => {
+  test('writes the document to standard output or a file, for its owner alone', async () => {
+    const { code, out } = await parley(['export'])
+    expect(code).toBe(0)
+    const document = JSON.parse(out)
+    expect(document.users).toContainEqual(expect.objectContaining({ email: 'ada@example.com' }))
+    expect(document.auditLog.at(-1)).toMatchObject({ action: 'export.create', actorId: 'operator' })
+
+    const file = path.join(folder, 'all.json.gz')
+    expect(await here(['export', '--out', file, url()])).toMatchObject({ code: 0, err: '' })
+    expect(JSON.parse(gunzipSync(await readFile(file)).toString()).users).toEqual(document.users)
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    expect(await here(['export', '--out', file, url()])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('--force'),
+    })
+    expect(await here(['export', '--out', file, '--force', url()])).toMatchObject({ code: 0 })
+    expect(await here(['export', '--out', '/nowhere/at/all.json', url()])).toMatchObject({ code: 1, out: '' })
+    expect((await readdir(folder)).filter((name) => name.includes('.part'))).toEqual([])
+  })
+})
