@@ -17,9 +17,12 @@ export class ResumingReader {
   #stopped = false
   #watchers = new Set<() => void>()
   #running: Promise<void> | undefined
+  #ofAnyVersion: boolean
 
-  constructor(person: Person) {
+  /** `ofAnyVersion` as for `EventStream`. */
+  constructor(person: Person, { ofAnyVersion = false } = {}) {
     this.#person = person
+    this.#ofAnyVersion = ofAnyVersion
     this.name = person.userName
   }
 
@@ -76,6 +79,7 @@ export class ResumingReader {
     this.#stream = await EventStream.open({
       baseUrl: this.#person.baseUrl,
       token: this.#person.token!,
+      ofAnyVersion: this.#ofAnyVersion,
       lastEventId: this.#cursor,
       onReceived: ({ type, payload, cursor }) => {
         if (type === 'CONNECTED' && this.#cursor !== undefined && !payload.resumed) {

@@ -84,7 +84,7 @@ describe.skipIf(!isThere)('an upgrade', () => {
 })
 
 async function reader({ baseUrl }: Installation, email: string) {
-  const reader = new ResumingReader(await Person.signIn(baseUrl, email))
+  const reader = new ResumingReader(await Person.signIn(baseUrl, email), { ofAnyVersion: true })
   await reader.start()
   return reader
 }
