@@ -13,19 +13,27 @@ export interface Stage {
   unique(name: string): string
 }
 
+export interface StageOptions {
+  /** Where people come in; the installation's own address unless something stands in front of it. */
+  baseUrl?: () => string
+  /** Stands in every unique name, where several stages share an installation. */
+  mark?: string
+}
+
 /** `installation` is looked at when it is needed: journeys are described before anything has started. */
-export function createStage(installation: () => Installation): Stage {
+export function createStage(installation: () => Installation, options: StageOptions = {}): Stage {
+  const { baseUrl = () => installation().baseUrl, mark = '' } = options
   let count = 0
-  const unique = (name: string) => `${name}-${++count}`
+  const unique = (name: string) => `${name}-${mark}${++count}`
   return {
     get installation() {
       return installation()
     },
     get baseUrl() {
-      return installation().baseUrl
+      return baseUrl()
     },
-    admin: () => Person.signIn(installation().baseUrl, 'admin@example.com'),
-    newcomer: (name) => Person.signIn(installation().baseUrl, `${unique(name)}@example.com`),
+    admin: () => Person.signIn(baseUrl(), 'admin@example.com'),
+    newcomer: (name) => Person.signIn(baseUrl(), `${unique(name)}@example.com`),
     unique,
   }
 }

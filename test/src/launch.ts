@@ -219,7 +219,8 @@ export class Installation {
   }
 }
 
-async function freePort(): Promise<number> {
+/** A port of loopback that nobody listens on at the moment. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as { port: number }

@@ -37,6 +37,19 @@ test.each([
   expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
 })
 
+test('a client that sends all of its body before it reads is told that it was too large, and may go on', async () => {
+  const socket = connect(await listening(), '127.0.0.1')
+  const asked = `GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`
+  const failed = once(socket, 'error').then(([error]) => Promise.reject(error))
+  const body = 'x'.repeat(20_000_000)
+  socket.write(`POST /things HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n`)
+  const sent = new Promise<void>((resolve) => socket.write(body, () => resolve()))
+  await Promise.race([sent, failed])
+  socket.write(asked)
+  const received = await Promise.race([text(socket), failed])
+  expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 200'])
+})
+
 test('in dev mode a service behind the gateway has no foreign name either', async () => {
   const foreign = request('', '/health').replace('localhost', 'evil.example')
   expect((await exchange(await listening(), foreign)).head).toMatch(/^HTTP\/1.1 403 /)

@@ -1,6 +1,7 @@
 import { ApiError, invalid, notFound, tooLarge, unavailable } from '@parley/contract'
 import { isDatabaseAway } from '@parley/database'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { dropRest } from './refused-body.ts'
 
 /** Renders and logs everything that handlers and Fastify throw, once: `{error, code, requestId}`. */
 export function renderRefusals(app: FastifyInstance): void {
@@ -21,8 +22,11 @@ export function sendRefusal(error: Error, request: FastifyRequest, reply: Fastif
     )
   }
   if (refusal.retryAfter !== undefined) reply.header('retry-after', Math.ceil(refusal.retryAfter))
-  // A body that was refused unread would otherwise be taken for the connection's next request.
-  if (refusal.status === 413) reply.header('connection', 'close')
+  if (refusal.status === 413) {
+    // Fastify would close the connection on what is still being sent.
+    reply.removeHeader('connection')
+    dropRest(request.raw)
+  }
   return reply
     .code(refusal.status)
     .type('application/json; charset=utf-8')

@@ -1,0 +1,184 @@
+import http from 'node:http'
+import path from 'node:path'
+import { Person } from '@parley/test'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { conversationJourneys } from '../journeys/conversation.journeys.ts'
+import { listingJourneys } from '../journeys/listing.journeys.ts'
+import { sessionJourneys } from '../journeys/session.journeys.ts'
+import { createStage } from '../journeys/stage.ts'
+import { streamJourneys } from '../journeys/stream.journeys.ts'
+import { talkJourneys } from '../journeys/talk.journeys.ts'
+import { type Installation, launch } from '../src/launch.ts'
+import { type FurtherGateway, realtimeAddresses, startFurtherGateway } from './further-gateway.ts'
+import { binaryOf, type Kind, type ReverseProxy, startReverseProxy } from './reverse-proxy.ts'
+
+const kinds: Kind[] = ['nginx', 'haproxy']
+/** The gateways are looked at through /proc. */
+const canRun = (kind: Kind) => process.platform === 'linux' && binaryOf(kind) !== undefined
+
+describe('behind a reverse proxy', () => {
+  let installation: Installation
+  let realtime: string[]
+
+  beforeAll(async () => {
+    if (!kinds.some(canRun)) return
+    installation = await launch('cluster', {
+      replicas: 2,
+      env: {
+        // The journeys sign in with an address alone; without this, dev mode answers nothing that a proxy forwards.
+        PARLEY_AUTH_ALLOW_PUBLIC_DEV_MODE: 'true',
+        PARLEY_SERVER_TRUSTED_PROXIES: '127.0.0.1',
+        PARLEY_EVENTS_KEEP_ALIVE_SECONDS: '1',
+      },
+    })
+    realtime = await realtimeAddresses(installation)
+  })
+  afterAll(() => installation?.discard())
+
+  describe.for(kinds)('%s', (kind) => {
+    const why = canRun(kind) ? '' : ` (skipped: no ${kind} of the distribution on this machine)`
+    describe.skipIf(!canRun(kind))(`with the file in deploy/proxy${why}`, () => {
+      let further: FurtherGateway
+      let gateways: string[]
+      let proxy: ReverseProxy
+      const directory = (name: string) => path.join(installation.directory, `${kind}-${name}`)
+
+      beforeAll(async () => {
+        further = await startFurtherGateway(installation)
+        gateways = [new URL(installation.baseUrl).host, further.address]
+        proxy = await startReverseProxy(kind, { gateways, events: gateways }, directory('gateways'))
+      })
+      afterAll(async () => {
+        await proxy?.stop()
+        await further?.kill()
+      })
+
+      const stage = createStage(() => installation, { baseUrl: () => proxy.baseUrl, mark: kind })
+      describe('sessions', () => sessionJourneys(stage))
+      describe('conversation', () => conversationJourneys(stage))
+      describe('listing', () => listingJourneys(stage))
+      describe('pairs and threads', () => talkJourneys(stage))
+      describe('streams', () => streamJourneys(stage))
+
+      test('the server’s own sign of life comes through as well, and no token stands in the log', async () => {
+        const ann = await stage.newcomer('ann')
+        const stream = await fetch(`${proxy.baseUrl}/events?token=${ann.token}`)
+        expect(stream.headers.get('content-type')).toMatch(/^text\/event-stream/)
+        let text = ''
+        for await (const chunk of stream.body!.pipeThrough(new TextDecoderStream())) {
+          text += chunk
+          if (/^:/m.test(text.slice(text.indexOf('CONNECTED')))) break
+        }
+        await expect.poll(proxy.log, { timeout: 10_000 }).toContain('GET /events 200')
+        expect(await proxy.log()).not.toContain(ann.token)
+      })
+
+      test('a session is listed with the client’s address, whatever the client says it is', async () => {
+        const lies = {
+          'x-forwarded-for': '203.0.113.9',
+          'x-real-ip': '203.0.113.9',
+          forwarded: 'for=203.0.113.9',
+        }
+        // The gateway believes 127.0.0.1, the proxy, and not its neighbour.
+        for (const [baseUrl, headers] of [
+          [proxy.baseUrl, {}],
+          [proxy.baseUrl, lies],
+          [installation.baseUrl, lies],
+        ] as const) {
+          const email = `${stage.unique('far')}@example.com`
+          const token = await signInFrom('127.0.0.9', baseUrl, email, headers)
+          const person = new Person(proxy.baseUrl, { id: '', userName: '' }, token)
+          const { sessions } = (await person.get('/auth/sessions')).body
+          expect(sessions.map(({ ip }: { ip: string }) => ip)).toEqual(['127.0.0.9'])
+        }
+      })
+
+      test('a large body gets the answer of whoever has to judge it', async () => {
+        const ann = await stage.newcomer('ann')
+        const channel = await ann.creates({ name: stage.unique('large') })
+        const body = (megabytes: number) => JSON.stringify({ content: 'x'.repeat(megabytes * 1024 * 1024) })
+        const tooLarge = { status: 413, body: { error: expect.any(String), code: 'body_too_large' } }
+
+        expect(await ann.post(`/channels/${channel.id}/messages`, body(30))).toMatchObject(tooLarge)
+        expect(await ann.post('/files', body(41))).toMatchObject(tooLarge)
+        const asUpload = await ann.post('/files', body(30))
+        expect(asUpload.body).toBeTypeOf('object')
+        expect(asUpload.status).toBeLessThan(500)
+        expect((await ann.get('/auth/me')).status).toBe(200)
+      })
+
+      test('streams can go straight to realtime', async () => {
+        const straight = await startReverseProxy(kind, { gateways, events: realtime }, directory('straight'))
+        try {
+          const { baseUrl } = straight
+          const [ann, bob] = await Promise.all(
+            ['ann', 'bob'].map((name) => Person.signIn(baseUrl, `${stage.unique(name)}@example.com`)),
+          )
+          const first = await bob!.opensStream()
+          const channel = await ann!.creates({ name: stage.unique('straight') })
+          await first.waitFor('NEW_CHANNEL', { id: channel.id })
+          await first.close()
+          const { id } = await ann!.says('missed', channel)
+          const again = await bob!.opensStream(first.cursor)
+          expect(again.connected.payload.resumed).toBe(true)
+          await again.waitFor('NEW_MESSAGE', { id })
+          await again.close()
+          await expect(Person.nobody(baseUrl).opensStream()).rejects.toMatchObject({ status: 401 })
+        } finally {
+          await straight.stop()
+        }
+      })
+
+      test('a gateway that is killed costs no request after it, and its streams resume at another', async () => {
+        const [ann, bob] = [await stage.newcomer('ann'), await stage.newcomer('bob')]
+        const channel = await ann.creates({ name: stage.unique('killed') })
+        const streams = await Promise.all(Array.from({ length: 6 }, () => bob.opensStream()))
+        const ends = streams.map((stream) => stream.ended.then(() => stream))
+        await further.kill()
+
+        const cut = await Promise.race(ends)
+        const statuses: number[] = []
+        for (let n = 0; n < 10; n++) {
+          statuses.push((await ann.get('/auth/me')).status, (await ann.post('/channels', named(stage))).status)
+        }
+        expect(statuses).toEqual(Array(20).fill(200))
+        const { id } = await ann.says('after', channel)
+        const again = await bob.opensStream(cut.cursor)
+        expect(again.connected.payload.resumed).toBe(true)
+        await again.waitFor('NEW_MESSAGE', { id })
+        await Promise.all([again, ...streams].map((stream) => stream.close()))
+      })
+
+      test('with no gateway at all the refusal still has a sentence, and says when to come again', async () => {
+        const nowhere = [further.address, further.address]
+        const lost = await startReverseProxy(kind, { gateways: nowhere, events: nowhere }, directory('lost'))
+        try {
+          const reply = await Person.nobody(lost.baseUrl).get('/config.json')
+          expect(reply).toMatchObject({ status: 503, body: { error: expect.any(String), code: 'unavailable' } })
+          expect(reply.headers['retry-after']).toBe('1')
+        } finally {
+          await lost.stop()
+        }
+      })
+    })
+  })
+})
+
+const named = (stage: { unique(name: string): string }) => ({ name: stage.unique('any') })
+
+/** Signs in from another address of this machine. */
+async function signInFrom(localAddress: string, baseUrl: string, email: string, headers: object): Promise<string> {
+  const request = http.request(`${baseUrl}/auth/dev-login`, {
+    method: 'POST',
+    localAddress,
+    agent: false,
+    headers: { 'content-type': 'application/json', ...headers },
+  })
+  const answered = new Promise<http.IncomingMessage>((resolve, reject) => {
+    request.once('response', resolve).once('error', reject)
+  })
+  request.end(JSON.stringify({ email }))
+  let text = ''
+  for await (const chunk of (await answered).setEncoding('utf8')) text += chunk
+  return JSON.parse(text).token
+}

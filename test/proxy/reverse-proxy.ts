@@ -1,0 +1,117 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { freePort, root } from '../src/launch.ts'
+
+export type Kind = 'nginx' | 'haproxy'
+
+/** `host:port` of the replicas, two of each. */
+export interface Replicas {
+  gateways: readonly string[]
+  /** Where streams go: the gateways, or realtime itself. */
+  events: readonly string[]
+}
+
+export interface ReverseProxy {
+  readonly baseUrl: string
+  /** Everything it printed or logged so far. */
+  log(): Promise<string>
+  stop(): Promise<void>
+}
+
+const configFile = { nginx: 'nginx.conf', haproxy: 'haproxy.cfg' }
+const startPatienceMs = 10_000
+
+/** Where the distribution's package puts it, unless it is not installed. */
+export const binaryOf = (kind: Kind) =>
+  ['/usr/sbin', '/usr/local/sbin', '/usr/bin', '/usr/local/bin'].map((at) => `${at}/${kind}`).find(existsSync)
+
+/** Starts the proxy with the file that operators copy; in it only addresses and places on this machine are other ones. */
+export async function startReverseProxy(kind: Kind, replicas: Replicas, directory: string): Promise<ReverseProxy> {
+  await mkdir(directory, { recursive: true })
+  // Its workers run as another user when root starts it.
+  await chmod(directory, 0o711)
+  const port = await freePort()
+  const given = await readFile(path.join(root, 'deploy/proxy', configFile[kind]), 'utf8')
+  const file = path.join(directory, configFile[kind])
+  await writeFile(file, placed(addressed(given, port, replicas), directory))
+
+  const printed: string[] = []
+  const child = spawn(binaryOf(kind)!, await argumentsOf(kind, file, directory), { stdio: ['ignore', 'pipe', 'pipe'] })
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => void printed.push(text))
+  }
+  await listening(child, port, () => printed.join(''))
+  return {
+    baseUrl: `http://127.0.0.1:${port}`,
+    async log() {
+      const access = await readFile(path.join(directory, 'parley.log'), 'utf8').catch(() => '')
+      return printed.join('') + access
+    },
+    async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const ended = once(child, 'exit')
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
+}
+
+/** The addresses of the file are those of two replicas, in the part for requests and in the part for streams. */
+function addressed(text: string, port: number, { gateways, events }: Replicas): string {
+  let part = ''
+  let replaced = 0
+  const lines = text.split('\n').map((line) => {
+    part = /^(?:upstream|backend|server|frontend) ?(\w*)/.exec(line)?.[1] ?? part
+    const own = line.replace(/^( +(?:listen|bind)) \S*?80\b/, `$1 127.0.0.1:${port}`)
+    return own.replace(/\b127\.0\.0\.1:300([12])\b/, (_, replica) => {
+      replaced++
+      return (part === 'parley_events' ? events : gateways)[Number(replica) - 1]!
+    })
+  })
+  if (replaced !== 4) throw new Error(`${replaced} addresses of replicas were found, not 4`)
+  return lines.join('\n')
+}
+
+/** Logs go to our own directory, connections are few; whoever is not root cannot become another user. */
+function placed(text: string, directory: string): string {
+  const own = text.replaceAll('/var/log/nginx', directory).replace(/^( +maxconn) .*$/m, '$1 1000')
+  return process.getuid?.() === 0 ? own : own.replaceAll(/^ +(user|group) .*$/gm, '')
+}
+
+async function argumentsOf(kind: Kind, file: string, directory: string): Promise<string[]> {
+  if (kind === 'haproxy') return ['-db', '-f', file]
+  const main = path.join(directory, 'main.conf')
+  const places = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `${name}_temp_path ${directory}/${name};`,
+  )
+  await writeFile(
+    main,
+    `daemon off; pid ${directory}/nginx.pid; error_log stderr warn; worker_processes 2;
+events { worker_connections 1024; }
+http { ${places.join(' ')} include ${file}; }
+`,
+  )
+  return ['-c', main, '-e', 'stderr']
+}
+
+/** Resolves when somebody takes connections on the port. @throws with what it printed when it ends or takes too long. */
+async function listening(child: ChildProcess, port: number, printed: () => string): Promise<void> {
+  const deadline = performance.now() + startPatienceMs
+  while (child.exitCode === null && child.signalCode === null && performance.now() < deadline) {
+    const socket = connect(port, '127.0.0.1')
+    const isOpen = await once(socket, 'connect').then(
+      () => true,
+      () => false,
+    )
+    socket.destroy()
+    if (isOpen) return
+    await delay(20)
+  }
+  child.kill('SIGKILL')
+  throw new Error(`the proxy does not listen:\n${printed()}`)
+}
