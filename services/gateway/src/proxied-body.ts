@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { tooLarge } from '@parley/contract'
+import { dropRest } from '@parley/service'
 
 const smallBytes = 256 * 1024
 
@@ -33,11 +34,16 @@ function readWhole(request: IncomingMessage): Promise<Buffer> {
 
 async function* readLater(request: IncomingMessage, limit: number): AsyncGenerator<Buffer> {
   let length = 0
-  // The reply still has to go out when a service does not want all of the body.
-  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    length += chunk.length
-    if (length > limit) throw tooLarge()
-    yield chunk
+  try {
+    // The reply still has to go out when a service does not want all of the body.
+    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      length += chunk.length
+      if (length > limit) throw tooLarge()
+      yield chunk
+    }
+  } finally {
+    // Left where it is, it would stand in the way of the connection's next request.
+    dropRest(request)
   }
 }
 

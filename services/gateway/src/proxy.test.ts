@@ -1,5 +1,7 @@
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
 import { nowhere, startGateway, startUpstream } from './gateway.testing.ts'
 
@@ -106,6 +108,24 @@ describe('passing a request on', () => {
       413,
       { code: 'body_too_large' },
     ])
+  })
+
+  test('a service that refuses a body unread costs the connection nothing: its next request is answered', async () => {
+    const refusing = await startUpstream((_request, response) => void response.writeHead(413).end('{}'))
+    const { url, authorized } = await startGateway({ messaging: [refusing.url] })
+    const socket = connect(Number(new URL(url).port), '127.0.0.1')
+    const failed = once(socket, 'error').then(([error]) => Promise.reject(error))
+    const head = (first: string, more: string) =>
+      `${first} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${authorized.authorization}\r\n${more}\r\n\r\n`
+    const body = 'x'.repeat(20_000_000)
+    const sent = new Promise<void>((resolve) => {
+      socket.write(head('POST /files', `Content-Length: ${body.length}`) + body, () => resolve())
+    })
+    await Promise.race([sent, failed])
+    socket.write(head('GET /health', 'Connection: close'))
+
+    const received = await Promise.race([text(socket), failed])
+    expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 200'])
   })
 })
 
