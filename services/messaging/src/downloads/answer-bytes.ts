@@ -12,14 +12,12 @@ export interface Bytes {
   /** What the file is saved as. */
   originalName: string
   disposition: 'attachment' | 'inline'
-  /** False when other bytes may be answered later under the same address. */
-  isForever: boolean
   /** The bytes themselves, or a range of them. */
   open(range: ByteRange | undefined): Promise<Readable>
 }
 
-/** A day, in which a browser asks nobody; then it asks whether they are still the same. */
-const forever = 'private, max-age=86400, immutable'
+/** Kept, but asked for each time: who may read may change, and people share browsers. With the ETag that costs no bytes. */
+const cacheControl = 'private, no-cache'
 
 /**
  * Nothing in what people upload may run as a page of ours: it is shown without scripts, forms, frames and an origin, and
@@ -34,7 +32,7 @@ const policy = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src 
 export async function answerBytes(
   { method, headers }: FastifyRequest,
   reply: FastifyReply,
-  { size, contentType, etag: tag, originalName, disposition, isForever, open }: Bytes,
+  { size, contentType, etag: tag, originalName, disposition, open }: Bytes,
 ): Promise<FastifyReply> {
   const etag = `"${tag}"`
   const isKnown = names(headers['if-none-match'], etag)
@@ -48,7 +46,8 @@ export async function answerBytes(
   reply.headers({
     etag,
     'accept-ranges': 'bytes',
-    'cache-control': isForever ? forever : 'private, no-cache',
+    vary: 'Authorization',
+    'cache-control': cacheControl,
     'content-security-policy': policy,
     'x-content-type-options': 'nosniff',
   })

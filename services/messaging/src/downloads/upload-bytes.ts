@@ -11,7 +11,6 @@ export const wholeOf = (blobs: BlobStore, { kind, filename, digest, ...upload }:
   ...upload,
   etag: digest.toString('hex'),
   disposition: kind === 'image' ? 'inline' : 'attachment',
-  isForever: true,
   open: (range) => openBlob(blobs, filename, range),
 })
 
@@ -19,7 +18,7 @@ export const wholeOf = (blobs: BlobStore, { kind, filename, digest, ...upload }:
 export async function thumbnailOf(blobs: BlobStore, upload: UploadRow): Promise<Bytes> {
   const image = wholeOf(blobs, upload)
   const { thumbnailType } = upload
-  if (thumbnailType === null) return { ...image, isForever: false }
+  if (thumbnailType === null) return image
 
   // How long it is nobody has written down; it is small.
   const bytes = await buffer(await openBlob(blobs, thumbnailKey(upload.filename)))
