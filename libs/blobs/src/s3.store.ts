@@ -63,7 +63,7 @@ export function createS3Store(s3: Config['storage']['s3']): BlobStore {
     async get(key, range = { start: 0, end: Number.MAX_SAFE_INTEGER }) {
       if (range.start < 0 || range.start > range.end) within(range, 0)
       const wanted = { start: range.start, end: Math.min(range.end, range.start + pieceBytes - 1) }
-      const { bytes, size } = await getPiece(key, wanted).catch(asRefusal(key))
+      const { bytes, size } = await getPiece(key, wanted).catch(asRefusal(key, wanted.start))
       return streamOf(readPieces(key, bytes, within(range, size)))
     },
 
@@ -102,8 +102,9 @@ export function createS3Store(s3: Config['storage']['s3']): BlobStore {
   }
 }
 
-const asRefusal = (key: string) => (error: unknown) => {
-  if (isMissing(error)) throw new BlobMissing(key)
+const asRefusal = (key: string, start?: number) => (error: unknown) => {
+  // No blob is empty, but some stores show an upload that broke off as an object without bytes.
+  if (isMissing(error) || (isBeyondEnd(error) && start === 0)) throw new BlobMissing(key)
   if (isBeyondEnd(error)) throw new RangeError('no bytes lie in this range', { cause: error })
   throw storageAway(error)
 }
