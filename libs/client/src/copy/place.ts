@@ -82,7 +82,7 @@ export function createPlace(channelId: string) {
         return change(parentMessageId, parentRev, (parent) => ({ ...parent, threadMeta }))
       }
       case 'UPDATE_THREAD_REPLY': {
-        const { parentMessageId: _, ...reply } = event.payload
+        const { parentMessageId: _, parentRev: __, ...reply } = event.payload
         put({ ...reply, threadMeta: null })
         return true
       }
