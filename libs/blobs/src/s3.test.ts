@@ -4,6 +4,7 @@ import { ApiError } from '@parley/contract'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createS3Store } from './s3.store.ts'
 import { type S3Settings, startObjectStore, startRefusingStore } from './s3.testing.ts'
+import { BlobMissing } from './store.ts'
 
 const options = { size: 4, contentType: 'text/plain' }
 const bytes = Buffer.from('here')
@@ -91,6 +92,12 @@ describe('an object store', () => {
     source.push(bytes)
     await expect(blobs.put('a', source, { size: 9, contentType: 'text/plain' })).rejects.toThrow(ApiError)
     expect(source.destroyed).toBe(false)
+  })
+
+  test('that has an object without bytes has no blob there', async () => {
+    const server = await startRefusingStore(416, 'InvalidRange')
+    onTestFinished(() => server.stop())
+    await expect(openStore(server.settings).get('a')).rejects.toThrow(BlobMissing)
   })
 
   test('keeps several installations apart by their key prefix', async () => {

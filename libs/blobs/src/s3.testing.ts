@@ -1,12 +1,15 @@
+import { createHash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { createReadStream, createWriteStream } from 'node:fs'
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
 import { ListObjectsV2Command } from '@aws-sdk/client-s3'
 import type { Config } from '@parley/config'
-import S3rver from 's3rver'
+import S3rver, { type Upload } from 's3rver'
 import { connect } from './s3.store.ts'
 
 export type S3Settings = Config['storage']['s3']
@@ -24,10 +27,13 @@ export interface ObjectStore {
 
 /** An object store that speaks S3, in this process, with the bucket `files`. */
 export async function startObjectStore(): Promise<ObjectStore> {
-  const directory = await mkdtemp(join(tmpdir(), 'parley-s3-'))
+  const root = await mkdtemp(join(tmpdir(), 'parley-s3-'))
+  const [directory, arriving] = [join(root, 'objects'), join(root, 'arriving')]
+  await mkdir(arriving)
   const start = async (port: number) => {
     const configureBuckets = [{ name: 'files', configs: [] }]
     const server = new S3rver({ address: '127.0.0.1', port, silent: true, directory, configureBuckets })
+    server.store.putObject = (object) => putWhole(server.store, object, join(arriving, randomUUID()))
     return { server, port: (await server.run()).port }
   }
   let running: Awaited<ReturnType<typeof start>> | undefined = await start(0)
@@ -50,10 +56,27 @@ export async function startObjectStore(): Promise<ObjectStore> {
     },
     async stop() {
       await store.interrupt()
-      await rm(directory, { recursive: true, force: true })
+      await rm(root, { recursive: true, force: true })
     },
   }
   return store
+}
+
+/** s3rver shows what it has of an object that is still coming, or never came whole; S3 shows it whole or not at all. */
+async function putWhole(store: S3rver['store'], { bucket, key, content, metadata }: Upload, arriving: string) {
+  await pipeline(content, createWriteStream(arriving))
+  const hash = createHash('md5')
+  let size = 0
+  for await (const bytes of createReadStream(arriving)) {
+    hash.update(bytes)
+    size += bytes.length
+  }
+  const path = store.getResourcePath(bucket, key, 'object')
+  const md5 = hash.digest('hex')
+  await mkdir(dirname(path), { recursive: true })
+  await store.putMetadata(bucket, key, metadata, md5)
+  await rename(arriving, path)
+  return { size, md5 }
 }
 
 /** A server that refuses everything the way S3 does, with one code: s3rver does not verify signatures or rights. */

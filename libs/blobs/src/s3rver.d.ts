@@ -1,5 +1,14 @@
 /** The part of s3rver that the tests use; the package comes without types. */
 declare module 's3rver' {
+  import type { Readable } from 'node:stream'
+
+  export interface Upload {
+    bucket: string
+    key: string
+    content: Readable
+    metadata: Record<string, string>
+  }
+
   export default class S3rver {
     constructor(options: {
       address: string
@@ -8,6 +17,11 @@ declare module 's3rver' {
       directory: string
       configureBuckets: { name: string; configs: string[] }[]
     })
+    store: {
+      putObject(upload: Upload): Promise<{ size: number; md5: string }>
+      putMetadata(bucket: string, key: string, metadata: Upload['metadata'], md5: string): Promise<void>
+      getResourcePath(bucket: string, key: string, resource: string): string
+    }
     run(): Promise<{ address: string; port: number }>
     close(): Promise<void>
   }
