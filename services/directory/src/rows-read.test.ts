@@ -1,6 +1,6 @@
-import { type Database, listPresence, type PageRequest, uuidv7 } from '@parley/database'
-import { createDatabase, type TestDatabase } from '@parley/test'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { listPresence, type PageRequest, uuidv7 } from '@parley/database'
+import { largeDatabase } from '@parley/test'
+import { expect, test } from 'vitest'
 import { listChannels } from './channels/channels.queries.ts'
 import { listUsers } from './people/people.queries.ts'
 
@@ -8,16 +8,10 @@ import { listUsers } from './people/people.queries.ts'
 const people = 50_000
 const channels = 20_000
 
-let database: TestDatabase
-let db: Database
 let deep: { user: string; member: string; channel: string }
 const someone = { userId: uuidv7(), sessionId: '', userName: 'someone', email: '', isAdmin: false }
 
-beforeAll(async () => {
-  database = await createDatabase(1)
-  db = database.db
-  const { pool } = database
-  await pool.query('set statement_timeout = 0')
+const database = largeDatabase(async (pool) => {
   await pool.query(
     `insert into users (id, user_name, user_name_key, email, created_at, removed_at)
      select case n when 1 then $1 else gen_random_uuid() end, name, name, name || '@example.com', n,
@@ -31,36 +25,27 @@ beforeAll(async () => {
     select gen_random_uuid(), 'public', name, name, n
     from generate_series(1, ${channels}) n, lateral (select 'channel' || lpad(n::text, 6, '0') as name)`)
   await pool.query('insert into channel_members select id, $1, 1 from channels', [someone.userId])
-  await pool.query('vacuum analyze')
   const { rows } = await pool.query(
     `select (select id from users where created_at = ${people - 200}) as user,
        (select id from users order by id offset ${people - 200} limit 1) as member,
        (select id from channels where created_at = ${channels - 100}) as channel`,
   )
   deep = rows[0]
-}, 120_000)
-afterAll(() => database.drop())
+})
 
-/** Rows and index entries of any table that were read meanwhile. */
+/** Rows and index entries of any table that are read meanwhile. */
 async function read(work: () => Promise<unknown>): Promise<number> {
-  const before = await total()
-  await work()
-  return (await total()) - before
-
-  async function total() {
-    await database.pool.query('select pg_stat_force_next_flush()')
-    const { rows } = await database.pool.query(
-      `select (select sum(seq_tup_read) from pg_stat_user_tables) + (select sum(idx_tup_read) from pg_stat_user_indexes) as read`,
-    )
-    return Number(rows[0].read)
-  }
+  const rows = 'select sum(seq_tup_read) from pg_stat_user_tables'
+  const entries = 'select sum(idx_tup_read) from pg_stat_user_indexes'
+  const growth = await database.growth({ rows, entries }, work)
+  return growth.rows + growth.entries
 }
 
 // Of a page each item, one in ten more who have left, and what belongs to each: presence; members, messages and read state.
 test.each<[string, (page: PageRequest) => Promise<string>, () => string, number]>([
-  ['users', (page) => listUsers(db, page), () => deep.user, 100],
-  ['presence', (page) => listPresence(db, page), () => deep.member, 200],
-  ['channels', (page) => listChannels(db, someone, page), () => deep.channel, 250],
+  ['users', (page) => listUsers(database.db, page), () => deep.user, 100],
+  ['presence', (page) => listPresence(database.db, page), () => deep.member, 200],
+  ['channels', (page) => listChannels(database.db, someone, page), () => deep.channel, 250],
 ])('a page of %s costs the same at the end as at the beginning', async (name, list, after, most) => {
   for (const page of [{ limit: 50 }, { limit: 50, after: after() }]) {
     const reply = JSON.parse(await list(page))
@@ -73,6 +58,6 @@ test.each<[string, (page: PageRequest) => Promise<string>, () => string, number]
 })
 
 test('and the counting sees what the whole costs', async () => {
-  expect(await read(() => listUsers(db, {}))).toBeGreaterThanOrEqual(people * 0.9)
-  expect(JSON.parse(await listUsers(db, {})).users).toHaveLength(people * 0.9)
+  expect(await read(() => listUsers(database.db, {}))).toBeGreaterThanOrEqual(people * 0.9)
+  expect(JSON.parse(await listUsers(database.db, {})).users).toHaveLength(people * 0.9)
 })

@@ -1,7 +1,7 @@
 import { accessMessage } from '@parley/access'
-import { type Database, foldEvery, readStateOf, uuidv7 } from '@parley/database'
-import { createDatabase, type TestDatabase } from '@parley/test'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { foldEvery, readStateOf, uuidv7 } from '@parley/database'
+import { largeDatabase } from '@parley/test'
+import { expect, test } from 'vitest'
 import { listConversations } from './conversations/conversations.queries.ts'
 import { findCursor, findMessage, listMessages, listReplies } from './messages/messages.queries.ts'
 import { listPinned } from './pins/pins.queries.ts'
@@ -12,16 +12,10 @@ const small = 500
 const channels = 1_000
 const unread = 40
 
-let database: TestDatabase
-let db: Database
 const [busy, parent, reader, other] = [uuidv7(), uuidv7(), uuidv7(), uuidv7()]
 const conversation = uuidv7()
 
-beforeAll(async () => {
-  database = await createDatabase(1)
-  db = database.db
-  const { pool } = database
-  await pool.query('set statement_timeout = 0')
+const database = largeDatabase(async (pool) => {
   await pool.query(
     `insert into users (id, user_name, user_name_key, email, created_at)
      select id, id, id, id, 1 from unnest($1::uuid[]) id`,
@@ -58,34 +52,23 @@ beforeAll(async () => {
     unread,
   ])
   await pool.query('insert into read_folds select id, last_seq / $1 * $1 from channels where last_seq > 0', [foldEvery])
-  await pool.query('vacuum analyze')
-}, 300_000)
-afterAll(() => database.drop())
+})
 
-/** Rows of `messages` that were fetched meanwhile, by whichever way. */
+/** Rows of `messages` that are fetched meanwhile, by whichever way. */
 async function rowsRead(work: () => Promise<unknown>): Promise<number> {
-  const before = await read()
-  await work()
-  return (await read()) - before
-
-  async function read() {
-    await database.pool.query('select pg_stat_force_next_flush()')
-    const { rows } = await database.pool.query(
-      `select seq_tup_read + idx_tup_fetch as read from pg_stat_user_tables where relname = 'messages'`,
-    )
-    return rows[0].read as number
-  }
+  const fetched = "select seq_tup_read + idx_tup_fetch from pg_stat_user_tables where relname = 'messages'"
+  return (await database.growth({ fetched }, work)).fetched
 }
 
 test.each<[string, () => Promise<unknown>, number]>([
-  ['the newest page of a channel', () => listMessages(db, busy, { limit: 50 }), 60],
-  ['a page from its middle', () => listMessages(db, busy, { limit: 50, beforeSeq: large / 2 }), 60],
-  ['where a page goes on', () => findCursor(db, { channelId: busy }, parent), 1],
-  ['one message', () => findMessage(db, parent), 1],
-  ['access to one', () => accessMessage(db, caller(), parent), 2],
-  ['the newest replies of a long thread', () => listReplies(db, parent, { limit: 50 }), 60],
-  ['what is pinned', () => listPinned(db, busy), 20],
-  ['the conversations of somebody', () => listConversations(db, reader, {}), 1],
+  ['the newest page of a channel', () => listMessages(database.db, busy, { limit: 50 }), 60],
+  ['a page from its middle', () => listMessages(database.db, busy, { limit: 50, beforeSeq: large / 2 }), 60],
+  ['where a page goes on', () => findCursor(database.db, { channelId: busy }, parent), 1],
+  ['one message', () => findMessage(database.db, parent), 1],
+  ['access to one', () => accessMessage(database.db, caller(), parent), 2],
+  ['the newest replies of a long thread', () => listReplies(database.db, parent, { limit: 50 }), 60],
+  ['what is pinned', () => listPinned(database.db, busy), 20],
+  ['the conversations of somebody', () => listConversations(database.db, reader, {}), 1],
   // Of each channel the unread messages once for authors, and the few that are deleted or mention somebody.
   ['what is unread in all channels', listUnread, (channels + 1) * (unread + 5)],
 ])('%s costs as many rows as it has', async (_what, work, most) => {
@@ -106,7 +89,11 @@ test('what is unread is right in all of them', async () => {
 })
 
 function listUnread() {
-  return db.selectFrom('channels').where('kind', '=', 'public').select(readStateOf(reader).as('state')).execute()
+  return database.db
+    .selectFrom('channels')
+    .where('kind', '=', 'public')
+    .select(readStateOf(reader).as('state'))
+    .execute()
 }
 
 const caller = () => ({ userId: reader, sessionId: '', userName: 'reader', email: '', isAdmin: false })

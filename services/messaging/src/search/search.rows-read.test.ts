@@ -1,6 +1,6 @@
-import { type Database, uuidv7 } from '@parley/database'
-import { createDatabase, type TestDatabase } from '@parley/test'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { uuidv7 } from '@parley/database'
+import { largeDatabase } from '@parley/test'
+import { expect, test } from 'vitest'
 import { readText } from './search.fields.ts'
 import { searchMessages } from './search.ts'
 
@@ -9,16 +9,10 @@ const messages = 60_000
 const segmentSize = 4_000
 const segments = messages / segmentSize
 
-let database: TestDatabase
-let db: Database
 const [reader, author, quiet] = [uuidv7(), uuidv7(), uuidv7()]
 const [busy, small] = [uuidv7(), uuidv7()]
 
-beforeAll(async () => {
-  database = await createDatabase(1)
-  db = database.db
-  const { pool } = database
-  await pool.query('set statement_timeout = 0')
+const database = largeDatabase(async (pool) => {
   await pool.query(
     `insert into users (id, user_name, user_name_key, email, created_at)
      select id, name, name, name, 1 from unnest($1::uuid[], array['reader', 'author', 'silence']) u (id, name)`,
@@ -47,31 +41,22 @@ beforeAll(async () => {
   )
   await pool.query('select merge_search_grams()')
   await pool.query('update search_progress set unread_below = null')
-  await pool.query('vacuum analyze')
-}, 300_000)
-afterAll(() => database.drop())
+})
 
-/** Blocks of `message_search` and its indexes, and rows of `messages`, that were read meanwhile. */
-async function read(work: () => Promise<unknown>): Promise<{ blocks: number; rows: number }> {
-  const before = await count()
-  await work()
-  const after = await count()
-  return { blocks: after.blocks - before.blocks, rows: after.rows - before.rows }
-
-  async function count() {
-    await database.pool.query('select pg_stat_force_next_flush()')
-    const { rows } = await database.pool.query(
-      `select (select heap_blks_hit + heap_blks_read + idx_blks_hit + idx_blks_read
-               from pg_statio_user_tables where relname = 'message_search') as blocks,
-         (select seq_tup_read + idx_tup_fetch from pg_stat_user_tables where relname = 'messages') as rows`,
-    )
-    return rows[0] as { blocks: number; rows: number }
-  }
-}
+/** Blocks of `message_search` and its indexes, and rows of `messages`, that are read meanwhile. */
+const read = (work: () => Promise<unknown>) =>
+  database.growth(
+    {
+      blocks: `select heap_blks_hit + heap_blks_read + idx_blks_hit + idx_blks_read
+        from pg_statio_user_tables where relname = 'message_search'`,
+      rows: "select seq_tup_read + idx_tup_fetch from pg_stat_user_tables where relname = 'messages'",
+    },
+    work,
+  )
 
 const search = (q: string, more: { channelId?: string } = {}) =>
   searchMessages(
-    db,
+    database.db,
     { userId: reader, sessionId: '', userName: 'reader', email: '', isAdmin: false },
     {
       ...readText(q),
