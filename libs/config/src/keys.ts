@@ -41,7 +41,7 @@ export const configKeys: readonly ConfigKey[] = [...leavesOf(rootNode, '')]
 export const keyNamed: ReadonlyMap<string, ConfigKey> = new Map(configKeys.map((entry) => [entry.key, entry]))
 
 /** `auth.authMode` to `PARLEY_AUTH_AUTH_MODE`. */
-export function variableOf(key: string): string {
+function variableOf(key: string): string {
   return `PARLEY_${key
     .replaceAll('.', '_')
     .replace(/([a-z0-9])([A-Z])/g, '$1_$2')

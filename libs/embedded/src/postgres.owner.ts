@@ -45,7 +45,7 @@ export async function prepareHome(directory: string, durable: boolean, log: (lin
 }
 
 /** Whether that user may pass through this directory, asked of the system itself: modes alone do not tell (access lists, mounts). */
-export async function canReach({ uid, gid }: Owner, directory: string): Promise<boolean> {
+async function canReach({ uid, gid }: Owner, directory: string): Promise<boolean> {
   const asked = promisify(execFile)('/bin/sh', ['-c', 'cd "$1"', 'sh', directory], { uid, gid, cwd: '/', env: {} })
   return asked.then(
     () => true,

@@ -11,7 +11,7 @@ const endOfIds = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 const shortestWindowMs = 60_000
 const purgeLimit = 20_000
 
-export const windowMs = (replaySeconds: number) => Math.max(replaySeconds * 1_000, shortestWindowMs)
+const windowMs = (replaySeconds: number) => Math.max(replaySeconds * 1_000, shortestWindowMs)
 
 /**
  * Empties the oldest generation of the outbox and has new rows written there, when the current one is a window old and

@@ -159,7 +159,7 @@ export function openEventStream({
 }
 
 /** The last position in a stream, 0 when there is none. */
-export async function findStreamTop(redis: Redis, key: string): Promise<number> {
+async function findStreamTop(redis: Redis, key: string): Promise<number> {
   const [entry] = await redis.xrevrange(key, '+', '-', 'COUNT', 1)
   return entry ? Number.parseInt(entry[0], 10) : 0
 }

@@ -14,7 +14,7 @@ import {
 import { sql } from 'kysely'
 
 /** What makes the conversation of two people the only one they have. */
-export const directKey = (participants: readonly string[]) => participants.toSorted().join(':')
+const directKey = (participants: readonly string[]) => participants.toSorted().join(':')
 
 /** The conversation of these people. Served by channels_direct. */
 export const findConversation = (db: Reader, participants: readonly string[]): Promise<ChannelRow | undefined> =>

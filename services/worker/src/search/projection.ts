@@ -10,7 +10,7 @@ export interface ProjectionSizes {
 }
 
 /** Measured: smaller segments make rare words slower, larger ones frequent words. */
-export const projectionSizes: ProjectionSizes = { atOnce: 500, segmentSize: 32_768 }
+const projectionSizes: ProjectionSizes = { atOnce: 500, segmentSize: 32_768 }
 
 export interface Projected {
   /** Whether there may be more to do at once. */
