@@ -1,15 +1,7 @@
+export type { BoundCounter, BoundHistogram, Counter, Histogram, Observation } from './instruments.ts'
 export { type CreateLogger, createLogger, type Logger } from './logger.ts'
 export type { MetricDefinition } from './metric-definition.ts'
-export {
-  type BoundCounter,
-  type BoundHistogram,
-  type Counter,
-  type CreateMetrics,
-  createMetrics,
-  type Histogram,
-  type Metrics,
-  type Observation,
-} from './metrics.ts'
+export { type CreateMetrics, createMetrics, type Metrics } from './metrics.ts'
 export { type ServeMetrics, serveMetrics } from './metrics-server.ts'
 export { label, logField, metric, spanAttribute, spanName } from './names.ts'
 export { withoutQuery } from './redaction.ts'

@@ -1,21 +1,21 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import type { Metrics } from './metrics.ts'
+import type { Gauge } from './instruments.ts'
 import { metric } from './names.ts'
 
 const resolutionMs = 10
 const nanoseconds = 1e-9
 
 /** Observes the event loop's delay, afresh from scrape to scrape, and the memory of this process. Answers how to stop. */
-export function observeProcess(metrics: Metrics): () => void {
+export function observeProcess(gauge: Gauge): () => void {
   const delay = monitorEventLoopDelay({ resolution: resolutionMs })
   delay.enable()
 
-  const endDelay = metrics.gauge(metric.eventLoopDelay, () => {
+  const endDelay = gauge(metric.eventLoopDelay, () => {
     const { p50, p90, p99, max } = delay.count > 0 ? snapshotOf(delay) : nothingSeen
     delay.reset()
     return Object.entries({ p50, p90, p99, max }).map(([statistic, value]) => ({ value, labels: { statistic } }))
   })
-  const endMemory = metrics.gauge(metric.residentMemory, () => process.memoryUsage.rss())
+  const endMemory = gauge(metric.residentMemory, () => process.memoryUsage.rss())
 
   return () => {
     endDelay()

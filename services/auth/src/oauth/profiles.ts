@@ -1,5 +1,5 @@
+import { type Claims, type Grant, isObject } from './grant.ts'
 import { OauthFailure } from './oauth-failure.ts'
-import { type Claims, type Grant, isObject } from './provider-client.ts'
 
 /** Who the provider says has signed in. Its address is one that may be believed. */
 export interface Profile {

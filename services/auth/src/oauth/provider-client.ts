@@ -1,15 +1,6 @@
+import { type Claims, type Grant, isObject } from './grant.ts'
 import { OauthFailure } from './oauth-failure.ts'
 import type { Provider } from './providers.ts'
-
-/** What a provider gave for a code. */
-export interface Grant {
-  /** Reads JSON with the access token. @throws OauthFailure */
-  ask(url: string): Promise<unknown>
-  /** The claims of the id token, if one came. It came over TLS from the provider itself, so nobody else can have signed it. */
-  idClaims: Claims
-}
-
-export type Claims = Record<string, unknown>
 
 export interface CodeExchange {
   code: string
@@ -117,9 +108,5 @@ function basicCredentials({ clientId, clientSecret }: Provider): string {
   const [id, secret] = [clientId, clientSecret].map((part) => new URLSearchParams({ part }).toString().slice(5))
   return `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`
 }
-
-/** Whether it is a JSON object. */
-export const isObject = (value: unknown): value is Claims =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const unavailable = (reason: string) => new OauthFailure('provider_unavailable', { cause: new Error(reason) })

@@ -1,8 +1,10 @@
 import { mkdir, open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { JobData } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
 import { createTransport } from 'nodemailer'
-import type { Mail } from './mail.ts'
+
+export type Mail = JobData<'send-mail'>
 
 /**
  * Writes a mail to `<dataDir>/mail/<id>.eml`, ids in order of time. It holds sign-in links, so only its owner may read it;

@@ -1,9 +1,6 @@
 import { type Config, isLoopbackHost } from '@parley/config'
-import type { JobData } from '@parley/contract'
 import { createTransport } from 'nodemailer'
-import { writeMail } from './mail.files.ts'
-
-export type Mail = JobData<'send-mail'>
+import { type Mail, writeMail } from './mail.files.ts'
 
 export interface Postman {
   /**
