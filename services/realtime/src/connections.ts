@@ -51,7 +51,16 @@ export interface ConnectionLimits {
 
 export type Connections = ReturnType<typeof createConnections>
 
-const stuckSocketMs = 5_000
+/** The last that a stream says, as a comment: clients come back whatever it is, people who look into a stream want to know. */
+const lastWords: Record<Exclude<EndReason, 'client'>, string> = {
+  session: 'the session has ended',
+  slow: 'this client reads too slowly, it resumes with its last id',
+  drain: 'this server is stopping, another one goes on',
+  reset: 'the order of events has begun anew',
+  gone: 'what was missed is no longer kept',
+  failed: 'this server failed to read what was missed',
+}
+const lastWordsMs = 5_000
 
 /** The open streams of this node, found by person and by session. */
 export function createConnections({
@@ -122,7 +131,7 @@ export function createConnections({
     else socket.write(bytes)
   }
 
-  /** Ends a stream. From here on nothing more is written to it; a slow one is cut, the others get what is on its way. */
+  /** Ends a stream with its reason. What is on its way may still arrive, but nobody is waited for long. */
   function end(connection: Connection, reason: EndReason) {
     if (connection.isEnded) return
     connection.isEnded = true
@@ -135,8 +144,8 @@ export function createConnections({
     if (person.connections.size === 0) admins.delete(person)
     leave(sessions, session.sessionId, session, connection)
     onCount(person.userId)
-    if (reason === 'slow' || reason === 'client') socket.destroy()
-    else endGently(socket)
+    if (reason === 'client') socket.destroy()
+    else sayLast(socket, lastWords[reason])
   }
 
   function watch(connection: Connection) {
@@ -168,9 +177,10 @@ function clientLeft(this: StreamSocket) {
 
 function ignore() {}
 
-function endGently(socket: Socket) {
-  socket.setTimeout(stuckSocketMs, () => socket.destroy())
+function sayLast(socket: Socket, words: string) {
+  socket.write(`: ended, ${words}\n\n`)
   socket.destroySoon()
+  setTimeout(() => socket.destroy(), lastWordsMs).unref()
 }
 
 function take<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {

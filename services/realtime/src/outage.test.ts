@@ -77,7 +77,8 @@ describe('while PostgreSQL is away', () => {
     await postgres.restart()
     redis.disconnect()
     await stream.waitFor('UPDATE_SERVER_SETTINGS', { name: 'for all' })
-    expect(stream.received.map(({ payload }) => (payload as { name?: string }).name).slice(1)).toEqual([
+    const kept = stream.received.filter(({ cursor }) => cursor !== undefined).slice(1)
+    expect(kept.map(({ payload }) => (payload as { name?: string }).name)).toEqual([
       'of a channel not known yet',
       'for all',
     ])

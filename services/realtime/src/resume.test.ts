@@ -191,7 +191,8 @@ describe('a client that does not read', () => {
     socket.on('error', () => {}).resume()
     await closed
     const whole = text.slice(0, text.lastIndexOf('\n\n'))
-    const cursor = whole.slice(whole.lastIndexOf('\nid: ') + 5).trim()
+    expect(whole).toMatch(/\n\n: ended, this client reads too slowly/)
+    const cursor = whole.slice(whole.lastIndexOf('\nid: ') + 5).split('\n')[0]
     const got = [...whole.matchAll(/"name":"slow (\d+) /g)].map(([, n]) => Number(n))
 
     const again = await small.open(ann, cursor)
