@@ -1,5 +1,6 @@
 import { forbidden, unauthorized } from '@parley/contract'
 import type { Reader } from '@parley/database'
+import { sql } from 'kysely'
 import type { AccessClaims } from './access-token.ts'
 
 /** Who is asking, as the database says at the start of this request. */
@@ -16,19 +17,35 @@ export interface Caller {
  * @throws ApiError 401 when the session has ended or expired, or the user was removed.
  */
 export async function findCaller(db: Reader, claims: AccessClaims, now: number): Promise<Caller> {
-  const caller = await db
+  const caller = await liveCallers(db, now)
+    .where('sessions.id', '=', claims.sessionId)
+    .where('sessions.userId', '=', claims.userId)
+    .executeTakeFirst()
+  if (!caller) throw sessionEnded()
+  return caller
+}
+
+/** The same for many at once, by session; who may not ask is missing. */
+export async function findCallers(
+  db: Reader,
+  claims: readonly AccessClaims[],
+  now: number,
+): Promise<Map<string, Caller>> {
+  const sessionIds = claims.map(({ sessionId }) => sessionId)
+  const found = await liveCallers(db, now).where(sql<boolean>`sessions.id = any(${sessionIds}::uuid[])`).execute()
+  return new Map(found.map((caller) => [caller.sessionId, caller]))
+}
+
+const liveCallers = (db: Reader, now: number) =>
+  db
     .selectFrom('sessions')
     .innerJoin('users', 'users.id', 'sessions.userId')
     .select(['users.id as userId', 'sessions.id as sessionId', 'userName', 'email', 'isAdmin'])
-    .where('sessions.id', '=', claims.sessionId)
-    .where('sessions.userId', '=', claims.userId)
     .where('endedAt', 'is', null)
     .where('expiresAt', '>', now)
     .where('removedAt', 'is', null)
-    .executeTakeFirst()
-  if (!caller) throw unauthorized('The session has ended, please sign in again')
-  return caller
-}
+
+export const sessionEnded = () => unauthorized('The session has ended, please sign in again')
 
 /** @throws ApiError 403 for everybody but admins. */
 export function requireAdmin(caller: Caller): void {

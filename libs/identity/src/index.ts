@@ -1,5 +1,6 @@
 export type { AccessClaims, AccessTokenOptions } from './access-token.ts'
 export { type Caller, findCaller, requireAdmin } from './caller.ts'
 export type { RefreshClaims } from './refresh-token.ts'
+export { createSharedCallers } from './shared-callers.ts'
 export { createTokens, type Tokens } from './tokens.ts'
 export { createWebhookToken, isWebhookToken, type NewWebhookToken } from './webhook-token.ts'

@@ -3,7 +3,7 @@ import { Socket } from 'node:net'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { invalid, refusals, unavailable } from '@parley/contract'
 import type { Feed } from '@parley/events'
-import { type Caller, findCaller } from '@parley/identity'
+import { type Caller, createSharedCallers } from '@parley/identity'
 import { bearerToken, type Deps } from '@parley/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
@@ -53,6 +53,7 @@ export const streamRoutes =
   (deps: Deps, parts: StreamParts): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { connections, places, entitlement, fanOut, resume, feed, hasBegun, isClosing } = parts
+    const callers = createSharedCallers(deps.db, deps.clock)
     const rightsVersion = () => `${entitlement.changes} ${feed().epoch}`
 
     app.get('/events', { schema: OpenStream, config: { access: 'none' } }, async (request, reply) => {
@@ -63,7 +64,7 @@ export const streamRoutes =
       try {
         // A change of rights that this node applies while they are read would be missed otherwise: the stream is not here yet.
         const { caller, found } = await readUnchanged(rightsVersion, async () => {
-          const caller = await findCaller(deps.db, claims, deps.clock())
+          const caller = await callers.find(claims)
           connections.checkRoom(caller.userId)
           place ??= await places.claim(caller.userId)
           return { caller, found: await resume.findStart(cursor) }
@@ -89,11 +90,16 @@ export const streamRoutes =
       const cursorNow = writeCursor({ epoch: feed().epoch, pos: start.after })
       detachSocket(socket, reply.raw)
       const connection = connections.add(socket, caller)
+      // One write, with what it missed where that is in memory.
+      socket.cork()
       socket.write(headOf(reply) + greeting(connection, found !== null, cursorNow))
       void resume.replay(connection, start)
+      process.nextTick(uncork, socket)
       return reply
     }
   }
+
+const uncork = (socket: Socket) => socket.uncork()
 
 function lastEventId({ headers, query }: FastifyRequest<{ Querystring: Query }>): string | undefined {
   const header = headers['last-event-id']
