@@ -4,6 +4,7 @@ import { uuidv7 } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { label, type Metrics, metric } from '@parley/telemetry'
 import type { Sequence } from './sequence.ts'
+import { createStorm } from './storm.ts'
 
 /** Somebody with at least one open stream on this node. */
 export interface Person {
@@ -76,6 +77,7 @@ export function createConnections({
   const sessions = new Map<string, OpenSession>()
   const ended = metrics.counter(metric.streamsEnded)
   const stopObserving = metrics.gauge(metric.streamsOpen, () => all.size)
+  const storm = createStorm()
   let opened = 0
 
   /** @throws ApiError 429 or 503 when there is no room for another stream of this person or on this node. */
@@ -110,6 +112,7 @@ export function createConnections({
     }
     for (const set of [all, person.connections, session.connections]) set.add(connection)
     watch(connection)
+    storm.opened()
     onCount(person.userId)
     return connection
   }
@@ -161,7 +164,21 @@ export function createConnections({
     socket.resume()
   }
 
-  return { all, people, admins, sessions, checkRoom, isTaken, add, setAdmin, write, end, stopObserving }
+  return {
+    all,
+    people,
+    admins,
+    sessions,
+    /** Whether clients are coming back all at once. */
+    isStormy: storm.isOn,
+    checkRoom,
+    isTaken,
+    add,
+    setAdmin,
+    write,
+    end,
+    stopObserving,
+  }
 }
 
 const owner = Symbol('owner')

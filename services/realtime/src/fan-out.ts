@@ -21,6 +21,8 @@ export interface FanOutParts {
 export type FanOut = ReturnType<typeof createFanOut>
 
 const databaseRetryMs = 250
+/** From one delivery to the next while clients come back all at once: opening their streams comes first. */
+const stormPauseMs = 250
 
 /**
  * Brings events to the live streams. What arrives within one turn of the event loop is delivered together: every
@@ -34,6 +36,7 @@ export function createFanOut({ connections, entitlement, feed, clock, logger, me
   let preparing = 0
   let delivered = 0
   let era = 0
+  let deliveredAt = 0
 
   /** Takes the next events, in order. They are handed on before this returns or, when rights must be read, settles. */
   function receive(events: PositionedEvent[]): void | Promise<void> {
@@ -72,8 +75,15 @@ export function createFanOut({ connections, entitlement, feed, clock, logger, me
   }
 
   function enqueue(events: readonly PositionedEvent[]) {
-    if (pending.length === 0) setImmediate(deliver)
+    if (pending.length === 0) schedule()
     for (const event of events) pending.push({ event, audience: entitlement.judge(event.routing), streams: 0 })
+  }
+
+  /** A delivery costs a write for each stream, and as much again for whoever carries it on. */
+  function schedule() {
+    const pauseMs = connections.isStormy() ? deliveredAt + stormPauseMs - performance.now() : 0
+    if (pauseMs > 0) setTimeout(deliver, pauseMs)
+    else setImmediate(deliver)
   }
 
   function deliver() {
@@ -85,6 +95,7 @@ export function createFanOut({ connections, entitlement, feed, clock, logger, me
     recordLag(deliveries)
     delivered = deliveries.at(-1)!.event.pos
     endSpans()
+    deliveredAt = performance.now()
     for (const waiter of waiting) {
       if (waiter.pos > delivered) continue
       waiting.delete(waiter)
