@@ -24,6 +24,7 @@ export function attempt(
   reply: FastifyReply,
 ): Promise<Outcome> {
   const { raw } = reply
+  const isStream = options.bodyTimeout === 0
   return new Promise((resolve) => {
     let exchange: Dispatcher.DispatchController | undefined
     let begun = false
@@ -51,15 +52,19 @@ export function attempt(
         if (status < 200) return
         begun = true
         reply.hijack()
+        // A stream ends with its connection, so that its bytes need no frame of their own.
+        if (isStream) raw.removeHeader('transfer-encoding')
         raw.writeHead(status, replyHeaders(controller.rawHeaders as Buffer[], reply))
         // The head of a stream must not wait for its first event.
-        if (options.bodyTimeout === 0) raw.flushHeaders()
+        if (isStream) raw.flushHeaders()
       },
       onResponseData(controller, chunk) {
         if (raw.writableEnded) return controller.abort(new ClientLeft())
-        if (raw.write(chunk)) return
+        // Thousands of streams: past the response, which would cork and uncork its socket for each chunk.
+        const to = isStream ? (raw.socket ?? raw) : raw
+        if (to.write(chunk)) return
         controller.pause()
-        raw.once('drain', () => controller.resume())
+        to.once('drain', () => controller.resume())
       },
       onResponseEnd() {
         raw.end()
