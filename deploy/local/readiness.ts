@@ -9,7 +9,8 @@ export async function untilReady(address: string, signal: AbortSignal): Promise<
     const answer = await ask(`${address}/health/ready`)
     if (answer === 'ready') return
     if (performance.now() > until) throw new Error(`${address} did not get ready. Its last answer: ${answer}`)
-    await delay(50, undefined, { signal })
+    // Often enough; what starts meanwhile needs the processor.
+    await delay(200, undefined, { signal })
   }
 }
 
