@@ -24,6 +24,9 @@ const parts: Record<string, (scene: Scene, foundation: Foundation) => Promise<Ro
   search: measureSearch,
 }
 
+/** Those that measure on full databases. */
+const filled = ['search']
+
 let scene = openScene()
 let interrupted = false
 /** Whatever was being measured fails as soon as its servers are gone; nobody waits for it. */
@@ -53,12 +56,14 @@ async function run(args: string[]): Promise<void> {
   const unknown = options.only.filter((name) => !Object.hasOwn(parts, name))
   if (unknown.length > 0) throw new Error(`--only: ${unknown.join(', ')} is none of ${Object.keys(parts).join(', ')}`)
 
-  const chosen = Object.keys(parts).filter((name) => options.only.length === 0 || options.only.includes(name))
+  const chosen = Object.keys(parts)
+    .filter((name) => options.only.length === 0 || options.only.includes(name))
+    .filter((name) => !options.fill || filled.includes(name))
   const rows: Row[] = []
   let machine: Awaited<ReturnType<typeof describeMachine>> | undefined
   for (const name of chosen) {
     say(`${name} …`)
-    const measured = await withFoundation(options, async (foundation) => {
+    const measured = await withFoundation(options, name, async (foundation) => {
       machine ??= await describeMachine(foundation)
       return parts[name]!(scene, foundation)
     })
@@ -69,15 +74,20 @@ async function run(args: string[]): Promise<void> {
     `rounds: ${options.rounds} of ${options.seconds} s a side, in turns; medians, in brackets the least and the most`,
     `settings: ${settingsNote}`,
   ]
+  if (options.fill) return say('The databases are filled')
   process.stdout.write(renderReport(machine!, notes, rows))
   if (options.json) await writeFile(options.json, `${JSON.stringify({ machine, options, rows }, null, 2)}\n`)
 }
 
-async function withFoundation(options: Options, measure: (foundation: Foundation) => Promise<Row[]>): Promise<Row[]> {
+async function withFoundation(
+  options: Options,
+  name: string,
+  measure: (foundation: Foundation) => Promise<Row[]>,
+): Promise<Row[]> {
   if (interrupted) throw new Interrupted()
   scene = openScene()
   try {
-    return await measure(await layFoundation(scene, options))
+    return await measure(await layFoundation(scene, options, name))
   } finally {
     await scene.end()
   }

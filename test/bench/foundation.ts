@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { type Config, childEnvironment, type DeepPartial } from '@parley/config'
@@ -23,11 +23,14 @@ export interface Foundation {
   pids: Record<string, number>
 }
 
-export async function layFoundation(scene: Scene, options: Options): Promise<Foundation> {
-  const directory = await scene.keep(
-    async () => realpath(await mkdtemp(path.join(tmpdir(), 'parley-bench-'))),
-    (made) => rm(made, { recursive: true, force: true }),
-  )
+/** With a name and `--data` it is kept, and found as it was left. */
+export async function layFoundation(scene: Scene, options: Options, name?: string): Promise<Foundation> {
+  const directory = await (options.data !== undefined && name !== undefined
+    ? keptDirectory(path.resolve(options.data, name))
+    : scene.keep(
+        async () => realpath(await mkdtemp(path.join(tmpdir(), 'parley-bench-'))),
+        (made) => rm(made, { recursive: true, force: true }),
+      ))
   // PostgreSQL runs as another user when root starts it, and has to get in.
   await chmod(directory, 0o711)
   const part = (name: string) => ({ directory: path.join(directory, name), durable: true })
@@ -40,7 +43,15 @@ export async function layFoundation(scene: Scene, options: Options): Promise<Fou
     (started) => started.stop(),
   )
   const database = await scene.keep(
-    () => connectDatabase({ url: postgres.url, poolSize: 4, applicationName: 'parley-bench', onIdleError: () => {} }),
+    () =>
+      connectDatabase({
+        url: postgres.url,
+        poolSize: 4,
+        applicationName: 'parley-bench',
+        onIdleError: () => {},
+        // Filling a database takes statements that take minutes.
+        silenceMs: 1_800_000,
+      }),
     (opened) => opened.close(),
   )
   await migrate(database.db)
@@ -54,6 +65,11 @@ export async function layFoundation(scene: Scene, options: Options): Promise<Fou
     jwtSecret,
     pids: { postgres: postgres.pid, redis: redis.pid },
   }
+}
+
+async function keptDirectory(directory: string) {
+  await mkdir(directory, { recursive: true })
+  return directory
 }
 
 /**

@@ -7,6 +7,10 @@ export interface Options {
   json: string | undefined
   /** Where the Node.js servers leave a CPU profile when they end. */
   profile: string | undefined
+  /** Where the databases are kept and found again, instead of being made anew and removed. */
+  data: string | undefined
+  /** Only fills the databases of the parts that need full ones. */
+  fill: boolean
   /** Times each side is measured. */
   rounds: number
   /** How long one side is measured at a time. */
@@ -24,6 +28,9 @@ export interface Options {
 export const usage = `npm run bench [-- options]
   --only send,fanout   only these parts
   --quick              fewer and shorter rounds, fewer streams and messages: a smoke test, no figures to quote
+  --rounds N           how often each side is measured, instead of 5 times
+  --data DIR           keep the databases there, and find them again: filling one takes minutes
+  --fill               only fill them, with --data: a machine that does other things too will do for that
   --json FILE          every figure of every round
   --profile DIR        CPU profiles (.cpuprofile) of the Node.js servers
 `
@@ -35,16 +42,25 @@ export function readOptions(args: string[]): Options {
     options: {
       only: { type: 'string' },
       quick: { type: 'boolean', default: false },
+      rounds: { type: 'string' },
+      data: { type: 'string' },
+      fill: { type: 'boolean', default: false },
       json: { type: 'string' },
       profile: { type: 'string' },
     },
   })
+  const rounds = values.rounds === undefined ? undefined : Number(values.rounds)
+  if (rounds !== undefined && !(Number.isInteger(rounds) && rounds > 0)) throw new TypeError('--rounds: a whole number')
+  if (values.fill && values.data === undefined) throw new TypeError('--fill: where? Name it with --data')
   return {
+    data: values.data,
+    fill: values.fill,
     only: values.only?.split(',').map((name) => name.trim()) ?? [],
     json: values.json,
     profile: values.profile,
     ...(values.quick
       ? { rounds: 2, seconds: 1, streams: 500, idleStreams: 1_000, stormStreams: 500, messages: 50_000 }
       : { rounds: 5, seconds: 4, streams: 2_000, idleStreams: 10_000, stormStreams: 5_000, messages: 1_000_000 }),
+    ...(rounds !== undefined && { rounds }),
   }
 }

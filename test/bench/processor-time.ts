@@ -13,9 +13,9 @@ const tickMs = 10
  * where the system does not tell (anything but Linux).
  */
 export const withProcessorTime = (roots: Record<string, number>, measure: () => Promise<Sample>) => async () => {
-  const before = await read(roots)
+  const before = await readProcessorTime(roots)
   const sample = await measure()
-  const after = await read(roots)
+  const after = await readProcessorTime(roots)
   const used = Object.keys(after).map((name) => {
     const us = ((after[name]! - (before[name] ?? 0)) * 1000) / sample.count
     return [name, Math.round(us * 10) / 10] as const
@@ -23,7 +23,8 @@ export const withProcessorTime = (roots: Record<string, number>, measure: () => 
   return { ...sample, processorUs: Object.fromEntries(used) }
 }
 
-async function read(roots: Record<string, number>): Promise<ProcessorTime> {
+/** What each of these processes, with all its descendants, has used so far, and this one as `client`. */
+export async function readProcessorTime(roots: Record<string, number>): Promise<ProcessorTime> {
   if (process.platform !== 'linux') return {}
   const { user, system } = process.cpuUsage()
   const times: ProcessorTime = { client: (user + system) / 1000 }

@@ -43,6 +43,17 @@ export const ofAuthor = (userId: string): Statement => ({
   values: [userId],
 })
 
+/** The newest page of a channel with all that a page shows. */
+export const newestPage = (channelId: string): Statement => ({
+  name: 'newest-page',
+  text: `
+    select m.*, u.user_name, t.reply_count, t.last_reply_at, t.last_reply_by, t.participants,
+      (select json_agg(r order by position) from reactions r where r.message_id = m.id) as reactions
+    from messages m left join users u on u.id = m.author_id left join threads t on t.message_id = m.id
+    where m.channel_id = $1 and m.thread_id is null and m.deleted_at is null order by m.seq desc limit 50`,
+  values: [channelId],
+})
+
 const whole = (hits: string) => `
   select m.*, u.user_name from (${hits}) hit
   join messages m on m.id = hit.message_id left join users u on u.id = m.author_id

@@ -6,7 +6,13 @@ const segmentSize = 32_768
  * Messages in several scripts whose words are as frequent as in any language (Zipf), in the tables as Parley itself would have left
  * them there: writing them through the API and its worker would take an hour.
  */
-export async function fillWithMessages({ database: { pool }, options: { messages } }: Foundation): Promise<void> {
+export async function fillWithMessages({ database: { pool } }: Foundation, messages: number): Promise<void> {
+  const { rows } = await pool.query<{ stored: number; found: number }>(
+    'select (select count(*)::int from messages) as stored, (select count(*)::int from message_search) as found',
+  )
+  const { stored, found } = rows[0]!
+  if (found >= messages) return
+  if (stored > 0) throw new Error('A database is kept here that was never filled to its end: use another --data')
   const client = await pool.connect()
   try {
     await client.query(

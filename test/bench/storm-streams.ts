@@ -19,6 +19,15 @@ interface Stream {
   failures: number
 }
 
+interface Parsed {
+  frames: string
+  numbers: number[]
+  cursor: string | undefined
+}
+
+/** Where every socket's bytes come in; they are read before the next ones come. */
+const received = Buffer.allocUnsafeSlow(256 * 1024)
+
 /** Streams that find out by themselves whether each of them gets each numbered message once, in order. */
 export class StormStreams {
   readonly size: number
@@ -33,6 +42,7 @@ export class StormStreams {
   #streams: Stream[]
   #isClosing = false
   #waits = new Set<NodeJS.Timeout>()
+  #parsed: Parsed = { frames: '', numbers: [], cursor: undefined }
 
   private constructor(port: number, people: readonly Signed[]) {
     this.size = people.length
@@ -88,28 +98,35 @@ export class StormStreams {
   #connect(stream: Stream) {
     this.attempts++
     const resuming: Record<string, string> = stream.cursor === undefined ? {} : { 'last-event-id': stream.cursor }
-    const socket = connect({ port: this.#port, host: '127.0.0.1', noDelay: true })
-    stream.socket = socket
     let rest = ''
     let isAnswered = false
-    socket.setEncoding('latin1')
-    socket.on('data', (text: string) => {
-      rest += text
+    const receive = (length: number) => {
+      const text = received.toString('latin1', 0, length)
+      rest = rest === '' ? text : rest + text
       if (!isAnswered) {
         const head = /^HTTP\/1\.1 (\d{3})[\s\S]*?\r\n\r\n/.exec(rest)
-        if (!head) return
+        if (!head) return true
         if (head[1] !== '200') {
           this.refusals.set(head[1]!, (this.refusals.get(head[1]!) ?? 0) + 1)
-          return this.#lose(stream)
+          this.#lose(stream)
+          return false
         }
         isAnswered = true
         rest = rest.slice(head[0].length)
       }
       const end = rest.lastIndexOf('\n\n')
-      if (end < 0) return
+      if (end < 0) return true
       this.#read(stream, rest.slice(0, end + 1))
       rest = rest.slice(end + 2)
+      return true
+    }
+    const socket = connect({
+      port: this.#port,
+      host: '127.0.0.1',
+      noDelay: true,
+      onread: { buffer: received, callback: receive },
     })
+    stream.socket = socket
     const lose = () => {
       if (stream.socket === socket) this.#lose(stream)
     }
@@ -128,16 +145,27 @@ export class StormStreams {
         stream.failures = 0
       }
     }
-    for (const [, text] of frames.matchAll(numbers)) {
-      const number = Number(text)
+    const { numbers, cursor } = this.#parse(frames)
+    for (const number of numbers) {
       if (number < stream.next) this.repeated++
       else {
         this.lost += number - stream.next
         stream.next = number + 1
       }
     }
+    stream.cursor = cursor ?? stream.cursor
+  }
+
+  /** What one stream has got, the next ones get too: the same text is taken apart once. */
+  #parse(frames: string): Parsed {
+    if (this.#parsed.frames === frames) return this.#parsed
     const at = frames.lastIndexOf('\nid: ')
-    if (at >= 0) stream.cursor = frames.slice(at + 5, frames.indexOf('\n', at + 5))
+    this.#parsed = {
+      frames,
+      numbers: Array.from(frames.matchAll(numbers), ([, number]) => Number(number)),
+      cursor: at < 0 ? undefined : frames.slice(at + 5, frames.indexOf('\n', at + 5)),
+    }
+    return this.#parsed
   }
 
   /** Back after the `retry` of this stream, which the server has spread; after further failures at random, later and later. */

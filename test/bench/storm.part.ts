@@ -3,6 +3,7 @@ import { descendantsOf, signal } from '../src/processes.ts'
 import { type Foundation, startParley } from './foundation.ts'
 import { openPool, postOf } from './http-connection.ts'
 import { type Signed, seedChannels, seedPeople } from './people.ts'
+import { type ProcessorTime, readProcessorTime } from './processor-time.ts'
 import type { Row } from './report.ts'
 import type { Scene } from './scene.ts'
 import { spreadOf } from './statistics.ts'
@@ -10,7 +11,7 @@ import { StormStreams } from './storm-streams.ts'
 import { numbered } from './stream-audience.ts'
 
 const goalSeconds = 10
-const rounds = 3
+const mostRounds = 3
 const messagesPerSecond = 10
 const beforeMs = 2_000
 
@@ -61,26 +62,41 @@ async function weather(scene: Scene, foundation: Foundation, storm: Storm): Prom
   )
 
   const seconds: number[] = []
+  const openSeconds: number[] = []
   const attempts: number[] = []
-  for (let round = 0; round < rounds; round++) {
+  const processorSeconds: Record<string, number>[] = []
+  const roots = { server: parley.pid, ...foundation.pids }
+  for (let round = 0; round < Math.min(mostRounds, foundation.options.rounds); round++) {
     await delay(beforeMs)
     await streams.until(() => streams.open === streams.size, 'a stream does not come back')
+    const before = await readProcessorTime(roots)
     const begun = performance.now()
     const struck = storm.strike(parley.pid)
     streams.cut()
     await streams.until(() => streams.open === streams.size, 'a stream does not come back')
+    openSeconds.push((performance.now() - begun) / 1_000)
     const acknowledged = talk.acknowledged()
     await streams.until(() => streams.complete >= acknowledged, 'a stream has not got everything')
     seconds.push((performance.now() - begun) / 1_000)
     attempts.push(streams.attempts)
+    processorSeconds.push(difference(before, await readProcessorTime(roots)))
     await struck
   }
   await talk.stop()
   await streams.until(() => streams.complete >= talk.acknowledged(), 'a stream has not got everything')
-  return [rowOf(storm, streams, seconds, attempts, talk)]
+  return [rowOf(storm, streams, talk, { seconds, openSeconds, attempts, processorSeconds })]
 }
 
-function rowOf({ part, work }: Storm, streams: StormStreams, seconds: number[], attempts: number[], talk: Talk): Row {
+interface Measured {
+  seconds: number[]
+  /** Until every stream was open; the rest is what it had missed. */
+  openSeconds: number[]
+  attempts: number[]
+  processorSeconds: Record<string, number>[]
+}
+
+function rowOf({ part, work }: Storm, streams: StormStreams, talk: Talk, measured: Measured): Row {
+  const { seconds, attempts } = measured
   const { median, low, high } = spreadOf(seconds)
   const { lost, repeated, notResumed, refusals, size } = streams
   const serverErrors = [...refusals].filter(([status]) => status >= '500').reduce((sum, [, count]) => sum + count, 0)
@@ -96,9 +112,13 @@ function rowOf({ part, work }: Storm, streams: StormStreams, seconds: number[], 
     ratio: `${(median / goalSeconds).toFixed(2)}×`,
     goal: `≤ ${goalSeconds} s, nothing lost, no 5xx`,
     met: high <= goalSeconds && lost + repeated + notResumed + serverErrors + talk.failures() === 0,
-    figures: { seconds, attempts, refusals: [...refusals], sendFailures: talk.failures() },
+    figures: { ...measured, refusals: [...refusals], sendFailures: talk.failures() },
   }
 }
+
+/** A process that was started meanwhile has used nothing before; one that has ended is no longer counted. */
+const difference = (before: ProcessorTime, after: ProcessorTime): Record<string, number> =>
+  Object.fromEntries(Object.entries(after).map(([name, ms]) => [name, Math.round(ms - (before[name] ?? 0)) / 1_000]))
 
 type Talk = ReturnType<typeof startTalking>
 
