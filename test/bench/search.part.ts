@@ -44,7 +44,14 @@ const questions = (channelId: string, signed: Signed): Question[] => [
   })),
 ]
 
-const searches = (channelId: string, { userId, userName }: Signed) => [
+interface SearchQuestion {
+  what: string
+  query: Record<string, string>
+  byHand: Statement
+  atMost?: number
+}
+
+const searches = (channelId: string, { userId, userName }: Signed): SearchQuestion[] => [
   ...[
     ['a rare word', 'needle'],
     ['two characters of Japanese, rare', '東雲'],
@@ -52,7 +59,7 @@ const searches = (channelId: string, { userId, userName }: Signed) => [
     ['two letters that occur nowhere', 'qz'],
   ].map(([what, q]) => ({
     what: what!,
-    query: { q: q! } as Record<string, string>,
+    query: { q: q! },
     byHand: grams(foldText(q!), searchGrams(foldText(q!))),
     atMost,
   })),
