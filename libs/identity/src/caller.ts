@@ -1,6 +1,5 @@
 import { forbidden, unauthorized } from '@parley/contract'
 import type { Reader } from '@parley/database'
-import { sql } from 'kysely'
 import type { AccessClaims } from './access-token.ts'
 
 /** Who is asking, as the database says at the start of this request. */
@@ -32,7 +31,9 @@ export async function findCallers(
   now: number,
 ): Promise<Map<string, Caller>> {
   const sessionIds = claims.map(({ sessionId }) => sessionId)
-  const found = await liveCallers(db, now).where(sql<boolean>`sessions.id = any(${sessionIds}::uuid[])`).execute()
+  const found = await liveCallers(db, now)
+    .where(({ eb, fn, val }) => eb('sessions.id', '=', fn.any(val(sessionIds))))
+    .execute()
   return new Map(found.map((caller) => [caller.sessionId, caller]))
 }
 
