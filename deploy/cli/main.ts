@@ -3,7 +3,6 @@ import { parseArgs } from 'node:util'
 import { ConfigError, loadConfig, separateFlags } from '@parley/config'
 import { ApiError } from '@parley/contract'
 import { isDatabaseAway } from '@parley/database'
-import { keptPostgresUrl } from '@parley/embedded'
 import { type Command, Refused, UsageError } from './command.ts'
 import { checkConfig } from './commands/check-config.ts'
 import { createAdmin } from './commands/create-admin.ts'
@@ -14,15 +13,21 @@ import { usage, usageOf } from './usage.ts'
 
 const commands: Command[] = [migrateDatabase, checkConfig, createAdmin, resetPassword, exportAll]
 
-/** Runs the command line and answers the exit code: 0 done, 1 it could not be done, 2 the command line is wrong. */
-export async function main(argv: string[]): Promise<number> {
+/** Where the PostgreSQL that `npm start` keeps in this folder answers, when there is one. */
+type FindKept = (directory: string) => Promise<string | undefined>
+
+/**
+ * Runs the command line and answers the exit code: 0 done, 1 it could not be done, 2 the command line is wrong.
+ * Without a configured database it is the kept one, where there is any.
+ */
+export async function main(argv: string[], findKept: FindKept = async () => undefined): Promise<number> {
   const [name = '', ...rest] = argv
   if (/^(--help|-h|help)$/.test(name)) return tell(usage(commands))
   const command = commands.find((each) => each.name === name)
   if (!command) return complain(name === '' ? 'a command is missing' : 'there is no such command', usage(commands))
   if (rest.some((argument) => argument === '--help' || argument === '-h')) return tell(usageOf(command))
   try {
-    await run(command, rest)
+    await run(command, rest, findKept)
     return 0
   } catch (error) {
     if (error instanceof UsageError) return complain(error.message, usageOf(command))
@@ -31,7 +36,7 @@ export async function main(argv: string[]): Promise<number> {
   }
 }
 
-async function run(command: Command, argv: string[]): Promise<void> {
+async function run(command: Command, argv: string[], findKept: FindKept): Promise<void> {
   const named = (withValue: boolean) =>
     command.options.filter(({ value }) => (value !== undefined) === withValue).map(({ name }) => name)
   const { own, config, unknown } = separateFlags(argv, { withValue: named(true), alone: named(false) })
@@ -39,7 +44,7 @@ async function run(command: Command, argv: string[]): Promise<void> {
   await command.run({
     options: parseOwn(command, own),
     configFlags: config,
-    config: () => loadFor(config),
+    config: () => loadFor(config, findKept),
   })
 }
 
@@ -61,7 +66,7 @@ function parseOwn({ options }: Command, args: string[]) {
  * The configuration of the services. The commands speak to PostgreSQL alone, by default to the one of `npm start`; what they do not
  * use need not be there.
  */
-async function loadFor(argv: string[]) {
+async function loadFor(argv: string[], findKept: FindKept) {
   const unused = {
     auth: { jwtSecret: 'no token is issued by the command line' },
     redis: { url: 'redis://unused.invalid' },
@@ -69,7 +74,7 @@ async function loadFor(argv: string[]) {
   const absent = 'postgres://absent.invalid'
   const draft = await loadConfig({ argv, defaults: { ...unused, database: { url: absent } } })
   if (draft.database.url !== absent) return draft
-  const url = await keptPostgresUrl(join(draft.dataDir, 'postgres'))
+  const url = await findKept(join(draft.dataDir, 'postgres'))
   return loadConfig({ argv, defaults: { ...unused, ...(url && { database: { url } }) } })
 }
 

@@ -8,7 +8,11 @@ const [major, minor] = process.versions.node.split('.').map(Number)
 
 if (major > 24 || (major === 24 && minor >= 11)) {
   const { main } = await import('./main.ts')
-  process.exitCode = await main(process.argv.slice(2))
+  // The image has none: there the database is named.
+  const embedded = await import('@parley/embedded').catch((error) => {
+    if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error
+  })
+  process.exitCode = await main(process.argv.slice(2), embedded?.keptPostgresUrl)
 } else {
   const own = fileURLToPath(new URL('../../node_modules/.bin/node', import.meta.url))
   if (!existsSync(own)) {

@@ -2,7 +2,7 @@ import type { Command } from './command.ts'
 
 const common = `
 The configuration comes from the same flags, variables and file as that of the services (docs/configuration.md), such as
-DATABASE_URL or --config. Without a database the one that "npm start" runs in this folder is used.
+DATABASE_URL or --config. Without a database it is the one that "npm start" runs in this folder.
 Exit codes: 0 done, 1 it could not be done, 2 the command line is wrong.
 `
 

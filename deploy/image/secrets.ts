@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { passwordFile } from '@parley/cli/role-passwords'
 import { databaseRoles, roleName } from '@parley/database'
-import { passwordFile } from './role-passwords.ts'
 
 export interface Places {
   /** `host:port` of PostgreSQL and of Redis. */

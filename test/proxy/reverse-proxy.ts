@@ -5,7 +5,8 @@ import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { freePort, root } from '../src/launch.ts'
+import { freePort } from '../src/free-port.ts'
+import { root } from '../src/launch.ts'
 
 export type Kind = 'nginx' | 'haproxy'
 

@@ -1,4 +1,4 @@
-import { createServer } from 'node:net'
+import { freePort } from './free-port.ts'
 
 /** A server that tests may kill, pause and start again: a process of ours or a container. */
 export interface TestServer {
@@ -71,7 +71,7 @@ async function startServer({ image, port, environment, command, ready, urlAt }: 
   const started = await new GenericContainer(image)
     .withEnvironment(environment)
     .withCommand(command)
-    .withExposedPorts({ container: port, host: await findPort() })
+    .withExposedPorts({ container: port, host: await freePort() })
     .withWaitStrategy(Wait.forLogMessage(ready.message, ready.times))
     .start()
   const container = engine.container.getById(started.getId())
@@ -96,11 +96,3 @@ async function startServer({ image, port, environment, command, ready, urlAt }: 
 
 /** Loaded only where an engine is asked for: every test file would pay for it. */
 const testcontainers = () => import('testcontainers')
-
-async function findPort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}

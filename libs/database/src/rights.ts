@@ -128,7 +128,8 @@ export const rights: Record<DatabaseRole, Rights> = {
     message_uploads: 'select, delete',
     blobs: 'select, insert, update, delete',
     blob_chunks: 'select, insert, delete',
-    audit_log: 'select',
+    // The command line exports with these rights, and says so.
+    audit_log: 'select, insert',
     server_settings: 'select',
     exports: 'select, update, delete',
     export_parts: 'select, insert, delete',

@@ -1,0 +1,107 @@
+import { cpSync, mkdirSync } from 'node:fs'
+import path from 'node:path'
+import { type EmbeddedPart, keptPort, startPostgres, startRedis } from '@parley/embedded'
+import { vi } from 'vitest'
+import { freePort } from '../src/free-port.ts'
+import { composition, withoutProfile } from './composition.ts'
+import type { Container, Engine, RunOptions } from './engine.ts'
+
+/** A process of seven, on a machine that has other things to do. */
+const startMs = 120_000
+
+/**
+ * What `docker compose up` does with the built image: every command of the file with its environment, each when what it waits for
+ * is healthy or completed. Names are ports of loopback and volumes are folders; PostgreSQL and Redis are the embedded ones.
+ */
+export class ComposeUp {
+  readonly running = new Map<string, Container>()
+  /** What the set-up printed. */
+  announcement = ''
+  #engine: Engine
+  #directory: string
+  #ports = new Map<string, number>()
+  #begun = new Map<string, Promise<void>>()
+  #parts: EmbeddedPart[] = []
+
+  constructor(engine: Engine, directory: string) {
+    this.#engine = engine
+    this.#directory = directory
+  }
+
+  async start(): Promise<void> {
+    for (const name of withoutProfile) this.#ports.set(name, await freePort())
+    for (const name of ['postgres', 'redis']) {
+      mkdirSync(path.join(this.#directory, name), { mode: 0o700 })
+      this.#ports.set(name, await keptPort(path.join(this.#directory, name)))
+    }
+    await Promise.all(withoutProfile.map((name) => this.#up(name)))
+  }
+
+  /** Of PostgreSQL and Redis; the containers are the engine's to end. */
+  async stop(): Promise<void> {
+    await Promise.all(this.#parts.map((part) => part.stop()))
+  }
+
+  portOf = (name: string): number => this.#ports.get(name)!
+  urlOf = (name: string): string => `http://127.0.0.1:${this.portOf(name)}`
+
+  /** The folder that is mounted as `/run/secrets`, of each reader. */
+  get secrets(): string {
+    return path.join(this.#directory, 'secrets')
+  }
+
+  /** How the engine runs a service of the file, here. */
+  optionsOf(name: string): RunOptions {
+    const { entrypoint, command = [], environment = {}, volumes = [], user } = composition.services[name]!
+    const [reader = 'none'] = volumes.flatMap((volume) => /^secrets-(\w+):\/run\/secrets\b/.exec(volume)?.[1] ?? [])
+    const here = (text: string) =>
+      text.replace(/^http:\/\/(\w+):3000$/, (url, other) => (this.#ports.has(other) ? this.urlOf(other) : url))
+    return {
+      entrypoint,
+      command: name === 'setup' ? [...command, ...this.#addresses()] : command,
+      environment: {
+        ...Object.fromEntries(Object.entries(environment).map(([key, value]) => [key, here(value)])),
+        HOST: '127.0.0.1',
+        PORT: String(this.#ports.get(name) ?? 0),
+        PARLEY_METRICS_PORT: '0',
+      },
+      mounts: { '/run/secrets': path.join(this.secrets, reader), '/secrets': this.secrets },
+      asOwner: user === '0:0',
+    }
+  }
+
+  #up(name: string): Promise<void> {
+    const others = Object.keys(composition.services[name]!.depends_on ?? {})
+    const up =
+      this.#begun.get(name) ?? Promise.all(others.map((other) => this.#up(other))).then(() => this.#bringUp(name))
+    this.#begun.set(name, up)
+    return up
+  }
+
+  async #bringUp(name: string): Promise<void> {
+    if (name === 'postgres' || name === 'redis') return this.#startPart(name)
+    if (name === 'setup' || name === 'migrate') {
+      const { code, output } = await this.#engine.run(this.optionsOf(name))
+      if (code !== 0) throw new Error(`${name} ended with ${code}:\n${output}`)
+      if (name === 'setup') this.announcement = output
+      return
+    }
+    const container = this.#engine.start(this.optionsOf(name))
+    this.running.set(name, container)
+    const isHealthy = async () => {
+      if ((await this.#engine.healthCheck(this.portOf(name))) !== 0) throw new Error(`${name}:\n${container.output}`)
+    }
+    await vi.waitFor(isHealthy, { timeout: startMs, interval: 500 })
+  }
+
+  async #startPart(name: 'postgres' | 'redis') {
+    const directory = path.join(this.#directory, name)
+    // The embedded part takes the password that lies in its folder.
+    cpSync(path.join(this.secrets, name, 'password'), path.join(directory, 'password'))
+    this.#parts.push(await (name === 'redis' ? startRedis : startPostgres)({ directory, durable: false }))
+  }
+
+  #addresses() {
+    return ['postgres', 'redis'].flatMap((name) => [`--${name}`, `127.0.0.1:${this.portOf(name)}`])
+  }
+}

@@ -1,0 +1,30 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { type Config, loadConfig } from '@parley/config'
+import { imageEnvironment } from './dockerfile.ts'
+
+/** Made up; as the set-up names them. */
+const secrets: Record<string, string> = {
+  'jwt-secret': 'a secret of at least 32 characters',
+  'redis-url': 'redis://:secret@redis:6379',
+  'initial-user-password': 'long enough',
+  'database-url': 'postgres://parley:secret@postgres:5432/parley',
+}
+
+/** What the code makes of a container's environment, beside the image's own. @throws ConfigError when it refuses it. */
+export async function configurationFrom(environment: Record<string, string>): Promise<Config> {
+  const directory = await mkdtemp(path.join(tmpdir(), 'parley-environment-'))
+  try {
+    for (const [file, text] of Object.entries(secrets)) await writeFile(path.join(directory, file), text)
+    const env = Object.fromEntries(
+      Object.entries({ ...imageEnvironment(), ...environment }).map(([name, value]) => [
+        name,
+        value.replace(/^\/run\/secrets/, directory),
+      ]),
+    )
+    return await loadConfig({ argv: [], env, cwd: directory })
+  } finally {
+    await rm(directory, { recursive: true })
+  }
+}

