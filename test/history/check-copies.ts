@@ -1,5 +1,5 @@
 import type { WireEvent } from '@parley/contract'
-import { copyFromEvents } from '../journeys/channel-copy.ts'
+import { copyFromEvents } from '../copies/channel-copy.ts'
 import type { Report } from './check.ts'
 import type { Final } from './check-storage.ts'
 import type { History } from './history.ts'
@@ -7,7 +7,8 @@ import type { Rights } from './rights.ts'
 
 /**
  * Whoever listened before a channel was made and may read it ever since has, from events alone, the same messages, threads,
- * reactions and pins as the listings. So what was stored was told and what was told was stored, answered or not.
+ * reactions and pins as the listings. So what was stored was told and what was told was stored, answered or not. It is the
+ * product's client that keeps the copy; what it is compared with comes from the server, so a fault of either shows.
  */
 export function checkCopies(history: History, rights: Rights, final: Final, report: Report): void {
   for (const reading of history.readings) {

@@ -4,26 +4,11 @@ import type { Chooser } from '../src/chooser.ts'
 import { Client, type Troubles } from './client.ts'
 import { type History, type Operation, tagged } from './history.ts'
 import { Reader } from './reader.ts'
+import { actsOf, type Regular } from './regular.ts'
 
 /** Between two things that one person does. */
 const longestPauseMs = 120
 const regulars = 6
-
-/** A message that somebody was told of, and that more can be done with. */
-interface Known {
-  id: string
-  place: string
-  parent: string | null
-  pinned: boolean
-  touched: boolean
-}
-
-interface Regular {
-  client: Client
-  /** Their own messages, newest last. */
-  own: Known[]
-  held: { message: Known; reaction: string }[]
-}
 
 export type Workload = ReturnType<typeof createWorkload>
 
@@ -94,7 +79,12 @@ export function createWorkload(baseUrl: string, history: History, choose: Choose
   }
 
   function start() {
-    for (const regular of people) loops.push(lives(regular, choose.fork()))
+    const surroundings = { history, people, steady, contested, conversations, passing: () => passing?.id }
+    for (const regular of people) {
+      const chooser = choose.fork()
+      const act = actsOf(regular, surroundings, chooser)
+      loops.push(repeat(chooser, longestPauseMs, act))
+    }
     loops.push(rules(choose.fork()), comeAndGo(choose.fork()), receives(choose.fork()), rebuilds(choose.fork()))
   }
 
@@ -104,99 +94,6 @@ export function createWorkload(baseUrl: string, history: History, choose: Choose
       await delay(chooser.below(pauseMs), undefined, { signal: stopping.signal }).catch(() => {})
     }
   }
-
-  /** What everybody does. */
-  function lives(regular: Regular, chooser: Chooser) {
-    const { client, own, held } = regular
-    const place = () => {
-      const where = chooser.below(10)
-      if (where < 3) return chooser.any(steady)
-      if (where < 7) return chooser.any(contested)
-      if (where < 8 && passing) return passing.id
-      const mine = conversations.filter((id) => history.conversations.get(id)!.includes(client.person.id))
-      return chooser.any(mine)
-    }
-    const sends = async (where: string, parent: string | null) => {
-      const operation = await client.does((id) => ({
-        kind: 'send',
-        place: where,
-        parent,
-        content: tagged(id, 'hello'),
-      }))
-      if (operation.outcome !== 'ok') return
-      own.push({ id: operation.told.id!, place: where, parent, pinned: false, touched: false })
-      if (own.length > 50) own.shift()
-    }
-    const anyMessage = () => {
-      const all = people.flatMap((each) => each.own.slice(-10))
-      const readable = all.filter((each) => !isOthersConversation(each.place, client.person.id))
-      return readable.length > 0 ? chooser.any(readable) : undefined
-    }
-    const acts: Record<string, () => Promise<unknown>> = {
-      send: () => sends(place(), null),
-      async reply() {
-        const message = anyMessage()
-        if (message && message.parent === null && !message.place.startsWith('dm:'))
-          await sends(message.place, message.id)
-      },
-      async edit() {
-        const message = own.length > 0 && chooser.any(own.slice(-8))
-        if (!message) return
-        await client.does((id) => ({
-          kind: 'edit',
-          place: message.place,
-          message: message.id,
-          content: tagged(id, 'better'),
-        }))
-      },
-      async delete() {
-        if (own.length < 5) return
-        const [message] = own.splice(chooser.below(own.length), 1)
-        await client.does(() => ({ kind: 'delete', place: message!.place, message: message!.id }))
-      },
-      async react() {
-        const message = anyMessage()
-        if (!message) return
-        const { outcome, act } = await client.does((id) => ({
-          kind: 'react',
-          place: message.place,
-          message: message.id,
-          reaction: `r${id}`,
-        }))
-        if (outcome === 'ok' && act.kind === 'react') held.push({ message, reaction: act.reaction })
-      },
-      async unreact() {
-        const [one] = held.splice(0, 1)
-        if (!one) return
-        const { place, id } = one.message
-        await client.does(() => ({ kind: 'unreact', place, message: id, reaction: one.reaction }))
-      },
-      async pin() {
-        const message = own.findLast(
-          ({ touched, parent, place }) => !touched && parent === null && !place.startsWith('dm:'),
-        )
-        if (!message) return
-        message.touched = true
-        const { outcome } = await client.does(() => ({ kind: 'pin', place: message.place, message: message.id }))
-        message.pinned = outcome === 'ok'
-      },
-      async unpin() {
-        const message = own.find(({ pinned }) => pinned)
-        if (!message) return
-        message.pinned = false
-        await client.does(() => ({ kind: 'unpin', place: message.place, message: message.id }))
-      },
-      list: () => {
-        const where = place()
-        return client.does(() => ({ kind: 'list', place: where }))
-      },
-    }
-    const usual = ['send', 'send', 'send', 'send', 'reply', 'reply', 'list', ...Object.keys(acts)]
-    return repeat(chooser, longestPauseMs, () => acts[chooser.any(usual)]!())
-  }
-
-  const isOthersConversation = (place: string, user: string) =>
-    history.conversations.get(place)?.includes(user) === false
 
   /** Memberships, privacy and roles change, by the owners and by an admin, at times at the same moment. */
   function rules(chooser: Chooser) {

@@ -1,8 +1,8 @@
 import type { Message } from '@parley/contract'
 import type { Person, Reply } from '@parley/test'
 import { expect, test } from 'vitest'
+import { type ChannelCopy, copyFromEvents } from '../copies/channel-copy.ts'
 import { createChooser } from '../src/chooser.ts'
-import { type ChannelCopy, copyFromEvents } from './channel-copy.ts'
 import type { Stage } from './stage.ts'
 
 const steps = 60

@@ -8,6 +8,7 @@ import { fileJourneys } from './file.journeys.ts'
 import { interleavingJourneys } from './interleaving.journeys.ts'
 import { listingJourneys } from './listing.journeys.ts'
 import { peopleJourneys } from './people.journeys.ts'
+import { presenceJourneys } from './presence.journeys.ts'
 import { repetitionJourneys } from './repetition.journeys.ts'
 import { restartJourneys } from './restart.journeys.ts'
 import { searchJourneys } from './search.journeys.ts'
@@ -21,7 +22,7 @@ export function journeys(topology: Topology) {
   describe(topology, () => {
     let installation: Installation
     beforeAll(async () => {
-      installation = await launch(topology)
+      installation = await launch(topology, { env: { PARLEY_EVENTS_OFFLINE_SECONDS: '6' } })
     })
     afterAll(() => installation?.discard())
 
@@ -34,12 +35,12 @@ export function journeys(topology: Topology) {
     describe('files', () => fileJourneys(stage))
     describe('search', () => searchJourneys(stage))
     describe('interleaving', () => interleavingJourneys(stage))
-    // Not every copy settles within its time yet; what it shows when it does is exact.
-    if (process.env.TEST_LONG) describe('copies', () => copyJourneys(stage))
+    describe('copies', () => copyJourneys(stage))
     describe('repetition', () => repetitionJourneys(stage))
     describe('streams', () => streamJourneys(stage))
     describe('event table', () => eventTableJourneys(stage))
     describe('people and settings', () => peopleJourneys(stage))
+    describe('presence', () => presenceJourneys(stage))
     describe('restarts', () => restartJourneys(stage))
   })
 }

@@ -2,8 +2,11 @@ import type { Channel, Conversation, EventPayload, User, Webhook, WireEvent } fr
 import type { ListedChannel, ListedConversation, Presence } from '../routes.ts'
 import { createReadStates } from './read-states.ts'
 
+/** What has to be fetched. */
+export type Need = 'everything' | 'readStates' | 'webhooks' | 'presence'
+
 /** What has to be fetched again after an event, because it says too little to go on without. */
-export type Refetch = 'everything' | 'readStates' | 'webhooks' | null
+type Refetch = Exclude<Need, 'presence'> | null
 
 type KeptConversation = Omit<Conversation, 'otherUser'> & {
   other: { id: string; userName: string }
@@ -25,6 +28,7 @@ export function createLists() {
   const names = new Map<string, string>()
   const channels = new Map<string, Channel>()
   const conversations = new Map<string, KeptConversation>()
+  /** Of those who were ever here. It may come before the person does, or after: it is told on a way of its own. */
   const presence = new Map<string, Presence>()
   const webhooks = new Map<string, Webhook>()
   const readStates = createReadStates()
@@ -84,12 +88,15 @@ export function createLists() {
     }
   }
 
-  /** Whoever becomes an admin, or is one no longer, is told of no channel: everything may be different. */
+  /**
+   * Whoever becomes an admin, or is one no longer, is told of no channel: everything may be different. Also when the role is
+   * known from a listing already: what else is kept may have been fetched before that.
+   */
   function changeUser({ id, userName, isAdmin }: EventPayload<'UPDATE_USER'>): Refetch {
     const known = users.get(id)
     names.set(id, userName)
     if (known) users.set(id, { ...known, userName, isAdmin })
-    return id === me && known?.isAdmin !== isAdmin ? 'everything' : null
+    return id === me ? 'everything' : null
   }
 
   function removeUser(id: string): Refetch {
@@ -138,8 +145,6 @@ export function createLists() {
   return {
     apply,
     nameOf,
-    hasChannel: (id: string) => channels.has(id) || conversations.has(id),
-    isAdmin: () => users.get(me)?.isAdmin === true,
 
     begin(userId: string) {
       me = userId
@@ -192,7 +197,10 @@ export function createLists() {
           ...readStates.get(conversation.id)!,
         }))
         .sort((one, next) => next.lastMessageAt - one.lastMessageAt || (one.id < next.id ? 1 : -1)),
-    presence: () => [...presence.values()],
+    presence: () =>
+      [...users.values()].map(({ id, createdAt }): Presence => {
+        return presence.get(id) ?? { userId: id, status: 'offline', lastSeen: createdAt }
+      }),
     webhooks: () => [...webhooks.values()],
   }
 }

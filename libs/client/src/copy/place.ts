@@ -25,6 +25,7 @@ export type Place = ReturnType<typeof createPlace>
  */
 export function createPlace(channelId: string) {
   let messages = new Map<string, Message>()
+  let version = 0
   let newest: Window | undefined
   let pins: { isLoaded: boolean } | undefined
   const threads = new Map<string, Window>()
@@ -101,6 +102,10 @@ export function createPlace(channelId: string) {
 
   return {
     channelId,
+    /** Grows when everything has to be fetched anew: what was asked for before is worth nothing then. */
+    get version() {
+      return version
+    },
     apply,
 
     want(view: 'newest' | 'pins' | { thread: string }) {
@@ -123,13 +128,15 @@ export function createPlace(channelId: string) {
 
     /** Nothing is known any more, but what is wanted is still wanted. */
     clear() {
+      version++
       messages = new Map()
       for (const window of [newest, pins, ...threads.values()]) if (window) window.isLoaded = false
     },
 
     merge(fetched: Fetched) {
-      const page = fetched.older ?? fetched.newest
+      const { newest: page, older } = fetched
       if (newest && page) newest = { fromSeq: beginOf(page.messages, page.limit), isLoaded: true }
+      if (newest && older) newest.fromSeq = Math.min(newest.fromSeq, beginOf(older.messages, older.limit))
       if (pins && fetched.pins) pins.isLoaded = true
       for (const { parentId, replies, limit } of fetched.threads ?? []) {
         if (threads.has(parentId)) threads.set(parentId, { fromSeq: beginOf(replies, limit), isLoaded: true })
@@ -148,9 +155,8 @@ export function createPlace(channelId: string) {
         .filter(({ pinnedAt }) => pinnedAt !== null)
         .sort((one, next) => next.pinnedAt! - one.pinnedAt! || next.seq - one.seq),
     replies: (parentId: string) => bySeq([...messages.values()].filter(({ threadId }) => threadId === parentId)),
-    hasThread: (parentId: string) => threads.has(parentId),
     /** Whether there may be more before the oldest one. */
-    hasOlder: () => newest !== undefined && newest.fromSeq > 1,
+    hasOlder: () => newest?.isLoaded === true && newest.fromSeq > 1,
   }
 }
 

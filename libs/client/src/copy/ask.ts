@@ -1,0 +1,36 @@
+import type { WireEvent } from '@parley/contract'
+
+export type Asking = ReturnType<typeof createAsking>
+
+/** Puts answers and events together; `onAnswer` is told of each answer that was taken. */
+export function createAsking(closing: AbortSignal, onAnswer: () => void) {
+  const logs = new Set<WireEvent[]>()
+
+  return {
+    /** Every event has to pass here before it is applied to anything. */
+    record(event: WireEvent) {
+      for (const log of logs) log.push(event)
+    },
+
+    /**
+     * Asks, with the events since before the question kept, to be applied again to the answer. Asks once more when `version`
+     * has changed meanwhile: then the answer is not to the point any more.
+     */
+    async ask<T>(get: () => Promise<T>, version: () => unknown, merge: (answer: T, since: WireEvent[]) => void) {
+      while (!closing.aborted) {
+        const since: WireEvent[] = []
+        const asked = version()
+        logs.add(since)
+        const answer = await get()
+          // What was refused before may be granted now.
+          .catch((error) => {
+            if (version() === asked) throw error
+          })
+          .finally(() => logs.delete(since))
+        if (version() !== asked) continue
+        merge(answer as T, since)
+        return onAnswer()
+      }
+    },
+  }
+}

@@ -1,0 +1,102 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+import type { WireEvent } from '@parley/contract'
+import type { KeptCopy } from './kept-copy.ts'
+
+export interface Difference {
+  /** Whose copy, and of what. */
+  where: string
+  kept: unknown
+  fresh: unknown
+  /** The last events that the copy heard of it. */
+  heard: WireEvent[]
+}
+
+type Thing = Record<string, unknown>
+
+/** Of a listing, which has everything then. */
+const mostListed = 200
+const presencePatienceMs = 10_000
+const heardAtMost = 12
+
+/** Everything that a copy has, when nothing changes any more, beside what the server answers now. */
+export async function compare(each: KeptCopy): Promise<Difference[]> {
+  const { copy, person, heard, pageSize, places, pinned, threads } = each
+  const get = async (path: string) => (await person.get(path)).body
+  const [{ users }, { channels }, { conversations }, settings, { webhooks = [] }] = await Promise.all(
+    ['/users', '/channels', '/conversations', '/server/settings', '/webhooks'].map(get),
+  )
+  const differences: Difference[] = []
+  const look = (what: string, kept: readonly Thing[] | undefined, fresh: readonly Thing[], isOrdered = true) => {
+    for (const [id, one, other] of unequal(kept ?? [], fresh, isOrdered)) {
+      differences.push({
+        where: `${person.userName}, ${each.reconnections} reconnections, ${what}: ${id}`,
+        kept: one,
+        fresh: other,
+        heard: heard.filter((event) => JSON.stringify(event).includes(id)).slice(-heardAtMost),
+      })
+    }
+  }
+  look('users', copy.users(), users, false)
+  look('channels', copy.channels(), channels, false)
+  look('conversations', copy.conversations(), conversations)
+  look('settings', [copy.settings()], [settings])
+  look('webhooks', copy.webhooks(), webhooks, false)
+
+  const readable = new Set<string>([...channels, ...conversations].map(({ id }: { id: string }) => id))
+  for (const id of places) {
+    const path = id.startsWith('dm:') ? `/conversations/${id}/messages` : `/channels/${id}/messages`
+    const { messages = [] } = readable.has(id) ? await get(`${path}?limit=${mostListed}`) : {}
+    const kept = copy.messages(id)!
+    // A copy that was opened with small pages has the newest ones, without a hole.
+    look(`messages of ${id}`, kept, copy.hasOlder(id) ? lastOf(messages, kept.length) : messages)
+  }
+  for (const id of pinned) {
+    const { messages = [] } = readable.has(id) ? await get(`/channels/${id}/pins`) : {}
+    look(`pins of ${id}`, copy.pins(id), messages)
+  }
+  for (const [parentId, channelId] of threads) {
+    const { replies = [] } = await get(`/messages/${parentId}/thread?limit=${mostListed}`)
+    const kept = copy.replies(channelId, parentId)!
+    look(`replies to ${parentId}`, kept, pageSize < mostListed ? lastOf(replies, kept.length) : replies)
+  }
+  await untilPresenceIsTold(each, get)
+  look('presence', shownBy(copy.presence()), shownBy((await get('/presence')).presence), false)
+  return differences
+}
+
+/** It has no cursor that says how far it was told, but what changed last is told within moments. */
+async function untilPresenceIsTold({ copy }: KeptCopy, get: (path: string) => Promise<{ presence: Shown[] }>) {
+  const until = performance.now() + presencePatienceMs
+  const isTold = async () =>
+    unequal(shownBy(copy.presence()), shownBy((await get('/presence')).presence), false).length === 0
+  while (!(await isTold()) && performance.now() < until) await delay(50)
+}
+
+interface Shown {
+  userId: string
+  status: string
+}
+
+/** `lastSeen` of somebody who stays online moves without an event, by every stream that opens: nobody is told of that. */
+const shownBy = (presence: readonly Shown[]) => presence.map(({ userId, status }) => ({ id: userId, status }))
+
+const lastOf = <T>(list: readonly T[], count: number) => list.slice(Math.max(0, list.length - count))
+
+/** What differs: the id, and the thing in both lists. */
+function unequal(kept: readonly Thing[], fresh: readonly Thing[], isOrdered: boolean): [string, unknown, unknown][] {
+  const [ours, theirs] = [kept, fresh].map((list) => new Map(list.map((thing) => [String(thing.id), thing])))
+  const ids = new Set([...ours!.keys(), ...theirs!.keys()])
+  const different = [...ids].filter((id) => !isDeepStrictEqual(ours!.get(id), theirs!.get(id)))
+  if (different.length > 0) return different.map((id) => [id, ours!.get(id), theirs!.get(id)])
+  if (kept.length === fresh.length && (!isOrdered || isDeepStrictEqual(kept, fresh))) return []
+  return [['order', kept.map(({ id }) => id), fresh.map(({ id }) => id)]]
+}
+
+export const describe = ({ where, kept, fresh, heard }: Difference) =>
+  [
+    where,
+    `  kept  ${JSON.stringify(kept)}`,
+    `  fresh ${JSON.stringify(fresh)}`,
+    ...heard.map((event) => `  heard ${JSON.stringify(event)}`),
+  ].join('\n')

@@ -1,0 +1,106 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Copy, createClient, createCopy, RequestFailed, tokensInMemory } from '@parley/client'
+import type { Message, WireEvent } from '@parley/contract'
+import type { Person } from '@parley/test'
+
+const settlePatienceMs = 30_000
+
+/** A copy of somebody's, over connections that can be cut and a cursor that can get lost. */
+export class KeptCopy {
+  readonly person: Person
+  readonly copy: Copy
+  readonly pageSize: number
+  /** Channels and conversations whose newest messages are kept. */
+  readonly places = new Set<string>()
+  readonly pinned = new Set<string>()
+  /** Parents of threads, with their channel. */
+  readonly threads = new Map<string, string>()
+  readonly heard: WireEvent[] = []
+  reconnections = 0
+  #connections = new Set<AbortController>()
+  #losesCursor = false
+
+  constructor(person: Person, pageSize: number) {
+    this.person = person
+    this.pageSize = pageSize
+    const { baseUrl, token: accessToken, refreshToken } = person
+    const client = createClient({
+      baseUrl,
+      tokens: tokensInMemory({ accessToken: accessToken!, refreshToken }),
+      fetch: (input, init) => this.#fetch(String(input), init),
+    })
+    this.copy = createCopy({
+      client,
+      pageSize,
+      onEvent: (event) => this.heard.push(event),
+      onConnection: (isOpen) => {
+        if (isOpen) return
+        this.reconnections++
+        setImmediate(() => this.copy.wake())
+      },
+    })
+  }
+
+  /** Whoever may not read it now keeps it open: they may later. */
+  async open(channelId: string): Promise<void> {
+    this.places.add(channelId)
+    await this.copy.openMessages(channelId).catch(onlyRefusals)
+  }
+
+  async openPins(channelId: string): Promise<void> {
+    this.pinned.add(channelId)
+    await this.copy.openPins(channelId).catch(onlyRefusals)
+  }
+
+  async openThread({ id, channelId }: Message): Promise<void> {
+    this.threads.set(id, channelId)
+    await this.copy.openThread(channelId, id).catch(onlyRefusals)
+  }
+
+  async loadOlder(channelId: string): Promise<void> {
+    await this.copy.loadOlder(channelId).catch(onlyRefusals)
+  }
+
+  /** Cuts the stream. It comes back by itself, `lost` without a cursor that the server knows. */
+  cut({ lost = false } = {}) {
+    this.#losesCursor ||= lost
+    for (const connection of this.#connections) connection.abort()
+    this.#connections.clear()
+  }
+
+  close = () => this.copy.close()
+
+  /**
+   * Resolves once nothing of what happened up to an event that everybody gets is still to come. It may have been heard, or
+   * have happened before the copy began anew: either way the copy has come as far as its cursor.
+   */
+  async settled(end: string): Promise<void> {
+    const until = performance.now() + settlePatienceMs
+    const hasCome = () => this.copy.cursor !== undefined && positionOf(this.copy.cursor) >= positionOf(end)
+    while (!hasCome() || !this.copy.isSettled) {
+      if (performance.now() > until) {
+        const why = hasCome() ? 'is still fetching' : `has come to ${this.copy.cursor} of ${end}`
+        throw new Error(`the copy of ${this.person.userName} ${why} after ${settlePatienceMs} ms`)
+      }
+      await delay(10)
+    }
+  }
+
+  async #fetch(url: string, init: RequestInit = {}): Promise<Response> {
+    if (!url.endsWith('/events')) return fetch(url, init)
+    const connection = new AbortController()
+    this.#connections.add(connection)
+    const headers = new Headers(init.headers)
+    if (this.#losesCursor && headers.has('last-event-id')) headers.set('last-event-id', 'of-another-epoch.7')
+    this.#losesCursor = false
+    return fetch(url, { ...init, headers, signal: AbortSignal.any([init.signal!, connection.signal]) })
+  }
+}
+
+/** Of an `<epoch>.<position>`; nobody begins a new epoch here. */
+const positionOf = (cursor: string) => Number(cursor.split('.')[1])
+
+/** It may have been deleted, or not be theirs to read, by now. */
+function onlyRefusals(error: unknown) {
+  if (!(error instanceof RequestFailed && [403, 404].includes(error.status))) throw error
+}

@@ -1,0 +1,91 @@
+import type { Person } from '@parley/test'
+import type { Stage } from '../journeys/stage.ts'
+import type { Chooser } from '../src/chooser.ts'
+import { compare, type Difference } from './compare.ts'
+import { KeptCopy } from './kept-copy.ts'
+import { createWorld, live, type World } from './world.ts'
+
+export interface Trial {
+  differences: Difference[]
+  /** How many copies were compared, and how often they had lost their connections. */
+  copies: number
+  reconnections: number
+}
+
+/**
+ * People do everything there is at the same time; copies come meanwhile, look at this and that, and lose their connections,
+ * their cursors and their rights. When all is quiet each copy is compared with fresh answers.
+ */
+export async function tryCopies(stage: Stage, seed: number, steps: number): Promise<Trial> {
+  const world = await createWorld(stage, seed)
+  const copies: KeptCopy[] = []
+  try {
+    const living = Promise.all(
+      world.people.map((person) => {
+        const chooser = world.chooser.fork()
+        return live(world, person, steps, async () => {
+          if (chooser.chance(0.05)) copies.push(await openCopy(world, person, chooser))
+        })
+      }),
+    )
+    await Promise.all([living, unsettle(world, copies, living)])
+    for (const person of world.people) copies.push(await openCopy(world, person, world.chooser))
+
+    const end = await cursorOfTheEnd(world)
+    const differences = await Promise.all(
+      copies.map(async (each) => {
+        await each.settled(end)
+        return compare(each)
+      }),
+    )
+    const reconnections = copies.reduce((sum, each) => sum + each.reconnections, 0)
+    return { differences: differences.flat(), copies: copies.length, reconnections }
+  } finally {
+    for (const { close } of copies) close()
+  }
+}
+
+/** Connections are lost all the time, some of them with the cursor, and clients look at other things. */
+async function unsettle(
+  { chooser, sent, channels, pair, people }: World,
+  copies: KeptCopy[],
+  living: Promise<unknown>,
+) {
+  const { any, chance } = chooser.fork()
+  let isOver = false
+  const end = () => {
+    isOver = true
+  }
+  living.then(end, end)
+  while (!isOver) {
+    // As long as a request takes.
+    await people[0]!.get('/health')
+    if (copies.length === 0) continue
+    const copy = any(copies)
+    if (chance(0.25)) copy.cut({ lost: chance(0.25) })
+    if (chance(0.12)) await copy.openThread(any(sent))
+    if (chance(0.12)) await copy.loadOlder(any([...channels.slice(0, 3), pair]).id)
+  }
+}
+
+async function openCopy({ channels, pair, sent }: World, person: Person, { any, chance }: Chooser): Promise<KeptCopy> {
+  const kept = new KeptCopy(person, chance(0.33) ? 5 : 200)
+  await kept.copy.ready
+  for (const { id } of channels.slice(0, 3)) {
+    await kept.open(id)
+    await kept.openPins(id)
+  }
+  await kept.open(pair.id)
+  await kept.openThread(any(sent))
+  return kept
+}
+
+/** A change that everybody is told of, whatever they may read by now, and after which there is none. */
+async function cursorOfTheEnd({ ada, stage }: World): Promise<string> {
+  const name = stage.unique('the end')
+  const stream = await ada.opensStream()
+  await ada.put('/server/settings', { name })
+  const { cursor } = await stream.waitFor('UPDATE_SERVER_SETTINGS', { name })
+  await stream.close()
+  return cursor!
+}

@@ -1,0 +1,218 @@
+import type { WireEvent } from '@parley/contract'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { check } from './check.ts'
+import { type Operation, type Reading, tagged } from './history.ts'
+import { ann, bob, eve, historyByHand, root } from './history-by-hand.ts'
+
+const {
+  history,
+  final,
+  tick,
+  broken,
+  begin,
+  end,
+  does,
+  isRefused,
+  reads,
+  nextCursor,
+  hears,
+  allHear,
+  channelOf,
+  makes,
+  messageOf,
+  store,
+  says,
+  stored,
+  send,
+} = historyByHand()
+
+test('a history in which all is well has nothing to complain of', () => {
+  const [toAnn, toBob, toEve] = [reads(ann), reads(bob), reads(eve)]
+  makes('open', { told: [toAnn, toBob, toEve] })
+  makes('secret', { isPrivate: true, members: [bob], told: [toAnn, toBob] })
+  says(ann, 'open', 1, [toAnn, toBob, toEve])
+  says(bob, 'secret', 1, [toAnn, toBob])
+  isRefused(eve, { kind: 'list', place: 'secret' }, 403)
+  says(ann, 'open', 2, [toAnn, toBob, toEve])
+  expect(check(history, final)).toEqual([])
+})
+
+describe('deliveries', () => {
+  let toAnn: Reading
+  let toBob: Reading
+  let toEve: Reading
+  const everybody = () => [toAnn, toBob, toEve]
+
+  beforeEach(() => {
+    toAnn = reads(ann)
+    toBob = reads(bob)
+    toEve = reads(eve)
+    makes('open', { told: everybody() })
+    makes('secret', { isPrivate: true, members: [bob], told: [toAnn, toBob] })
+  })
+
+  test('a message that one reader missed, though they heard what came after', () => {
+    says(ann, 'open', 1, [toAnn, toBob])
+    says(ann, 'open', 2, everybody())
+    expect(broken()).toEqual(['everybody hears what is for them', 'events and listings agree'])
+  })
+
+  test('the last message of all that one reader missed', () => {
+    says(ann, 'open', 1, [toAnn, toBob])
+    expect(broken()).toContain('everybody hears what is for them')
+  })
+
+  test('a private message that reached somebody else, and a direct one', () => {
+    says(ann, 'secret', 1, everybody())
+    expect(broken()).toEqual(['nobody hears what is not for them'])
+    history.readings.splice(2, 1)
+    expect(broken()).toEqual([])
+    const toRoot = reads(root)
+    const { message, operation } = says(ann, 'dm:1', 1)
+    history.events.clear()
+    for (const reading of history.readings) reading.deliveries = []
+    operation.invoked = tick()
+    allHear({ type: 'NEW_DM_MESSAGE', payload: { ...message, participants: [ann, bob] } }, toRoot)
+    expect(broken()).toContain('nobody hears what is not for them')
+  })
+
+  const removesBob = () => begin(ann, (id) => ({ kind: 'change', place: 'secret', topic: tagged(id), members: [] }))
+  const bobIsGone = (removal: Operation, told: Reading[]) => {
+    final.channels[1] = channelOf('secret', removal, true, [ann])
+    allHear({ type: 'DELETE_CHANNEL', payload: { id: 'secret', name: 'secret' } }, ...told)
+    allHear({ type: 'UPDATE_CHANNEL', payload: final.channels[1] }, toAnn)
+  }
+
+  test('what was said while a member was being removed may reach them or not, what was said later may not', () => {
+    const removal = removesBob()
+    says(ann, 'secret', 1, [toAnn, toBob])
+    says(ann, 'secret', 2, [toAnn])
+    end(removal)
+    bobIsGone(removal, [toBob])
+    expect(broken()).toEqual([])
+    says(ann, 'secret', 3, [toAnn, toBob])
+    expect(broken()).toEqual(['nobody hears what is not for them'])
+  })
+
+  test('who was removed, and who was added, without being told', () => {
+    bobIsGone(end(removesBob()), [])
+    expect(broken()).toEqual(['who loses a channel is told so'])
+    history.readings.splice(1, 1)
+    expect(broken()).toEqual([])
+    const addition = does(ann, (id) => ({ kind: 'change', place: 'secret', topic: tagged(id), members: [eve] }))
+    final.channels[1] = channelOf('secret', addition, true, [ann, eve])
+    allHear({ type: 'UPDATE_CHANNEL', payload: final.channels[1] }, toAnn, toEve)
+    expect(broken()).toEqual(['who gains a channel is told so'])
+  })
+
+  test('somebody demoted hears on; as long as they were admin they had to', () => {
+    const promotion = does(root, { kind: 'role', user: eve, isAdmin: true })
+    says(ann, 'secret', 1, [toAnn, toBob])
+    says(ann, 'open', 1, everybody())
+    expect(broken()).toContain('everybody hears what is for them')
+    expect(promotion.outcome).toBe('ok')
+    history.operations.at(-2)!.act = { kind: 'list', place: 'open' }
+    does(root, { kind: 'role', user: eve, isAdmin: false })
+    says(ann, 'secret', 2, everybody())
+    expect(broken()).toContain('nobody hears what is not for them')
+  })
+
+  test('an event twice on one connection; on the next one only as the same event', () => {
+    const { event, cursor } = says(ann, 'open', 1, everybody())
+    hears(event, cursor, toEve)
+    expect(broken()).toEqual(['no event comes twice'])
+    toEve.deliveries.pop()
+    toEve.connections.push({ opened: tick(), after: 'epoch.1', resumed: true, ended: Infinity })
+    hears(event, cursor, toEve)
+    expect(broken()).toEqual([])
+    toEve.deliveries.pop()
+    hears(event, nextCursor(), toEve)
+    expect(broken()).toContain('no event comes twice')
+  })
+
+  test('messages out of order in a channel', () => {
+    const one = begin(ann, send('open'))
+    const two = begin(bob, send('open'))
+    const [first, second] = [one, two].map(({ id, who }, index) =>
+      messageOf(`m${id}`, 'open', index + 1, who, tagged(id)),
+    )
+    end(two, { id: second!.id, seq: 2 })
+    end(one, { id: first!.id, seq: 1 })
+    store(first!)
+    store(second!)
+    allHear({ type: 'NEW_MESSAGE', payload: second! }, ...everybody())
+    allHear({ type: 'NEW_MESSAGE', payload: first! }, ...everybody())
+    expect(broken()).toEqual(['messages come in the order of seq'])
+  })
+
+  test('events of two channels in another order than they were acknowledged in', () => {
+    const one = says(ann, 'open', 1)
+    says(ann, 'secret', 1, [toAnn, toBob])
+    hears(one.event, one.cursor, toAnn)
+    history.readings = [toAnn]
+    expect(broken()).toEqual(['what was acknowledged before comes before'])
+  })
+
+  test('two readers who saw two events in opposite orders', () => {
+    const one = begin(ann, send('open'))
+    const two = begin(ann, send('dm:1'))
+    const [open, direct] = [
+      messageOf('m1', 'open', 1, ann, tagged(one.id)),
+      messageOf('m2', 'dm:1', 1, ann, tagged(two.id)),
+    ]
+    end(one, { id: 'm1', seq: 1 })
+    end(two, { id: 'm2', seq: 1 })
+    store(open)
+    store(direct)
+    const [here, there] = [nextCursor(), nextCursor()]
+    const events: WireEvent[] = [
+      { type: 'NEW_MESSAGE', payload: open },
+      { type: 'NEW_DM_MESSAGE', payload: { ...direct, participants: [ann, bob] } },
+    ]
+    hears(events[0]!, here, toAnn, toEve)
+    hears(events[1]!, there, toAnn, toBob)
+    hears(events[0]!, here, toBob)
+    expect(broken()).toEqual(['all see the events in one order'])
+  })
+
+  test('one cursor, two events', () => {
+    const { event, cursor } = says(ann, 'open', 1, [toAnn, toBob])
+    hears({ ...event, payload: { ...event.payload, content: '#0 forged' } } as WireEvent, cursor, toEve)
+    expect(broken()).toContain('an event is the same for everybody')
+  })
+
+  test('an event of what nobody did', () => {
+    allHear({ type: 'DELETE_MESSAGE', payload: { id: 'm', channelId: 'open', seq: 1 } }, ...everybody())
+    expect(broken()).toContain('nothing comes from nowhere')
+  })
+
+  test('a stream that could not resume, one that was refused, one that outlives its session', () => {
+    toEve.connections.push({ opened: tick(), after: 'epoch.1', resumed: false, ended: Infinity })
+    expect(broken()).toEqual(['a stream resumes'])
+    toEve.connections.pop()
+    toEve.refusals.push({ status: 503, body: '', at: tick() })
+    expect(broken()).toEqual([])
+    toEve.refusals.push({ status: 401, body: '', at: tick() })
+    expect(broken()).toEqual(['a stream is not refused without a reason'])
+    toEve.refusals = []
+    does(eve, { kind: 'logout', session: `${eve}'s` })
+    expect(broken()).toEqual(['a stream ends with its session'])
+    toEve.connections[0]!.ended = tick()
+    expect(broken()).toEqual([])
+    says(ann, 'open', 1, everybody())
+    expect(broken()).toEqual(['nobody hears anything after their session'])
+  })
+
+  test('a change without an answer that was told but not stored, or stored but not told', () => {
+    const { message } = says(ann, 'open', 1, everybody())
+    const edit = begin(ann, (id) => ({ kind: 'edit', place: 'open', message: message.id, content: tagged(id) }))
+    const edited = { ...message, content: tagged(edit.id), rev: 2 }
+    allHear({ type: 'UPDATE_MESSAGE', payload: edited }, ...everybody())
+    expect(broken()).toEqual(['events and listings agree'])
+    stored(message.id).content = edited.content
+    final.listed.set('open', [edited])
+    expect(broken()).toEqual([])
+    for (const reading of history.readings) reading.deliveries.pop()
+    expect(broken()).toEqual(['events and listings agree'])
+  })
+})

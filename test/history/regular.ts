@@ -1,0 +1,126 @@
+import type { Chooser } from '../src/chooser.ts'
+import type { Client } from './client.ts'
+import { type History, tagged } from './history.ts'
+
+/** A message that somebody was told of, and that more can be done with. */
+interface Known {
+  id: string
+  place: string
+  parent: string | null
+  pinned: boolean
+  touched: boolean
+}
+
+export interface Regular {
+  client: Client
+  /** Their own messages, newest last. */
+  own: Known[]
+  held: { message: Known; reaction: string }[]
+}
+
+/** What a regular finds to talk about, and where. */
+export interface Surroundings {
+  history: History
+  people: readonly Regular[]
+  /** Always there. */
+  steady: readonly string[]
+  /** Channels of changing audience. */
+  contested: readonly string[]
+  conversations: readonly string[]
+  /** A channel that lives for a while only, when there is one. */
+  passing: () => string | undefined
+}
+
+/** What everybody does: each call is one thing, as chance has it. */
+export function actsOf(
+  regular: Regular,
+  { history, people, steady, contested, conversations, passing }: Surroundings,
+  chooser: Chooser,
+): () => Promise<unknown> {
+  const { client, own, held } = regular
+  const place = () => {
+    const where = chooser.below(10)
+    if (where < 3) return chooser.any(steady)
+    if (where < 7) return chooser.any(contested)
+    const id = passing()
+    if (where < 8 && id !== undefined) return id
+    const mine = conversations.filter((id) => history.conversations.get(id)!.includes(client.person.id))
+    return chooser.any(mine)
+  }
+  const sends = async (where: string, parent: string | null) => {
+    const operation = await client.does((id) => ({
+      kind: 'send',
+      place: where,
+      parent,
+      content: tagged(id, 'hello'),
+    }))
+    if (operation.outcome !== 'ok') return
+    own.push({ id: operation.told.id!, place: where, parent, pinned: false, touched: false })
+    if (own.length > 50) own.shift()
+  }
+  const anyMessage = () => {
+    const all = people.flatMap((each) => each.own.slice(-10))
+    const readable = all.filter((each) => history.conversations.get(each.place)?.includes(client.person.id) !== false)
+    return readable.length > 0 ? chooser.any(readable) : undefined
+  }
+  const acts: Record<string, () => Promise<unknown>> = {
+    send: () => sends(place(), null),
+    async reply() {
+      const message = anyMessage()
+      if (message && message.parent === null && !message.place.startsWith('dm:')) await sends(message.place, message.id)
+    },
+    async edit() {
+      const message = own.length > 0 && chooser.any(own.slice(-8))
+      if (!message) return
+      await client.does((id) => ({
+        kind: 'edit',
+        place: message.place,
+        message: message.id,
+        content: tagged(id, 'better'),
+      }))
+    },
+    async delete() {
+      if (own.length < 5) return
+      const [message] = own.splice(chooser.below(own.length), 1)
+      await client.does(() => ({ kind: 'delete', place: message!.place, message: message!.id }))
+    },
+    async react() {
+      const message = anyMessage()
+      if (!message) return
+      const { outcome, act } = await client.does((id) => ({
+        kind: 'react',
+        place: message.place,
+        message: message.id,
+        reaction: `r${id}`,
+      }))
+      if (outcome === 'ok' && act.kind === 'react') held.push({ message, reaction: act.reaction })
+    },
+    async unreact() {
+      const [one] = held.splice(0, 1)
+      if (!one) return
+      const { place, id } = one.message
+      await client.does(() => ({ kind: 'unreact', place, message: id, reaction: one.reaction }))
+    },
+    async pin() {
+      const message = own.findLast(
+        ({ touched, parent, place }) => !touched && parent === null && !place.startsWith('dm:'),
+      )
+      if (!message) return
+      message.touched = true
+      const { outcome } = await client.does(() => ({ kind: 'pin', place: message.place, message: message.id }))
+      message.pinned = outcome === 'ok'
+    },
+    async unpin() {
+      const message = own.find(({ pinned }) => pinned)
+      if (!message) return
+      message.pinned = false
+      await client.does(() => ({ kind: 'unpin', place: message.place, message: message.id }))
+    },
+    list: () => {
+      const where = place()
+      return client.does(() => ({ kind: 'list', place: where }))
+    },
+  }
+  const usual = ['send', 'send', 'send', 'send', 'reply', 'reply', 'list', ...Object.keys(acts)]
+  return () => acts[chooser.any(usual)]!()
+}
