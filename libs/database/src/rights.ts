@@ -114,7 +114,7 @@ export const rights: Record<DatabaseRole, Rights> = {
     one_time_links: 'select, delete, update (expires_at)',
     attempts: 'select, delete, update (last_attempt_at)',
     channels: 'select, update (created_at)',
-    channel_members: 'select, delete, update (joined_at)',
+    channel_members: 'select, delete',
     messages: 'select, delete',
     threads: 'select, delete',
     reactions: 'select, delete',

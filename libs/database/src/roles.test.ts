@@ -74,6 +74,7 @@ describe('the roles of the services', () => {
     ['auth', 'select * from messages'],
     ['auth', 'select * from webhooks'],
     ['worker', 'update users set is_admin = true'],
+    ['worker', 'update channel_members set joined_at = 1'],
     ['worker', `insert into messages (id) values (null)`],
   ])('%s cannot: %s', async (role, statement) => {
     expect(await as(role, statement)).toBe(denied)
