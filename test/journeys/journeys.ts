@@ -4,6 +4,7 @@ import { audienceJourneys } from './audience.journeys.ts'
 import { conversationJourneys } from './conversation.journeys.ts'
 import { copyJourneys } from './copy.journeys.ts'
 import { eventTableJourneys } from './event-table.journeys.ts'
+import { exportJourneys } from './export.journeys.ts'
 import { fileJourneys } from './file.journeys.ts'
 import { interleavingJourneys } from './interleaving.journeys.ts'
 import { listingJourneys } from './listing.journeys.ts'
@@ -33,6 +34,7 @@ export function journeys(topology: Topology) {
     describe('listing', () => listingJourneys(stage))
     describe('pairs and threads', () => talkJourneys(stage))
     describe('files', () => fileJourneys(stage))
+    describe('export', () => exportJourneys(stage))
     describe('search', () => searchJourneys(stage))
     describe('interleaving', () => interleavingJourneys(stage))
     describe('copies', () => copyJourneys(stage))
