@@ -3,7 +3,11 @@ import { Addresses, HttpUrl, Switch, Text, UrlOf, WholeNumber } from './values.s
 
 export const DatabaseSettings = Type.Object({
   url: UrlOf(['postgresql:', 'postgres:'], { description: 'PostgreSQL to use.', usual: 'DATABASE_URL' }),
-  poolSize: WholeNumber(1, 1000, { description: 'Connections one process opens at most.', default: 10 }),
+  poolSize: WholeNumber(2, 1000, {
+    description:
+      'Connections one process opens at most. The relay that leads keeps one of them; a worker that computes an export opens two more.',
+    default: 10,
+  }),
 })
 
 export const RedisSettings = Type.Object({

@@ -12,7 +12,7 @@ export const jobData = {
   'purge-channel': Type.Object({ channelId: Type.String(), afterSeq: Type.Optional(Type.Integer()) }),
   /** For an image that was uploaded without one. */
   'make-thumbnail': Type.Object({ filename: Type.String() }),
-  /** Keys that no row of `uploads` names any more. */
+  /** Keys that no row names any more, of uploads or parts of exports. */
   'delete-blobs': Type.Object({ keys: Type.Array(Type.String()) }),
   'compute-export': Type.Object({ exportId: Type.String() }),
 } as const

@@ -1,22 +1,16 @@
 import { hostname } from 'node:os'
+import type { JobName } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
 import { createRelay } from '@parley/events'
-import { createWorker, type JobWorker } from '@parley/jobs'
+import { createWorker, type JobWorker, type WorkerOptions } from '@parley/jobs'
 import { type Deps, type Service, storageCheck } from '@parley/service'
 import { startCleanUp } from './clean-up/clean-up.timer.ts'
-import { computeExport, giveUpExport } from './exports/compute-export.ts'
+import { giveUpExport } from './exports/compute-export.ts'
+import { createExporter } from './exports/exporter.ts'
 import { createPostman } from './mail/mail.ts'
 import { purgeChannel } from './purge/purge.ts'
 import { startProjector } from './search/projector.ts'
 import { addThumbnail } from './thumbnails/image-thumbnail.ts'
-
-const mailsAtOnce = 5
-const mailBackoffMs = 2_000
-const purgeAttempts = 10
-const thumbnailAttempts = 6
-const exportAttempts = 10
-/** Half a year: what they name is known to nobody else. */
-const blobAttempts = 20
 
 export interface Worker extends Service {
   /** Wakes the relay; without a detour when it leads in this process. */
@@ -27,7 +21,7 @@ export interface Worker extends Service {
 export function worker(deps: Deps): Worker {
   const { config, db, pool, blobs, logger, metrics, clock } = deps
   const { redis } = config
-  const takeOverMs = config.jobs.takeOverSeconds * 1_000
+  const stopping = new AbortController()
   const relay = createRelay({
     pool,
     redis,
@@ -37,84 +31,44 @@ export function worker(deps: Deps): Worker {
     holder: `${hostname()} ${process.pid} ${uuidv7()}`,
   })
   const postman = createPostman(config)
-  const mailQueue = () =>
-    createWorker({
+  const exporter = createExporter(config)
+
+  const queues = [
+    queue({
       name: 'send-mail',
       handler: postman.send,
       attempts: config.email.maxRetries + 1,
-      backoffMs: mailBackoffMs,
-      concurrency: mailsAtOnce,
-      takeOverMs,
-      db,
-      redis,
-      logger,
-      metrics,
-      clock,
-    })
-  const purgeQueue = () =>
-    createWorker({
+      backoffMs: 2_000,
+      concurrency: 5,
+    }),
+    queue({
       name: 'purge-channel',
       handler: (data) => purgeChannel({ db, clock }, data),
-      attempts: purgeAttempts,
+      attempts: 10,
       backoffMs: 5_000,
-      concurrency: 1,
-      takeOverMs,
-      db,
-      redis,
-      logger,
-      metrics,
-      clock,
-    })
-  const stopping = new AbortController()
-  const exportQueue = () =>
-    createWorker({
+    }),
+    queue({
       name: 'compute-export',
-      handler: (data) => computeExport(deps, data, stopping.signal),
+      handler: (data) => exporter.compute(data, stopping.signal),
       onGivenUp: (data) => giveUpExport(deps, data),
-      attempts: exportAttempts,
+      attempts: 10,
       backoffMs: 2_000,
-      concurrency: 1,
-      takeOverMs,
-      db,
-      redis,
-      logger,
-      metrics,
-      clock,
-    })
-  const thumbnailQueue = () =>
-    createWorker({
+    }),
+    queue({
       name: 'make-thumbnail',
       handler: (data) => addThumbnail(deps, data),
-      attempts: thumbnailAttempts,
+      attempts: 6,
       backoffMs: 5_000,
-      concurrency: 1,
-      takeOverMs,
-      db,
-      redis,
-      logger,
-      metrics,
-      clock,
-    })
-  const blobQueue = () =>
-    createWorker({
+    }),
+    queue({
       name: 'delete-blobs',
       handler: ({ keys }) => blobs.delete(keys),
-      attempts: blobAttempts,
+      // Half a year: what they name is known to nobody else.
+      attempts: 20,
       backoffMs: 30_000,
-      concurrency: 1,
-      db,
-      redis,
-      logger,
-      metrics,
-      clock,
-    })
-  let mail: JobWorker | undefined
-  let purge: JobWorker | undefined
-  let thumbnails: JobWorker | undefined
-  let projector: { stop(): Promise<void> } | undefined
-  let exports: JobWorker | undefined
-  let blobDeletion: JobWorker | undefined
-  let cleanUp: { stop(): Promise<void> } | undefined
+    }),
+  ]
+  let parts: { stop(): Promise<void> }[] = []
 
   return {
     checks: storageCheck(deps),
@@ -126,20 +80,29 @@ export function worker(deps: Deps): Worker {
       // What is wrong with it can be put right while the rest of the house works.
       if (config.storage.store === 's3') blobs.check().catch((err) => logger.error({ err }, 'files cannot be stored'))
       relay.start()
-      mail = mailQueue()
-      purge = purgeQueue()
-      thumbnails = thumbnailQueue()
-      exports = exportQueue()
-      projector = startProjector({ db, logger, metrics })
-      blobDeletion = blobQueue()
-      cleanUp = startCleanUp({ db, blobs, logger, clock })
+      parts = [
+        ...queues.map((open) => open()),
+        startProjector({ db, logger, metrics }),
+        startCleanUp({ db, blobs, logger, clock }),
+      ]
     },
     async stop() {
       // An export takes longer than a stopping process has; another worker begins it anew.
       stopping.abort(new Error('this worker is stopping'))
-      const parts = [mail, purge, thumbnails, exports, projector, blobDeletion, cleanUp]
-      await Promise.all([relay.stop(), ...parts.map((part) => part?.stop())])
+      await Promise.all([relay.stop(), ...parts.map((part) => part.stop())])
+      await exporter.stop()
       postman.close()
     },
   }
+
+  function queue<N extends JobName>(job: QueueOptions<N>): () => JobWorker {
+    const takeOverMs = config.jobs.takeOverSeconds * 1_000
+    return () => createWorker({ concurrency: 1, ...job, takeOverMs, db, redis, logger, metrics, clock })
+  }
 }
+
+/** What distinguishes the queues; the rest is the same for all. */
+type QueueOptions<N extends JobName> = Pick<
+  WorkerOptions<N>,
+  'name' | 'handler' | 'onGivenUp' | 'attempts' | 'backoffMs'
+> & { concurrency?: number }

@@ -42,8 +42,10 @@ const DownloadExport = {
   },
 }
 
-/** How long a request waits in silence. Proxies are patient for a minute, ours too. */
-const quietMs = 25_000
+export interface ExportPatience {
+  /** How long a request waits in silence. Proxies are patient for a minute, ours too. */
+  quietMs: number
+}
 /** A sign of life every so often, once a worker is at it. */
 const signMs = 5_000
 /** However large the server is: whoever asks for so much asks by `POST /admin/exports`. */
@@ -51,7 +53,7 @@ const longestMs = 3_600_000
 const pollMs = { first: 30, most: 500 }
 
 export const exportRoutes =
-  (deps: Deps): FastifyPluginAsyncTypebox =>
+  (deps: Deps, { quietMs }: ExportPatience = { quietMs: 25_000 }): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { db, blobs, clock, wakeRelay } = deps
     const config = { access: 'admin' } as const

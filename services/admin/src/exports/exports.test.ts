@@ -1,10 +1,12 @@
 import { gunzipSync } from 'node:zlib'
 import type { Channel, Message } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
+import { buildApp } from '@parley/service'
 import { Person } from '@parley/test'
 import { house } from '@parley/test/house'
 import { request } from 'undici'
-import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { exportRoutes } from './exports.routes.ts'
 
 const home = house({ exports: { keepHours: 1 } })
 const byId = <T extends { id: string }>(things: T[]) => things.toSorted((a, b) => (a.id < b.id ? -1 : 1))
@@ -191,6 +193,27 @@ test('exports are for admins', async () => {
     expect(await person.get(`/admin/exports/${id}/download`)).toMatchObject({ status })
   }
   expect(await entries()).toEqual(before)
+})
+
+test('while Redis is away an export is asked for, and computed later', async () => {
+  const { deps, people, redis } = home
+  const { fastify } = await buildApp({ deps, position: 'inside', checks: {} })
+  await fastify.register(exportRoutes(deps, { quietMs: 100 }))
+  onTestFinished(async () => {
+    await fastify.close()
+  })
+  redis.kill('SIGKILL')
+  const headers = { authorization: `Bearer ${people.ada.token}` }
+  const reply = await fastify.inject({ url: '/admin/export', headers })
+  expect(reply).toMatchObject({ statusCode: 503, headers: { 'retry-after': '30' } })
+  const [path] = /\/admin\/exports\/[\w-]+\/download/.exec(reply.json().error)!
+  expect(await people.ada.get(path)).toMatchObject({ status: 404 })
+
+  await redis.restart()
+  await vi.waitFor(async () => expect((await people.ada.downloads(path)).status).toBe(200), {
+    timeout: 20_000,
+    interval: 50,
+  })
 })
 
 const records = (document: Record<string, unknown>) =>

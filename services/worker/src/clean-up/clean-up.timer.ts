@@ -41,7 +41,7 @@ export async function cleanUp({ db, blobs, logger, clock }: CleanUpOptions): Pro
   const attempts = await deleteOldAttempts(db, clock() - attemptsMs)
   const memberships = await deleteOldMemberships(db, clock() - membershipsMs)
   const deadJobs = await deleteDeadJobs(db, clock() - deadJobsMs)
-  const exports = await deleteOldExports({ db, blobs }, clock())
+  const exports = await deleteOldExports(db, clock())
   const uploads = await deleteIdleUploads(db, clock() - idleUploadsMs)
   const blobsBegun = await blobs.sweep(idleUploadsMs)
   const deleted = { idempotencyKeys, sessions, links, attempts, memberships, deadJobs, exports, uploads, blobsBegun }

@@ -1,8 +1,10 @@
+import type { JobData } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { eventually, workshop } from '../worker.testing.ts'
 import { computeExport, deleteOldExports, giveUpExport } from './compute-export.ts'
 import { exportDocument } from './export.document.ts'
+import { createExporter } from './exporter.ts'
 import { askForExport, compareMessages, fillServer, linesOf, stateOf, WorkerProcess } from './exports.testing.ts'
 
 /** More by hand: EXPORT_MESSAGES=1000000 npx vitest run services/worker/src/exports */
@@ -13,6 +15,13 @@ const held = workshop()
 const never = new AbortController().signal
 const blobsOf = async (id: string) =>
   (await held.deps.pool.query('select key from blobs where key like $1 order by key', [`exports/${id}/%`])).rows
+
+/** Does the jobs that `deleteOldExports` has recorded. */
+async function deleteBlobsAsAsked() {
+  const { db, blobs } = held.deps
+  const jobs = await db.deleteFrom('jobs').where('name', '=', 'delete-blobs').returning('data').execute()
+  for (const { data } of jobs) await blobs.delete((data as JobData<'delete-blobs'>).keys)
+}
 
 beforeAll(() => fillServer(held.deps.pool, 2_000))
 beforeEach(() => held.deps.pool.query('truncate jobs'))
@@ -35,7 +44,25 @@ describe('computing an export', () => {
     expect(await stateOf(deps, id)).toMatchObject({ state: 'ready', attempt: 2 })
     expect(await compareMessages(deps, id)).toBeGreaterThan(0)
 
-    await deleteOldExports(deps, 1e16)
+    await deleteOldExports(deps.db, 1e16)
+    await deleteBlobsAsAsked()
+    expect([await stateOf(deps, id), await blobsOf(id)]).toEqual([undefined, []])
+  })
+
+  test.each(['before', 'after'])('leaves nothing when the export expires just %s a part was stored', async (when) => {
+    const { deps } = held
+    const id = await askForExport(deps)
+    const expire = () => deleteOldExports(deps.db, 1e16)
+    const blobs = {
+      ...deps.blobs,
+      put: async (...args: Parameters<typeof deps.blobs.put>) => {
+        if (when === 'before') await expire().then(deleteBlobsAsAsked)
+        await deps.blobs.put(...args)
+        if (when === 'after') await expire()
+      },
+    }
+    await expect(computeExport({ ...deps, blobs }, { exportId: id }, never)).rejects.toThrow('gone')
+    await deleteBlobsAsAsked()
     expect([await stateOf(deps, id), await blobsOf(id)]).toEqual([undefined, []])
   })
 
@@ -71,6 +98,22 @@ describe('computing an export', () => {
   test('of one that is gone does nothing', async () => {
     await computeExport(held.deps, { exportId: uuidv7() }, never)
   })
+})
+
+test('the thread of exports ends what it is at when the worker stops, and is started again when it broke down', async () => {
+  const { deps } = held
+  const id = await askForExport(deps)
+  const exporter = createExporter(deps.config)
+  const stopping = new AbortController()
+  const stopped = exporter.compute({ exportId: id }, stopping.signal)
+  stopping.abort()
+  await expect(stopped).rejects.toThrow('stopping')
+
+  const brokenDown = exporter.compute({ exportId: id }, never)
+  await Promise.all([expect(brokenDown).rejects.toThrow('ended with code 1'), exporter.stop()])
+  await exporter.compute({ exportId: id }, never)
+  expect(await stateOf(deps, id)).toMatchObject({ state: 'ready' })
+  await exporter.stop()
 })
 
 test('a document shows one moment, whatever happens while it is read', async () => {
@@ -111,7 +154,12 @@ test('every line of a document is a record, or what stands between them', async 
 describe('an export', () => {
   const workers: WorkerProcess[] = []
   const startWorker = async () => {
-    const { config } = await held.depsWith({ jobs: { takeOverSeconds: 2 }, server: { port: 0 } })
+    const { config } = await held.depsWith({
+      jobs: { takeOverSeconds: 2 },
+      server: { port: 0 },
+      // As little as there may be.
+      database: { url: held.deps.config.database.url, poolSize: 2 },
+    })
     const worker = new WorkerProcess(config)
     workers.push(worker)
     return worker

@@ -1,7 +1,9 @@
+import type { Config } from '@parley/config'
 import type { JobData } from '@parley/contract'
+import type { Database } from '@parley/database'
 import type { Deps } from '@parley/service'
 import { exportDocument, type Progress } from './export.document.ts'
-import { type PartStore, removeParts, storeParts } from './export.parts.ts'
+import { removeParts, storeParts } from './export.parts.ts'
 import {
   type Attempt,
   beginAttempt,
@@ -12,7 +14,9 @@ import {
   updateProgress,
 } from './exports.queries.ts'
 
-export type ExportDeps = Pick<Deps, 'config' | 'db' | 'pool' | 'blobs' | 'clock'>
+export interface ExportDeps extends Pick<Deps, 'db' | 'pool' | 'blobs' | 'clock'> {
+  config: Pick<Config, 'exports'>
+}
 
 const progressEveryMs = 500
 /** The queue counts tries that fail; this counts the workers that died over it, too. */
@@ -59,13 +63,8 @@ export const giveUpExport = (
 ) => markFailed(db, exportId, clock())
 
 /** Deletes exports that were kept long enough, with whatever any try of theirs has left; answers how many. */
-export async function deleteOldExports({ db, blobs }: PartStore, now: number): Promise<number> {
+export async function deleteOldExports(db: Database, now: number): Promise<number> {
   const expired = await listExpired(db, now)
-  for (const { id } of expired) {
-    await removeParts({ db, blobs }, id, everyAttempt)
-    await deleteExport(db, id)
-  }
+  for (const { id } of expired) await deleteExport(db, id)
   return expired.length
 }
-
-const everyAttempt = 2 ** 31 - 1

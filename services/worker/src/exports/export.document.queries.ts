@@ -113,16 +113,22 @@ export async function findSettings(client: PooledClient): Promise<string> {
   return rows[0].json
 }
 
-/** Messages are the largest, of some 100 KB at most. What is read at once dies young, before the heap grows for it. */
-const recordsAtOnce = 100
+/**
+ * Most records are some hundred bytes, some are megabytes: a channel names all its members. So many are read at once that they
+ * come to about this.
+ */
+const bytesAtOnce = 256 * 1024
+const recordsAtOnce = { first: 10, most: 200 }
 
 /** The records of a section, some at a time, from a cursor that stays in PostgreSQL. */
 export async function* readSection(client: PooledClient, { sql }: Section): AsyncGenerator<string[]> {
   await client.query(`declare export_section no scroll cursor for ${sql}`)
-  for (;;) {
-    const { rows } = await client.query<{ json: string }>(`fetch ${recordsAtOnce} from export_section`)
+  for (let atOnce = recordsAtOnce.first; ; ) {
+    const { rows } = await client.query<{ json: string }>(`fetch ${atOnce} from export_section`)
     if (rows.length > 0) yield rows.map(({ json }) => json)
-    if (rows.length < recordsAtOnce) break
+    if (rows.length < atOnce) break
+    const largest = Math.max(...rows.map(({ json }) => json.length))
+    atOnce = Math.max(1, Math.min(recordsAtOnce.most, 2 * atOnce, Math.floor(bytesAtOnce / largest)))
   }
   await client.query('close export_section')
 }

@@ -3,7 +3,7 @@ import { createGzip } from 'node:zlib'
 import type { BlobStore } from '@parley/blobs'
 import { exportPartKey } from '@parley/contract'
 import type { Database } from '@parley/database'
-import { type Attempt, insertPart, listParts } from './exports.queries.ts'
+import { type Attempt, insertPart, isPartKnown, listParts } from './exports.queries.ts'
 
 /** Small enough to be held in memory, so that a store is told the size before the bytes. */
 const partBytes = 2 * 1024 * 1024
@@ -15,7 +15,10 @@ export interface PartStore {
   blobs: BlobStore
 }
 
-/** Compresses a document and stores it in parts; answers its compressed size in bytes. The document is taken as fast as it is stored. */
+/**
+ * Compresses a document and stores it in parts; answers its compressed size in bytes. The document is taken as fast as it is stored.
+ * @throws when the export is gone, or the store is away.
+ */
 export async function storeParts(
   { db, blobs }: PartStore,
   attempt: Attempt,
@@ -28,6 +31,11 @@ export async function storeParts(
     await insertPart(db, attempt, { n, size: part.length })
     const key = exportPartKey({ ...attempt, n })
     await blobs.put(key, part, { size: part.length, contentType: 'application/gzip' })
+    // While these bytes were under way the export may have expired: then nobody else knows of them any more.
+    if (!(await isPartKnown(db, attempt, n))) {
+      await blobs.delete([key])
+      throw new Error('this export is gone')
+    }
     size += part.length
     n += 1
   }

@@ -1,4 +1,5 @@
-import type { Database } from '@parley/database'
+import { exportPartKey } from '@parley/contract'
+import { type Database, recordJob } from '@parley/database'
 import type { Progress } from './export.document.ts'
 
 /** Begins a try of an export and answers its number; undefined when there is nothing to do any more. Older tries end by it. */
@@ -66,6 +67,16 @@ export const insertPart = (db: Database, { exportId, attempt }: Attempt, part: {
     .values({ exportId, attempt, ...part })
     .execute()
 
+/** Whether anybody would find this part. */
+export const isPartKnown = async (db: Database, { exportId, attempt }: Attempt, n: number): Promise<boolean> =>
+  (await db
+    .selectFrom('exportParts')
+    .select('n')
+    .where('exportId', '=', exportId)
+    .where('attempt', '=', attempt)
+    .where('n', '=', n)
+    .executeTakeFirst()) !== undefined
+
 /** The parts of tries up to this one, in any order. */
 export const listParts = (db: Database, exportId: string, upTo: number) =>
   db
@@ -79,9 +90,17 @@ export const listParts = (db: Database, exportId: string, upTo: number) =>
 export const listExpired = (db: Database, now: number) =>
   db.selectFrom('exports').select('id').where('expiresAt', '<=', now).orderBy('expiresAt').limit(100).execute()
 
-/** The record of an export, whose bytes are gone. */
+/**
+ * Forgets an export with the parts of all its tries, and records that their bytes are to be deleted: also those that somebody
+ * still writes, who finds the part gone afterwards or has them deleted by the job.
+ */
 export const deleteExport = (db: Database, id: string) =>
   db.transaction().execute(async (trx) => {
-    await trx.deleteFrom('exportParts').where('exportId', '=', id).execute()
+    const parts = await trx
+      .deleteFrom('exportParts')
+      .where('exportId', '=', id)
+      .returning(['exportId', 'attempt', 'n'])
+      .execute()
     await trx.deleteFrom('exports').where('id', '=', id).execute()
+    if (parts.length > 0) await recordJob(trx, 'delete-blobs', { keys: parts.map(exportPartKey) })
   })

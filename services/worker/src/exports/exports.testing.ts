@@ -12,6 +12,9 @@ import type { Deps } from '@parley/service'
 
 type Pool = Connection['pool']
 
+/** No statement may be silent for longer than a connection's patience. */
+const portion = 100_000
+
 /** So many messages of 50 people in 20 channels and a conversation, with replies, reactions, tombstones and texts of all sizes. */
 export async function fillServer(pool: Pool, messages: number): Promise<void> {
   const client = await pool.connect()
@@ -28,18 +31,19 @@ export async function fillServer(pool: Pool, messages: number): Promise<void> {
         'channel ' || n, 'channel ' || n, n, case when n % 20 = 19 then 1 end, case when n = 0 then 'a:b' end
       from generate_series(0, 20) n`)
     await client.query('insert into channel_members select c.id, u.id, 1 from channels c, users u')
-    await client.query(
-      `insert into messages (id, channel_id, seq, author_id, content, attachments, images, mentions, created_at, deleted_at)
-       select gen_random_uuid(), c.ids[1 + n % 21], n / 21, u.ids[1 + n % 50],
-         'message ' || n || ' "\\" ' || chr(10) || repeat('Wörter 🦆 ', (n::bigint * 7919 % 40)::int) ||
-           case when n % 5000 = 7 then repeat('x', 15000) else '' end,
-         case when n % 50 = 3 then '[{"filename":"a.txt","originalName":"ä.txt","contentType":"text/plain","size":3}]'::jsonb end,
-         case when n % 50 = 4 then array['picture.png'] end, case when n % 9 = 0 then array['@here'] end, n,
-         case when n % 100 = 99 then n end
-       from generate_series(1, $1::int) n,
-         (select array_agg(id order by created_at) as ids from channels) c, (select array_agg(id order by created_at) as ids from users) u`,
-      [messages],
-    )
+    for (let from = 1; from <= messages; from += portion)
+      await client.query(
+        `insert into messages (id, channel_id, seq, author_id, content, attachments, images, mentions, created_at, deleted_at)
+         select gen_random_uuid(), c.ids[1 + n % 21], n / 21, u.ids[1 + n % 50],
+           'message ' || n || ' "\\" ' || chr(10) || repeat('Wörter 🦆 ', (n::bigint * 7919 % 40)::int) ||
+             case when n % 5000 = 7 then repeat('x', 15000) else '' end,
+           case when n % 50 = 3 then '[{"filename":"a.txt","originalName":"ä.txt","contentType":"text/plain","size":3}]'::jsonb end,
+           case when n % 50 = 4 then array['picture.png'] end, case when n % 9 = 0 then array['@here'] end, n,
+           case when n % 100 = 99 then n end
+         from generate_series($1::int, $2::int) n,
+           (select array_agg(id order by created_at) as ids from channels) c, (select array_agg(id order by created_at) as ids from users) u`,
+        [from, Math.min(messages, from + portion - 1)],
+      )
     await client.query(
       `update channels set last_seq = coalesce((select max(seq) from messages where channel_id = channels.id), 0)`,
     )
