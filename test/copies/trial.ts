@@ -42,6 +42,8 @@ export async function tryCopies(stage: Stage, seed: number, steps: number): Prom
     return { differences: differences.flat(), copies: copies.length, reconnections }
   } finally {
     for (const { close } of copies) close()
+    // Others share the installation, and count on its one admin.
+    for (const { id } of world.people.slice(1)) await world.ada.put(`/users/${id}/role`, { role: 'user' })
   }
 }
 
