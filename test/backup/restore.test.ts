@@ -2,11 +2,10 @@ import { execFile } from 'node:child_process'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import type { Channel, Message } from '@parley/contract'
 import { Person } from '@parley/test'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { PersistentSender } from '../faults/persistent-sender.ts'
+import { PersistentSender, untilAcknowledged } from '../faults/persistent-sender.ts'
 import { freshInstallation, type Installation, launch } from '../src/launch.ts'
 
 const run = promisify(execFile)
@@ -27,7 +26,9 @@ test('what was acknowledged before a backup began is there after a restore', { t
   const ann = await Person.signIn(installation.baseUrl, 'ann@example.com')
   const channel = await ann.creates({ name: 'kept' })
   const stream = await ann.opensStream()
-  const { sender, sent } = talk(ann, channel)
+  const sender = new PersistentSender(ann, channel)
+  const sent = (count: number) => untilAcknowledged([sender], count)
+  sender.start()
   await sent(100)
   const until = sender.acknowledged.length
   const copying = backUp(installation.directory, restored.directory)
@@ -47,7 +48,7 @@ test('what was acknowledged before a backup began is there after a restore', { t
   await restored.stop()
   await restored.start()
   const again = await Person.signIn(restored.baseUrl, 'ann@example.com')
-  const found = await everything(again, channel)
+  const found = await again.readsAll(`/channels/${channel.id}/messages`)
   expect(found.map(({ seq }) => seq)).toEqual(found.map((_, index) => index + 1))
   expect(found.slice(0, until)).toEqual(sender.acknowledged.slice(0, until))
   expect(sender.acknowledged.slice(0, found.length)).toEqual(found)
@@ -96,28 +97,4 @@ async function copy(from: string, to: string, part: string, without: string[] = 
   )
   await run('tar', ['--extract', '--same-owner', '--preserve-permissions', '--file', archive, '--directory', to])
   await rm(archive)
-}
-
-function talk(person: Person, channel: Channel) {
-  let told = () => {}
-  const sender = new PersistentSender(person, channel, () => told())
-  sender.start()
-  const sent = (count: number) =>
-    new Promise<void>((resolve) => {
-      told = () => {
-        if (sender.acknowledged.length >= count) resolve()
-      }
-      told()
-    })
-  return { sender, sent }
-}
-
-async function everything(person: Person, channel: Channel): Promise<Message[]> {
-  const pages: Message[][] = []
-  for (let before = ''; ; ) {
-    const { body } = await person.get(`/channels/${channel.id}/messages?limit=200${before}`)
-    if (body.messages.length === 0) return pages.reverse().flat()
-    pages.push(body.messages)
-    before = `&before=${body.messages[0].id}`
-  }
 }

@@ -1,6 +1,7 @@
 import path from 'node:path'
+import { freePort } from '../src/free-port.ts'
 import { type Foundation, ownEnvironment } from './foundation.ts'
-import { freePort, type Scene } from './scene.ts'
+import type { Scene } from './scene.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 
 /** Starts the bare route on a database of its own in the same PostgreSQL. */

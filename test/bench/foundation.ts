@@ -4,8 +4,9 @@ import path from 'node:path'
 import { type Config, childEnvironment, type DeepPartial } from '@parley/config'
 import { type Connection, connectDatabase, migrate } from '@parley/database'
 import { startPostgres, startRedis } from '@parley/embedded'
+import { freePort } from '../src/free-port.ts'
 import type { Options } from './options.ts'
-import { freePort, type Scene } from './scene.ts'
+import type { Scene } from './scene.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 
 export const root = path.resolve(import.meta.dirname, '../..')

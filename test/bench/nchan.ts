@@ -2,8 +2,9 @@ import { execFile } from 'node:child_process'
 import { access, mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
+import { freePort } from '../src/free-port.ts'
 import { type Foundation, root } from './foundation.ts'
-import { freePort, type Scene } from './scene.ts'
+import type { Scene } from './scene.ts'
 import { startServer } from './server-process.ts'
 
 const run = promisify(execFile)

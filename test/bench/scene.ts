@@ -1,6 +1,3 @@
-import { once } from 'node:events'
-import { createServer } from 'node:net'
-
 /**
  * What one measurement stands on, undone in the opposite order. On Ctrl-C it is undone under the measurement's feet:
  * from then on nothing more can be started, so that nothing is left running.
@@ -45,14 +42,4 @@ export function openScene(): Scene {
 /** Thrown to whoever goes on after Ctrl-C. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted'
-}
-
-/** A loopback port that nobody listens on. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }

@@ -17,17 +17,17 @@ export class PersistentSender {
   /** Answers that are neither the message nor "try again". */
   readonly faults: string[] = []
   readonly channel: Channel
+  /** Told of every message that is acknowledged. */
+  readonly watchers = new Set<() => void>()
   #person: Person
   #name: string
-  #onAcknowledged: () => void
   #stopped = false
   #running: Promise<void> | undefined
 
-  constructor(person: Person, channel: Channel, onAcknowledged: () => void) {
+  constructor(person: Person, channel: Channel) {
     this.#person = person
     this.#name = `${person.userName} (${++count})`
     this.channel = channel
-    this.#onAcknowledged = onAcknowledged
   }
 
   start(): void {
@@ -45,7 +45,7 @@ export class PersistentSender {
       const message = await this.#send(`${this.#name} says ${n}`, randomUUID())
       if (!message) return
       this.acknowledged.push(message)
-      this.#onAcknowledged()
+      for (const watcher of this.watchers) watcher()
       await delay(pauseMs)
     }
   }
@@ -82,4 +82,29 @@ export class PersistentSender {
       return 'connection lost'
     }
   }
+}
+
+export const countAcknowledged = (senders: readonly PersistentSender[]) =>
+  senders.reduce((sum, { acknowledged }) => sum + acknowledged.length, 0)
+
+/** Resolves once so many messages were acknowledged to all of them together. @throws after `patienceMs`. */
+export function untilAcknowledged(
+  senders: readonly PersistentSender[],
+  count: number,
+  patienceMs = 60_000,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const finish = (act: () => void) => {
+      clearTimeout(timer)
+      for (const { watchers } of senders) watchers.delete(look)
+      act()
+    }
+    const look = () => {
+      if (countAcknowledged(senders) >= count) finish(resolve)
+    }
+    const missing = () => `${count - countAcknowledged(senders)} sends are not acknowledged`
+    const timer = setTimeout(() => finish(() => reject(new Error(missing()))), patienceMs)
+    for (const { watchers } of senders) watchers.add(look)
+    look()
+  })
 }

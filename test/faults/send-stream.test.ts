@@ -1,9 +1,9 @@
-import type { Channel, Message } from '@parley/contract'
+import type { Channel } from '@parley/contract'
 import { Person } from '@parley/test'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Installation, launch } from '../src/launch.ts'
 import { signal } from '../src/processes.ts'
-import { PersistentSender } from './persistent-sender.ts'
+import { countAcknowledged, PersistentSender, untilAcknowledged } from './persistent-sender.ts'
 import { ResumingReader } from './resuming-reader.ts'
 
 /** Time the installation has to work again after one fault; a patience, not a goal. */
@@ -18,8 +18,6 @@ describe('under a stream of sends', () => {
   const channels: Record<'open' | 'secret', Channel> = {} as never
   let ann: Person
   let outsider: ResumingReader
-  let acknowledged = 0
-  const watchers = new Set<() => void>()
   const summary: string[] = []
 
   beforeAll(async () => {
@@ -34,7 +32,7 @@ describe('under a stream of sends', () => {
     await Promise.all([...readers, outsider].map((reader) => reader.start()))
     for (const person of [ann, ...members]) {
       for (const channel of [channels.open, channels.secret, channels.open, channels.secret]) {
-        senders.push(new PersistentSender(person, channel, onAcknowledged))
+        senders.push(new PersistentSender(person, channel))
       }
     }
   })
@@ -48,7 +46,7 @@ describe('under a stream of sends', () => {
     timeout: 180_000,
   }, async () => {
     for (const sender of senders) sender.start()
-    await untilAcknowledged(betweenFaults)
+    await untilMore(betweenFaults)
 
     await fault('a messaging process', () => installation.kill('messaging', 'SIGKILL'))
     await fault('a realtime process', () => installation.kill('realtime', 'SIGKILL'))
@@ -93,23 +91,11 @@ describe('under a stream of sends', () => {
   /** What was acknowledged, what is stored and what every reader heard are the same. */
   async function verify(channel: Channel) {
     const sent = sentTo(channel).toSorted((a, b) => a.seq - b.seq)
-    const stored = await wholeHistory(channel)
+    const stored = await ann.readsAll(`/channels/${channel.id}/messages`)
     expect(stored.map(({ seq }) => seq)).toEqual(numbersTo(sent.length))
     expect(stored).toEqual(sent)
     expect(new Set(stored.map(({ content }) => content)).size).toBe(stored.length)
     for (const reader of readers) expect(reader.heard.get(channel.id), reader.name).toEqual(sent)
-  }
-
-  async function wholeHistory({ id }: Channel): Promise<Message[]> {
-    const history: Message[] = []
-    for (let page: Message[] | undefined; page === undefined || page.length > 0; ) {
-      const before: string = history.length > 0 ? `&before=${history[0]!.id}` : ''
-      const { status, body } = await ann.get(`/channels/${id}/messages?limit=200${before}`)
-      expect(status).toBe(200)
-      page = body.messages as Message[]
-      history.unshift(...page)
-    }
-    return history
   }
 
   /** Makes it happen, and waits until sends are acknowledged again and everybody has heard what was until then. */
@@ -117,9 +103,9 @@ describe('under a stream of sends', () => {
     const begun = performance.now()
     const since = () => `${Math.round(performance.now() - begun)} ms`
     await happen()
-    await untilAcknowledged(1)
+    await untilMore(1)
     const sending = since()
-    await untilAcknowledged(betweenFaults)
+    await untilMore(betweenFaults)
     await untilHeard().catch((error: Error) => {
       throw new Error(`after ${name}: ${error.message}\n${installation.output}`)
     })
@@ -134,28 +120,10 @@ describe('under a stream of sends', () => {
     await outsider.untilHeard(channels.open.id, sentTo(channels.open).length, recoveryPatienceMs)
   }
 
-  function onAcknowledged() {
-    acknowledged++
-    for (const watcher of watchers) watcher()
-  }
-
-  function untilAcknowledged(more: number): Promise<void> {
-    const goal = acknowledged + more
-    return new Promise((resolve, reject) => {
-      const give = () => {
-        watchers.delete(look)
-        reject(new Error(`${goal - acknowledged} sends are not acknowledged\n${report()}\n${installation.output}`))
-      }
-      const timer = setTimeout(give, recoveryPatienceMs)
-      const look = () => {
-        if (acknowledged < goal) return
-        clearTimeout(timer)
-        watchers.delete(look)
-        resolve()
-      }
-      watchers.add(look)
+  const untilMore = (more: number) =>
+    untilAcknowledged(senders, countAcknowledged(senders) + more, recoveryPatienceMs).catch((error: Error) => {
+      throw new Error(`${error.message}\n${report()}\n${installation.output}`)
     })
-  }
 
   function report(): string {
     const repetitions = new Map<string, number>()
@@ -163,7 +131,7 @@ describe('under a stream of sends', () => {
       for (const [why, count] of sender.repetitions) repetitions.set(why, (repetitions.get(why) ?? 0) + count)
     }
     return [
-      `${acknowledged} messages of ${senders.length} senders, ${readers.length + 1} readers. Killed with SIGKILL, or frozen:`,
+      `${countAcknowledged(senders)} messages of ${senders.length} senders, ${readers.length + 1} readers. Killed with SIGKILL, or frozen:`,
       ...summary,
       `  sent again: ${JSON.stringify(Object.fromEntries(repetitions))}`,
       `  streams opened again: ${[...readers, outsider].map(({ reconnections }) => reconnections).join(', ')}`,

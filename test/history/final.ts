@@ -13,16 +13,16 @@ export async function readFinal(installation: Installation, root: Person, people
   const { users } = await ok(root.get('/users'))
   const listed = new Map<string, Message[]>()
   const replies = new Map<string, Message[]>()
-  for (const { id } of channels) listed.set(id, await readAll(root, `/channels/${id}/messages`, 'messages'))
+  for (const { id } of channels) listed.set(id, await root.readsAll(`/channels/${id}/messages`))
   for (const messages of [...listed.values()]) {
     for (const { id, threadMeta } of messages) {
-      if (threadMeta) replies.set(id, await readAll(root, `/messages/${id}/thread`, 'replies'))
+      if (threadMeta) replies.set(id, await root.readsAll(`/messages/${id}/thread`, 'replies'))
     }
   }
   for (const person of people) {
     const { conversations } = (await ok(person.get('/conversations'))) as { conversations: Conversation[] }
     for (const { id } of conversations) {
-      if (!listed.has(id)) listed.set(id, await readAll(person, `/conversations/${id}/messages`, 'messages'))
+      if (!listed.has(id)) listed.set(id, await person.readsAll(`/conversations/${id}/messages`))
     }
   }
   return { channels, users, listed, replies, ...(await readRows(installation)) }
@@ -32,16 +32,6 @@ async function ok(reply: Promise<Reply>): Promise<Reply['body']> {
   const { status, body } = await reply
   if (status !== 200) throw new Error(`the end cannot be read: ${status} ${JSON.stringify(body)}`)
   return body
-}
-
-async function readAll(person: Person, place: string, field: 'messages' | 'replies'): Promise<Message[]> {
-  const all: Message[] = []
-  for (let page: Message[] | undefined; page === undefined || page.length > 0; ) {
-    const before: string = all.length > 0 ? `&before=${all[0]!.id}` : ''
-    page = (await ok(person.get(`${place}?limit=200${before}`)))[field] as Message[]
-    all.unshift(...page)
-  }
-  return all
 }
 
 /** Looks past the API: what is stored twice, or behind a tombstone, no listing tells. */

@@ -62,6 +62,19 @@ export class Person {
     return body.message
   }
 
+  /** Reads the messages or replies of a place to the beginning, oldest first; every page must be given. */
+  async readsAll(place: string, field: 'messages' | 'replies' = 'messages'): Promise<Message[]> {
+    const all: Message[] = []
+    for (let page: Message[] | undefined; page === undefined || page.length > 0; ) {
+      const before: string = all.length > 0 ? `&before=${all[0]!.id}` : ''
+      const { status, body } = await this.get(`${place}?limit=200${before}`)
+      if (status !== 200) throw new Error(`${place} cannot be read: ${status} ${JSON.stringify(body)}`)
+      page = body[field] as Message[]
+      all.unshift(...page)
+    }
+    return all
+  }
+
   /** Creates a channel that must be accepted. */
   async creates(channel: { name: string; isPrivate?: boolean; members?: string[]; topic?: string }): Promise<Channel> {
     const { status, body } = await this.post('/channels', channel)

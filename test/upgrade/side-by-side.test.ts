@@ -1,7 +1,7 @@
-import type { Channel, Message } from '@parley/contract'
+import type { Channel } from '@parley/contract'
 import { createEmptyDatabase, createRedis, Person, type TestDatabase, type TestRedis } from '@parley/test'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { PersistentSender } from '../faults/persistent-sender.ts'
+import { countAcknowledged, PersistentSender, untilAcknowledged } from '../faults/persistent-sender.ts'
 import { ResumingReader } from '../faults/resuming-reader.ts'
 import { type Installation, launch } from '../src/launch.ts'
 import { type Checkout, checkOutPreviousVersion, hasPreviousVersion } from './previous-version.ts'
@@ -46,25 +46,25 @@ describe.skipIf(!isThere)('an upgrade', () => {
     const channel = await ann.creates({ name: 'upgrade' })
     const readers = [await reader(before, 'old@example.com')]
     const senders = [await sender(before, 'old-sender@example.com', channel)]
-    await sent(senders, 50)
+    await untilAcknowledged(senders, 50)
 
     after = await start()
     readers.push(await reader(after, 'new@example.com'))
     senders.push(await sender(after, 'new-sender@example.com', channel))
-    await sent(senders, 150)
+    await untilAcknowledged(senders, 150)
 
     // A process of the version before that starts again has to live with the new schema.
     await before.kill('messaging', 'SIGKILL')
     await before.kill('worker', 'SIGKILL')
-    await sent(senders, 300)
+    await untilAcknowledged(senders, 300)
     await after.kill('worker', 'SIGKILL')
-    await sent(senders, 400)
+    await untilAcknowledged(senders, 400)
 
     await senders[0]!.stop()
     await untilAllHeard(readers, senders)
     await readers[0]!.stop()
     await before.stop()
-    await sent(senders, 450)
+    await untilAcknowledged(senders, 450)
     await senders[1]!.stop()
 
     const acknowledged = senders.flatMap((each) => each.acknowledged)
@@ -76,7 +76,9 @@ describe.skipIf(!isThere)('an upgrade', () => {
       expect(seqs).toEqual([...new Set(seqs)].sort((one, other) => one - other))
       expect(seqs).toEqual(Array.from(seqs, (_, index) => seqs[0]! + index))
     }
-    const stored = await everything(await Person.signIn(after.baseUrl, 'ann@example.com'), channel)
+    const stored = await (await Person.signIn(after.baseUrl, 'ann@example.com')).readsAll(
+      `/channels/${channel.id}/messages`,
+    )
     expect(stored.map(({ seq }) => seq)).toEqual(Array.from({ length: newest }, (_, index) => index + 1))
     const storedIds = new Set(stored.map(({ id }) => id))
     expect(acknowledged.filter(({ id }) => !storedIds.has(id))).toEqual([])
@@ -89,37 +91,12 @@ async function reader({ baseUrl }: Installation, email: string) {
   return reader
 }
 
-let told = () => {}
-
 async function sender({ baseUrl }: Installation, email: string, channel: Channel) {
-  const sender = new PersistentSender(await Person.signIn(baseUrl, email), channel, () => told())
+  const sender = new PersistentSender(await Person.signIn(baseUrl, email), channel)
   sender.start()
   return sender
 }
 
-/** Resolves once so many messages were acknowledged altogether. */
-const sent = (senders: PersistentSender[], count: number) =>
-  new Promise<void>((resolve) => {
-    told = () => {
-      if (senders.reduce((sum, { acknowledged }) => sum + acknowledged.length, 0) >= count) resolve()
-    }
-    told()
-  })
-
 /** Everything that was acknowledged so far, by everybody who listens to the version before from the first message on. */
 const untilAllHeard = ([first]: ResumingReader[], senders: PersistentSender[]) =>
-  first!.untilHeard(
-    senders[0]!.channel.id,
-    senders.reduce((sum, { acknowledged }) => sum + acknowledged.length, 0),
-    60_000,
-  )
-
-async function everything(person: Person, channel: Channel): Promise<Message[]> {
-  const pages: Message[][] = []
-  for (let before = ''; ; ) {
-    const { body } = await person.get(`/channels/${channel.id}/messages?limit=200${before}`)
-    if (body.messages.length === 0) return pages.reverse().flat()
-    pages.push(body.messages)
-    before = `&before=${body.messages[0].id}`
-  }
-}
+  first!.untilHeard(senders[0]!.channel.id, countAcknowledged(senders), 60_000)
