@@ -14,7 +14,8 @@ describe.skipIf(whyNotRendered)(`secrets of a cluster${whyNotRendered ? ` (${why
           (volume: { name: string }) => volume.name === 'secrets',
         ).projected
         const secrets = sources.map(({ secret }: { secret: { name: string } }) => secret.name)
-        expect(secrets).toEqual(['parley-shared', ...(name === 'gateway' ? [] : [`parley-database-${name}`])])
+        const own = name === 'gateway' ? [] : [`parley-database-${name}`]
+        expect(secrets).toEqual(['parley-shared', 'parley-settings', ...own])
       }
     }
   })
@@ -32,7 +33,8 @@ describe.skipIf(whyNotRendered)(`secrets of a cluster${whyNotRendered ? ` (${why
       for (const { projected, secret } of spec.template.spec.volumes) {
         if (secret) expect(made.has(secret.secretName), secret.secretName).toBe(true)
         for (const source of projected?.sources ?? []) {
-          const { name, items: keys = [] } = source.secret
+          const { name, items: keys = [], optional = false } = source.secret
+          if (optional) continue
           expect(made.get(name), name).toEqual(expect.arrayContaining(keys.map(({ key }: { key: string }) => key)))
         }
       }

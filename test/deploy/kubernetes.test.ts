@@ -71,6 +71,10 @@ describe.skipIf(whyNotRendered)(`manifests${whyNotRendered ? ` (${whyNotRendered
         expect([kind, (selector ?? podSelector).matchLabels]).toEqual([kind, labels])
       }
       expect(named(base, 'HorizontalPodAutoscaler', name)!.spec.scaleTargetRef.name).toBe(name)
+      expect(named(base, 'PodDisruptionBudget', name)!.spec).toMatchObject({
+        maxUnavailable: 1,
+        unhealthyPodEvictionPolicy: 'AlwaysAllow',
+      })
     }
   })
 
@@ -97,6 +101,9 @@ describe.skipIf(whyNotRendered)(`manifests${whyNotRendered ? ` (${whyNotRendered
       if (kind === 'Deployment') {
         expect(pod.containers[0].args).toEqual([metadata.name])
         expect(pod.topologySpreadConstraints).toHaveLength(2)
+        // Of a rolling update only the new pods count, which are to stay.
+        for (const constraint of pod.topologySpreadConstraints)
+          expect(constraint.matchLabelKeys).toEqual(['pod-template-hash'])
       }
     }
     const images = (documents: Manifest[]) =>
