@@ -7,7 +7,7 @@ import { composition, withoutProfile } from './composition.ts'
 import type { Container, Engine, RunOptions } from './engine.ts'
 
 /** A process of seven, on a machine that has other things to do. */
-const startMs = 120_000
+const startMs = 180_000
 
 /**
  * What `docker compose up` does with the built image: every command of the file with its environment, each when what it waits for
@@ -88,10 +88,14 @@ export class ComposeUp {
     }
     const container = this.#engine.start(this.optionsOf(name))
     this.running.set(name, container)
-    const isHealthy = async () => {
-      if ((await this.#engine.healthCheck(this.portOf(name))) !== 0) throw new Error(`${name}:\n${container.output}`)
+    // Asked from here first: a process for every look would cost more than what it waits for.
+    const isReady = async () => {
+      const { status } = await fetch(`${this.urlOf(name)}/health/ready`)
+      if (status !== 200) throw new Error(`${name} is not ready: ${status}\n${container.output}`)
     }
-    await vi.waitFor(isHealthy, { timeout: startMs, interval: 500 })
+    await vi.waitFor(isReady, { timeout: startMs, interval: 200 })
+    const code = await this.#engine.healthCheck(this.portOf(name))
+    if (code !== 0) throw new Error(`${name} is ready, and its health check ends with ${code}`)
   }
 
   async #startPart(name: 'postgres' | 'redis') {
