@@ -105,6 +105,18 @@ describe('deliveries', () => {
     expect(broken()).toEqual(['who gains a channel is told so'])
   })
 
+  test('who was made an admin before a channel that opened could be told', () => {
+    const opening = does(ann, (id) => ({ kind: 'change', place: 'secret', topic: tagged(id), isPrivate: false }))
+    final.channels[1] = channelOf('secret', opening, false, [ann, bob])
+    const promotion = does(root, { kind: 'role', user: eve, isAdmin: true })
+    allHear({ type: 'UPDATE_CHANNEL', payload: final.channels[1] }, ...everybody())
+    says(ann, 'open', 1, everybody())
+    does(root, { kind: 'role', user: eve, isAdmin: false })
+    expect(broken()).toEqual([])
+    promotion.act = { kind: 'list', place: 'open' }
+    expect(broken()).toEqual(['who gains a channel is told so'])
+  })
+
   test('somebody demoted hears on; as long as they were admin they had to', () => {
     const promotion = does(root, { kind: 'role', user: eve, isAdmin: true })
     says(ann, 'secret', 1, [toAnn, toBob])
