@@ -2,6 +2,7 @@ import { limits } from '@parley/contract'
 import { type Person, samples } from '@parley/test'
 import { house } from '@parley/test/house'
 import { describe, expect, test } from 'vitest'
+import { storeUpload } from './upload.storing.ts'
 
 const home = house()
 const post = (person: Person, filename: string, file: Buffer | string, rest: object = {}) =>
@@ -156,4 +157,19 @@ describe('POST /files/binary', () => {
     const reply = await send(home.people.ann, filename, bytes)
     expect([reply.status, await reply.json()]).toEqual([400, expect.objectContaining({ error: expect.any(String) })])
   })
+})
+
+test('an upload that is collected while its bytes are stored leaves none', async () => {
+  const { deps, people } = home
+  const names: string[] = []
+  const put: typeof deps.blobs.put = async (key, ...rest) => {
+    await deps.blobs.put(key, ...rest)
+    await deps.db.deleteFrom('uploads').where('filename', '=', key).execute()
+    names.push(key)
+  }
+  const facts = { originalName: 'a.txt', extension: 'txt', contentType: 'text/plain', uploadedBy: people.ann.id }
+  const upload = { kind: 'file', channelId: null, ...facts, bytes: samples.txt, thumbnail: undefined } as const
+  await expect(storeUpload({ ...deps, blobs: { ...deps.blobs, put } }, upload)).rejects.toMatchObject({ status: 503 })
+  expect(names).toHaveLength(1)
+  expect(await deps.db.selectFrom('blobs').select('key').where('key', 'in', names).execute()).toEqual([])
 })

@@ -26,12 +26,16 @@ export async function storeUpload({ db, blobs, clock }: Deps, upload: Upload): P
     const { bytes, contentType } = thumbnail
     await blobs.put(thumbnailKey(filename), bytes, { size: bytes.length, contentType })
   }
-  await db.transaction().execute(async (trx) => {
+  const isKept = await db.transaction().execute(async (trx) => {
     const thumbnailType = thumbnail?.contentType ?? null
-    if (!(await updateStored(trx, filename, { thumbnailType, storedAt: clock() }))) throw unavailable()
+    if (!(await updateStored(trx, filename, { thumbnailType, storedAt: clock() }))) return false
     if (upload.kind === 'image' && !thumbnail) await recordJob(trx, 'make-thumbnail', { filename })
+    return true
   })
-  return filename
+  if (isKept) return filename
+  // It was collected while its bytes were under way: nobody else knows of them any more.
+  await blobs.delete([filename, thumbnailKey(filename)])
+  throw unavailable()
 }
 
 /** SHA-256, in steps: meanwhile others are served. */

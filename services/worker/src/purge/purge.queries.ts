@@ -9,6 +9,12 @@ export const isDeleted = async (db: Reader, channelId: string): Promise<boolean>
 export const lockDeletedChannel = (trx: Transaction, channelId: string) =>
   selectDeleted(trx, channelId).forUpdate().execute()
 
+/**
+ * Waits for a step of search's projection that is under way: it may have read messages of the channel while that was live, and not
+ * have stored their copies yet. Every later step finds the channel deleted.
+ */
+export const awaitProjection = (db: Database) => db.selectFrom('searchProgress').select('pos').forUpdate().execute()
+
 const selectDeleted = (db: Reader, channelId: string) =>
   db.selectFrom('channels').select('id').where('id', '=', channelId).where('deletedAt', 'is not', null)
 

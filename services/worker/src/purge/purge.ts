@@ -1,6 +1,7 @@
 import type { JobData } from '@parley/contract'
 import { type Database, recordJob } from '@parley/database'
 import {
+  awaitProjection,
   deletePortion,
   deleteReadStates,
   deleteReplies,
@@ -32,6 +33,7 @@ export async function purgeChannel(
   { atOnce, portions }: PurgeSizes = { atOnce: 1_000, portions: 100 },
 ): Promise<void> {
   if (!(await isDeleted(db, channelId))) return
+  await awaitProjection(db)
   let reached: number | undefined = afterSeq
   for (let n = 0; n < portions; n++) {
     reached = await purgePortion(db, channelId, { afterSeq: reached, atOnce, now: clock() })

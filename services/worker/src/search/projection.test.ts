@@ -207,6 +207,35 @@ describe('the projection of search', () => {
     expect((await copies()).map(([id]) => id)).toEqual(ids)
   })
 
+  test('keeps nothing of a channel that is deleted and purged while a step has its messages', async () => {
+    const { db, pool } = held.deps
+    await says('gone')
+    await relayed()
+    // Stops the step after it has entered its copies, before it is committed.
+    const holder = await pool.connect()
+    await holder.query('begin')
+    await holder.query('lock table search_segments in share mode')
+    const waiting = (count: number) =>
+      eventually(async () => {
+        const { rows } = await pool.query(
+          `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+        )
+        expect(rows).toHaveLength(count)
+      })
+    const step = projectAll(db)
+    await waiting(1)
+    await db.updateTable('channels').set({ deletedAt: 1 }).execute()
+    let purged = false
+    const purge = purgeChannel({ db, clock: Date.now }, { channelId }).then(() => {
+      purged = true
+    })
+    await Promise.race([purge, waiting(2)])
+    await holder.query('rollback')
+    holder.release()
+    await Promise.all([step, purge])
+    expect([purged, await copies()]).toEqual([true, []])
+  })
+
   test('keeps nothing of a purged channel', async () => {
     const { db } = held.deps
     await says('gone')
