@@ -10,7 +10,7 @@ import { storeUpload } from './upload.storing.ts'
 
 const uploaded = {
   200: Type.Object({ success: Type.Literal(true), attachment: Attachment }),
-  ...refusals(400, 401, 413, 503),
+  ...refusals(400, 401, 413, 429, 503),
 }
 const accepted =
   'At most 25 MB; PDF, TXT, Markdown, CSV, JSON, ZIP, DOC, DOCX, XLS, XLSX, PPT or PPTX, by its extension and its ' +

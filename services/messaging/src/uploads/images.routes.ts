@@ -26,7 +26,7 @@ const shape = {
   body: ImageBody,
   response: {
     200: Type.Object({ success: Type.Literal(true), filename: Type.String() }),
-    ...refusals(400, 401, 403, 404, 413, 503),
+    ...refusals(400, 401, 403, 404, 413, 429, 503),
   },
 }
 const UploadChannelImage = {

@@ -1,8 +1,9 @@
-import { invalid, limits, tooLarge } from '@parley/contract'
+import type { Readable } from 'node:stream'
+import { invalid, limits, tooLarge, unavailable } from '@parley/contract'
 import { refuseNul } from '@parley/service'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { decodeInPlace } from './base64.ts'
-import type { UploadMemory } from './memory.ts'
+import type { Share, UploadMemory } from './memory.ts'
 import { parseUploadJson, type UploadJson } from './upload.json.ts'
 
 /** Above what 25 MB take as base64, so that whoever sends a little more is told so. */
@@ -35,15 +36,16 @@ export function readUploads(
 ): UploadBodies {
   const bodies = new WeakMap<FastifyRequest, Held>()
 
-  async function read(request: FastifyRequest, payload: AsyncIterable<Buffer>): Promise<Held> {
+  async function read(request: FastifyRequest, payload: Readable): Promise<Held> {
     const declared = request.headers['content-length']
     const length = declared === undefined ? bodyLimit : Number(declared)
     if (length > bodyLimit) throw tooLarge()
-    const release = await memory.take(request.claims.userId, length)
+    const share = await memory.take(request.claims.userId, length)
     try {
-      return { bytes: await readInto(Buffer.allocUnsafeSlow(length), payload), json: undefined, release }
+      const bytes = await readInto(Buffer.allocUnsafeSlow(length), payload, share)
+      return { bytes, json: undefined, release: share.release }
     } catch (error) {
-      release()
+      share.release()
       throw error
     }
   }
@@ -54,13 +56,13 @@ export function readUploads(
 
   app.removeAllContentTypeParsers()
   if (as === 'bytes') {
-    app.addContentTypeParser('*', async (request: FastifyRequest, payload: AsyncIterable<Buffer>) => {
+    app.addContentTypeParser('*', async (request: FastifyRequest, payload: Readable) => {
       if (Number(request.headers['content-length'] ?? 0) <= limits.file) hold(request, await read(request, payload))
       else if ((await drain(payload)) > 0) throw tooLong('file', limits.file)
       return {}
     })
   } else {
-    app.addContentTypeParser(json, async (request: FastifyRequest, payload: AsyncIterable<Buffer>) => {
+    app.addContentTypeParser(json, async (request: FastifyRequest, payload: Readable) => {
       const held = await read(request, payload)
       hold(request, held)
       held.json = parseUploadJson(held.bytes, as.base64)
@@ -101,13 +103,33 @@ const json = /^application\/(?:[\w.-]+\+)?json(?:;|$)/i
 export const tooLong = (field: string, bytes: number) =>
   invalid(`The ${field} is larger than ${bytes / 1024 / 1024} MB`)
 
-async function readInto(buffer: Buffer, payload: AsyncIterable<Buffer>): Promise<Buffer> {
-  let length = 0
-  for await (const chunk of whole(payload)) {
-    if (length + chunk.length > buffer.length) throw tooLarge()
-    length += chunk.copy(buffer, length)
-  }
-  return buffer.subarray(0, length)
+/** By its events, because a loop over it waits for the next piece whatever happens meanwhile. */
+function readInto(buffer: Buffer, payload: Readable, share: Share): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    let length = 0
+    const take = (chunk: Buffer) => {
+      if (length + chunk.length > buffer.length) return refuse(tooLarge())
+      length += chunk.copy(buffer, length)
+      share.came(length)
+    }
+    const end = () => {
+      leave()
+      share.whole()
+      resolve(buffer.subarray(0, length))
+    }
+    const breakOff = () => refuse(brokenOff())
+    const giveUp = () => refuse(unavailable('The file came too slowly while others waited, please try again', 5))
+    const refuse = (error: Error) => {
+      leave()
+      reject(error)
+    }
+    const leave = () => {
+      payload.off('data', take).off('end', end).off('close', breakOff)
+      share.late.removeEventListener('abort', giveUp)
+    }
+    payload.on('error', breakOff).on('close', breakOff).on('end', end).on('data', take)
+    share.late.addEventListener('abort', giveUp)
+  })
 }
 
 /** Who is refused should hear why: a connection that ends while they still send tells nothing. Answers how much it was. */
@@ -120,11 +142,13 @@ async function drain(payload: AsyncIterable<Buffer>): Promise<number> {
   return length
 }
 
+const brokenOff = () => invalid('The body broke off')
+
 /** A client that leaves is no fault of ours. */
 async function* whole(payload: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   try {
     yield* payload
   } catch {
-    throw invalid('The body broke off')
+    throw brokenOff()
   }
 }
