@@ -12,6 +12,9 @@ export function isDatabaseAway(error: unknown): boolean {
   return typeof message === 'string' && awayMessages.test(message)
 }
 
+/** Whether a statement took longer than it may. */
+export const isOutOfTime = (error: unknown): boolean => (error as PostgresError).code === '57014'
+
 /** Whether a table or column is not there: the migrations have yet to be run. */
 export const isSchemaMissing = (error: unknown): boolean =>
   ['42P01', '42703'].includes((error as PostgresError).code ?? '')

@@ -7,7 +7,7 @@ export {
   type Reader,
   type Transaction,
 } from './connect.ts'
-export { isDatabaseAway, isDuplicate, isSchemaMissing } from './failures.ts'
+export { isDatabaseAway, isDuplicate, isOutOfTime, isSchemaMissing } from './failures.ts'
 export { type Listing, type ListingPage, listAsJson, type PageRequest } from './listings.ts'
 export {
   findUnseenChanges,

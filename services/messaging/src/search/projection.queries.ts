@@ -98,18 +98,25 @@ export async function searchByText(trx: Transaction, search: Search): Promise<Hi
   return rows
 }
 
-/** The newest messages of these authors. Served by message_search_of_author, once per author. */
+/**
+ * The newest messages of these authors, who may be thousands: of each the newest one first. Those of the authors whose newest are
+ * newest are all that is wanted. Served by message_search_of_author, once per author.
+ */
 export async function searchByAuthors(trx: Transaction, search: Search): Promise<Hit[]> {
   const { authorId, limit } = search.wanted
   const authorIds = search.authorIds.filter((id) => authorId === undefined || id === authorId)
   if (authorIds.length === 0) return []
+  const newest = (most: number) => sql`
+    select d.message_id as id, d.created_at from message_search d
+    where d.author_id = author.id and ${inPlace({ ...search.wanted, authorId: undefined })}
+      and ${inTime(search.wanted, sql`d.created_at`)} and ${trusted(search)}
+    order by d.created_at desc, d.message_id desc limit ${most}`
   const { rows } = await sql<Hit>`
-    select found.id, found.created_at from unnest(${authorIds}::uuid[]) author (id) cross join lateral (
-      select d.message_id as id, d.created_at from message_search d
-      where d.author_id = author.id and ${inPlace({ ...search.wanted, authorId: undefined })}
-        and ${inTime(search.wanted, sql`d.created_at`)} and ${trusted(search)}
-      order by d.created_at desc, d.message_id desc limit ${limit}
-    ) found
+    with near as materialized (
+      select author.id from unnest(${authorIds}::uuid[]) author (id) cross join lateral (${newest(1)}) found
+      order by found.created_at desc, found.id desc limit ${limit}
+    )
+    select found.id, found.created_at from near author cross join lateral (${newest(limit)}) found
     order by found.created_at desc, found.id desc limit ${limit}`.execute(trx)
   return rows
 }

@@ -9,35 +9,65 @@ export interface AdmissionOptions {
   perPerson: number
 }
 
+interface Waiting {
+  userId: string
+  enter(): void
+}
+
 /**
  * Lets a few searches run at once, so that they leave connections and processors to everything else. Others wait in line; what
- * would wait too long is refused.
+ * would wait too long is refused. Of the places one person has half at most, so that a slow search of theirs holds up their next
+ * one and nobody else's.
  */
 export function createAdmission({ atOnce, waiting, perPerson }: AdmissionOptions) {
-  const line: (() => void)[] = []
-  const ofPerson = new Map<string, number>()
-  let running = 0
+  const mostOfOne = Math.max(1, Math.floor(atOnce / 2))
+  const line = new Set<Waiting>()
+  const underWay = createCounts()
+  const running = createCounts()
+
+  /** First come, first served, but for those who have their part already. */
+  function serve() {
+    for (const next of line) {
+      if (running.total() >= atOnce) return
+      if (running.of(next.userId) >= mostOfOne) continue
+      line.delete(next)
+      running.add(next.userId, 1)
+      next.enter()
+    }
+  }
 
   /** @throws ApiError 429 when this person has too many under way, 503 when too many wait. */
   return async function admit<T>(userId: string, search: () => Promise<T>): Promise<T> {
-    const mine = ofPerson.get(userId) ?? 0
-    if (mine >= perPerson) throw tooMany('You have too many searches under way', 1)
-    if (running >= atOnce && line.length >= waiting)
-      throw unavailable('Too many people are searching, please try again')
-    ofPerson.set(userId, mine + 1)
+    if (underWay.of(userId) >= perPerson) throw tooMany('You have too many searches under way', 1)
+    if (line.size >= waiting) throw unavailable('Too many people are searching, please try again')
+    underWay.add(userId, 1)
     try {
-      if (running < atOnce) running++
-      else await new Promise<void>((resolve) => line.push(resolve))
+      await new Promise<void>((enter) => {
+        line.add({ userId, enter })
+        serve()
+      })
       return await search().finally(() => {
-        // Whoever is next in line takes this place over.
-        const next = line.shift()
-        if (next) next()
-        else running--
+        running.add(userId, -1)
+        serve()
       })
     } finally {
-      const left = ofPerson.get(userId)! - 1
-      if (left === 0) ofPerson.delete(userId)
-      else ofPerson.set(userId, left)
+      underWay.add(userId, -1)
     }
+  }
+}
+
+/** Counts by person; who has none is not kept. */
+function createCounts() {
+  const counts = new Map<string, number>()
+  let total = 0
+  return {
+    of: (userId: string) => counts.get(userId) ?? 0,
+    total: () => total,
+    add(userId: string, change: number) {
+      const count = (counts.get(userId) ?? 0) + change
+      if (count === 0) counts.delete(userId)
+      else counts.set(userId, count)
+      total += change
+    },
   }
 }

@@ -2,7 +2,7 @@ import type { Message } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
 import { Person } from '@parley/test'
 import { house } from '@parley/test/house'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 
 const home = house()
 let word = 0
@@ -281,6 +281,34 @@ describe('GET /search/messages refuses', () => {
       client.release()
     }
     expect((await search(cat, { q: 'a' })).status).toBe(200)
+  })
+
+  test('one that takes too long, and it keeps nobody from emptying the outbox', async () => {
+    const { deps, people } = home
+    const [holder, relay] = [await deps.pool.connect(), await deps.pool.connect()]
+    try {
+      await holder.query('begin')
+      await holder.query('lock table message_search in access exclusive mode')
+      const slow = search(people.cat, { q: 'a' })
+      await vi.waitFor(async () => {
+        const { rows } = await holder.query(
+          `select from pg_locks where not granted and relation = 'message_search'::regclass`,
+        )
+        expect(rows).toHaveLength(1)
+      })
+      await relay.query('begin')
+      await relay.query('lock table outbox_0, outbox_1, outbox_2 in access exclusive mode nowait')
+      await relay.query('rollback')
+      expect(await slow).toMatchObject({
+        status: 503,
+        headers: { 'retry-after': '5' },
+        body: { error: expect.stringContaining('too long') },
+      })
+    } finally {
+      await holder.query('rollback')
+      holder.release()
+      relay.release()
+    }
   })
 
   test('whoever is not signed in', async () => {
