@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { findWindowFloor, purgePositions, rotateOutbox } from './relay.housekeeping.ts'
+import { findRotationOverdue, findWindowFloor, purgePositions, rotateOutbox } from './relay.housekeeping.ts'
 import { eventually, stage } from './stage.fixture.ts'
 
 const { held, relay, feed, says, stepWithoutAppend, lease, positioned } = stage()
@@ -47,9 +47,11 @@ describe('the oldest generation of the outbox', () => {
     await fill(0)
     await age()
     expect(await rotateOutbox(held.database.pool, { id: 1e9, pos: 1 }, hourMs)).toBe(false)
+    expect(await findRotationOverdue(held.database.pool, hourMs / 2)).toBeGreaterThan(1_800)
     await writer.query('rollback')
     writer.release()
     expect(await rotateOutbox(held.database.pool, { id: 1e9, pos: 1 }, hourMs)).toBe(true)
+    expect(await findRotationOverdue(held.database.pool, hourMs / 2)).toBe(0)
   })
 })
 

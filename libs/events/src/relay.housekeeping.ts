@@ -11,7 +11,7 @@ const endOfIds = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 const shortestWindowMs = 60_000
 const purgeLimit = 20_000
 
-const windowMs = (replaySeconds: number) => Math.max(replaySeconds * 1_000, shortestWindowMs)
+export const windowMs = (replaySeconds: number) => Math.max(replaySeconds * 1_000, shortestWindowMs)
 
 /**
  * Empties the oldest generation of the outbox and has new rows written there, when the current one is a window old and
@@ -72,6 +72,15 @@ export async function purgePositions(pool: Pool, window: number): Promise<number
   return rowCount ?? 0
 }
 
+/** For how many seconds a rotation has been due; 0 when none is. */
+export async function findRotationOverdue(pool: Pool, window: number): Promise<number> {
+  const { rows } = await pool.query<{ overdue: number }>(
+    'select greatest(now_ms() - $1 - rotated_at, 0) / 1000.0::float8 as overdue from outbox_ring',
+    [window],
+  )
+  return rows[0]!.overdue
+}
+
 /** The position up to which everything is older than the replay window; 0 when nothing is. */
 export async function findWindowFloor(pool: Pool, replaySeconds: number): Promise<number> {
   const { rows } = await pool.query<{ last_pos: number }>(
@@ -95,16 +104,27 @@ export interface ChoresOptions {
 }
 
 const choresMs = 10_000
+/** A rotation that a long transaction holds up for longer than this is told of, once. */
+const overdueSeconds = 600
 
 /** What the leader does now and then: rotate the outbox, forget old positions, move the replay window on. */
 export function startChores({ pool, logger, progress, replaySeconds, onFloor }: ChoresOptions): Chores {
   const window = windowMs(replaySeconds)
   let running: Promise<void> | undefined
+  let isTold = false
+
+  async function tellOfDelay() {
+    const overdue = await findRotationOverdue(pool, window)
+    if (overdue > overdueSeconds && !isTold)
+      logger.warn({ overdue }, 'the outbox cannot be emptied, somebody holds it: see pg_locks')
+    isTold = overdue > overdueSeconds
+  }
 
   const run = async () => {
     try {
       onFloor((await findWindowFloor(pool, replaySeconds)) + 1)
       if (await rotateOutbox(pool, progress.low, window)) logger.debug('the oldest outbox generation was emptied')
+      else await tellOfDelay()
       await purgePositions(pool, window)
     } catch (err) {
       logger.warn({ err }, 'the relay could not tidy up, it will try again')

@@ -7,7 +7,7 @@ import type { redisNames } from './keys.ts'
 import type { Client, Pool } from './positions.queries.ts'
 import { createProgress, type Progress } from './progress.ts'
 import type { RedisSettings } from './redis.client.ts'
-import { startChores } from './relay.housekeeping.ts'
+import { findRotationOverdue, startChores, windowMs } from './relay.housekeeping.ts'
 import { changeEpoch, newEpoch, releaseLease, type Term } from './relay.lease.ts'
 import { openStepConnection, type Step, stepLimit, takeStep } from './relay.step.ts'
 import { type EventStream, openEventStream } from './relay.stream.ts'
@@ -42,7 +42,7 @@ const renewMs = 900
  * last step took place, so the turn ends, and the next one begins with a new token and a fresh look.
  */
 export async function lead(options: TurnOptions): Promise<void> {
-  const { pool, redis, names, term, stopping, events, logger, metrics } = options
+  const { pool, redis, names, term, stopping, events, logger } = options
   const progress = createProgress(term.low, term.positioned)
   const client = await openStepConnection(pool)
   const stream = openEventStream({
@@ -55,7 +55,7 @@ export async function lead(options: TurnOptions): Promise<void> {
     onError: (err) => logger.warn({ err }, 'events could not be appended to Redis'),
   })
   const chores = startChores({ pool, logger, progress, replaySeconds: events.replaySeconds, onFloor: stream.trim })
-  const endObservations = observeBacklog(metrics, pool, progress)
+  const endObservations = observeBacklog(options, progress)
   try {
     await relayEvents(options, client, progress, stream)
     if (stream.isAhead) await beginEpoch(options)
@@ -110,7 +110,7 @@ async function beginEpoch({ pool, redis, names, term, events, logger }: TurnOpti
   await redis.expire(names.stream(term.epoch), events.replaySeconds)
 }
 
-function observeBacklog(metrics: RelayOptions['metrics'], pool: RelayOptions['pool'], progress: Progress) {
+function observeBacklog({ metrics, pool, events }: TurnOptions, progress: Progress) {
   const find = async () => {
     const { rows } = await pool.query<{ depth: number; lag: number }>(
       `select count(*) as depth, coalesce(greatest(now_ms() - min(created_at), 0) / 1000.0, 0)::float8 as lag
@@ -122,6 +122,7 @@ function observeBacklog(metrics: RelayOptions['metrics'], pool: RelayOptions['po
   const ends = [
     metrics.gauge(metric.outboxDepth, async () => (await find()).depth),
     metrics.gauge(metric.outboxLag, async () => (await find()).lag),
+    metrics.gauge(metric.outboxRotationOverdue, () => findRotationOverdue(pool, windowMs(events.replaySeconds))),
   ]
   return () => {
     for (const end of ends) end()

@@ -53,6 +53,10 @@ export const metric = {
   sendBatchSize: histogram('parley_send_batch_size', 'Messages stored by one shared send statement.', batchSizes),
   databaseConnections: gauge('parley_database_connections', 'Connections of the PostgreSQL pool.', [label.state]),
   outboxDepth: gauge('parley_outbox_depth', 'Committed outbox rows that have no position yet.'),
+  outboxRotationOverdue: gauge(
+    'parley_outbox_rotation_overdue_seconds',
+    'How long the oldest events should have been emptied out of the outbox already; 0 when that is not due.',
+  ),
   outboxLag: gauge(
     'parley_outbox_lag_seconds',
     'Age of the oldest outbox row that has no position yet; 0 when there is none.',
