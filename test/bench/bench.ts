@@ -11,6 +11,7 @@ import { Interrupted, openScene, type Scene } from './scene.ts'
 import { measureSearch } from './search.part.ts'
 import { measureDistributed, measureSolo } from './send.part.ts'
 import { measureDistributedStorm, measureStorm } from './storm.part.ts'
+import { measureTeam } from './team.part.ts'
 
 /** In the order of the table. Each part gets a foundation of its own, so none finds what another has left. */
 const parts: Record<string, (scene: Scene, foundation: Foundation) => Promise<Row[]>> = {
@@ -22,10 +23,11 @@ const parts: Record<string, (scene: Scene, foundation: Foundation) => Promise<Ro
   storm: measureStorm,
   stormdistributed: measureDistributedStorm,
   search: measureSearch,
+  team: measureTeam,
 }
 
 /** Those that measure on full databases. */
-const filled = ['search']
+const filled = ['search', 'team']
 
 let scene = openScene()
 let interrupted = false

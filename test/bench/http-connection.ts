@@ -71,6 +71,14 @@ export class HttpConnection {
 
 const contentLength = /\r\ncontent-length: (\d+)/i
 
+/** The bytes of any request, with a body of JSON or without one. */
+export function requestOf(method: string, path: string, headers: Record<string, string>, body?: object): Buffer {
+  const json = body === undefined ? '' : JSON.stringify(body)
+  const of = json === '' ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(json) }
+  const lines = Object.entries({ host: '127.0.0.1', ...of, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
+  return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${json}`)
+}
+
 /** The bytes of a POST of JSON text, ready to be sent any number of times. */
 export function postOf(path: string, json: string, headers: Record<string, string> = {}): Buffer {
   const all = {

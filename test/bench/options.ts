@@ -23,6 +23,10 @@ export interface Options {
   stormStreams: number
   /** Messages that are searched. */
   messages: number
+  /** How many people the team load is measured with, one after the other. */
+  teamPeople: readonly number[]
+  /** What they have said in public before. */
+  teamMessages: number
 }
 
 export const usage = `npm run bench [-- options]
@@ -59,8 +63,26 @@ export function readOptions(args: string[]): Options {
     json: values.json,
     profile: values.profile,
     ...(values.quick
-      ? { rounds: 2, seconds: 1, streams: 500, idleStreams: 1_000, stormStreams: 500, messages: 50_000 }
-      : { rounds: 5, seconds: 4, streams: 2_000, idleStreams: 10_000, stormStreams: 5_000, messages: 1_000_000 }),
+      ? {
+          rounds: 2,
+          seconds: 1,
+          streams: 500,
+          idleStreams: 1_000,
+          stormStreams: 500,
+          messages: 50_000,
+          teamPeople: [250, 500],
+          teamMessages: 20_000,
+        }
+      : {
+          rounds: 5,
+          seconds: 4,
+          streams: 2_000,
+          idleStreams: 10_000,
+          stormStreams: 5_000,
+          messages: 1_000_000,
+          teamPeople: [2_000, 4_000, 8_000, 12_000, 16_000],
+          teamMessages: 200_000,
+        }),
     ...(rounds !== undefined && { rounds }),
   }
 }

@@ -1,13 +1,11 @@
-/** What somebody who knows the tables would ask at psql, by the best index there is; each prepared by its name. */
+/** What somebody who knows the tables would ask at psql, by the best index there is; not prepared, as psql does not. */
 export interface Statement {
-  name: string
   text: string
   values: unknown[]
 }
 
 /** The newest that contain a text, by the index of grams, segment after segment. */
 export const grams = (folded: string, keys: readonly string[]): Statement => ({
-  name: 'by-grams',
   text: whole(`
     select found.* from (select search_keys(segment, $2) as keys from search_segments order by from_at desc) s
     cross join lateral (
@@ -25,7 +23,6 @@ export function nearest(
 ): Statement {
   const [column, value] = channelId ? ['channel_id', channelId] : authorId ? ['author_id', authorId] : []
   return {
-    name: `nearest-by-${column}`,
     text: whole(`
       select d.message_id, d.created_at from message_search d
       where strpos(d.folded, $1) > 0 ${column ? `and d.${column} = $2` : ''}
@@ -36,7 +33,6 @@ export function nearest(
 
 /** What somebody said last. */
 export const ofAuthor = (userId: string): Statement => ({
-  name: 'of-author',
   text: whole(`
     select d.message_id, d.created_at from message_search d where d.author_id = $1
     order by d.created_at desc, d.message_id desc limit 50`),
@@ -45,7 +41,6 @@ export const ofAuthor = (userId: string): Statement => ({
 
 /** The newest page of a channel with all that a page shows. */
 export const newestPage = (channelId: string): Statement => ({
-  name: 'newest-page',
   text: `
     select m.*, u.user_name, t.reply_count, t.last_reply_at, t.last_reply_by, t.participants,
       (select json_agg(r order by position) from reactions r where r.message_id = m.id) as reactions

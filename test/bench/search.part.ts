@@ -6,7 +6,7 @@ import { type Row, rateRow, spreadText } from './report.ts'
 import { measureRequests } from './request-load.ts'
 import type { Scene } from './scene.ts'
 import { grams, nearest, newestPage, ofAuthor, type Statement } from './search.by-hand.ts'
-import { fillWithMessages } from './search.seed.ts'
+import { fillWithMessages, untilProjected } from './search.seed.ts'
 import { inTurns, percentile, spreadOf } from './statistics.ts'
 
 const people = 500
@@ -79,8 +79,9 @@ const searches = (channelId: string, { userId, userName }: Signed): SearchQuesti
  */
 export async function measureSearch(scene: Scene, foundation: Foundation): Promise<Row[]> {
   const filled = await fill(foundation)
-  if (foundation.options.fill) return []
   const parley = await startParley(scene, foundation, 'deploy/local/solo.ts')
+  await untilProjected(foundation)
+  if (foundation.options.fill) return []
   const rows: Row[] = []
   for (const question of questions(filled.channelIds[0]!, filled.signed[1]!)) {
     rows.push(await measureQuestion(foundation, parley, filled.signed[0]!, question))

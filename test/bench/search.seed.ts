@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Foundation } from './foundation.ts'
 
 const segmentSize = 32_768
@@ -21,6 +22,18 @@ export async function fillWithMessages({ database: { pool } }: Foundation, messa
     for (const statement of statements(messages)) await client.query(statement)
   } finally {
     client.release(true)
+  }
+}
+
+/** Until a running Parley has entered everything that was sent: what an earlier run has left behind is worked off here. */
+export async function untilProjected({ database: { pool } }: Foundation): Promise<void> {
+  for (;;) {
+    const { rows } = await pool.query<{ behind: boolean }>(
+      `select p.pos < l.pos or p.seen_id < l.low_id or p.unread_below is not null as behind
+       from search_progress p, relay_lease l`,
+    )
+    if (!rows[0]!.behind) return
+    await delay(1_000)
   }
 }
 

@@ -15,6 +15,8 @@ interface Stream {
   /** Number of the message that comes next, counted from 0. */
   next: number
   isOpen: boolean
+  /** Told once, when it is open the next time. */
+  onOpen: (() => void) | undefined
   retryMs: number
   failures: number
 }
@@ -25,12 +27,22 @@ interface Parsed {
   cursor: string | undefined
 }
 
+const newStream = (token: string): Stream => ({
+  token,
+  socket: null,
+  cursor: undefined,
+  next: 0,
+  isOpen: false,
+  onOpen: undefined,
+  retryMs: 1_000,
+  failures: 0,
+})
+
 /** Where every socket's bytes come in; they are read before the next ones come. */
 const received = Buffer.allocUnsafeSlow(256 * 1024)
 
 /** Streams that find out by themselves whether each of them gets each numbered message once, in order. */
 export class StormStreams {
-  readonly size: number
   /** Since the last cut. */
   attempts = 0
   /** Answers by status, but 200. */
@@ -39,33 +51,23 @@ export class StormStreams {
   repeated = 0
   notResumed = 0
   #port: number
-  #streams: Stream[]
+  #streams: Stream[] = []
   #isClosing = false
   #waits = new Set<NodeJS.Timeout>()
   #parsed: Parsed = { frames: '', numbers: [], cursor: undefined }
 
-  private constructor(port: number, people: readonly Signed[]) {
-    this.size = people.length
+  private constructor(port: number) {
     this.#port = port
-    this.#streams = people.map(({ token }) => ({
-      token,
-      socket: null,
-      cursor: undefined,
-      next: 0,
-      isOpen: false,
-      retryMs: 1_000,
-      failures: 0,
-    }))
   }
 
   static async open(port: number, people: readonly Signed[]): Promise<StormStreams> {
-    const streams = new StormStreams(port, people)
-    for (let from = 0; from < people.length; from += openingAtOnce) {
-      const some = streams.#streams.slice(from, from + openingAtOnce)
-      for (const stream of some) streams.#connect(stream)
-      await streams.until(() => some.every(({ isOpen }) => isOpen), 'a stream does not open')
-    }
+    const streams = new StormStreams(port)
+    await streams.add(people)
     return streams
+  }
+
+  get size() {
+    return this.#streams.length
   }
 
   get open() {
@@ -75,6 +77,34 @@ export class StormStreams {
   /** How many messages the stream that is furthest behind has. */
   get complete() {
     return this.#streams.reduce((least, { next }) => Math.min(least, next), Number.POSITIVE_INFINITY)
+  }
+
+  /** Cuts one connection and makes a new one at once; resolves when the stream goes on. */
+  reopen(index: number): Promise<void> {
+    const stream = this.#streams[index]!
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const before = stream.onOpen
+    stream.onOpen = () => {
+      before?.()
+      resolve()
+    }
+    const { socket } = stream
+    stream.socket = null
+    stream.isOpen = false
+    socket?.destroy()
+    if (before === undefined) this.#connect(stream)
+    return promise
+  }
+
+  /** Opens streams of more people. */
+  async add(people: readonly Signed[]): Promise<void> {
+    const added = people.map(({ token }) => newStream(token))
+    this.#streams.push(...added)
+    for (let from = 0; from < added.length; from += openingAtOnce) {
+      const some = added.slice(from, from + openingAtOnce)
+      for (const stream of some) this.#connect(stream)
+      await this.until(() => some.every(({ isOpen }) => isOpen), 'a stream does not open')
+    }
   }
 
   /** Cuts every connection at this end. */
@@ -143,6 +173,8 @@ export class StormStreams {
         if (stream.cursor !== undefined && !frames.includes('"resumed":true')) this.notResumed++
         stream.isOpen = true
         stream.failures = 0
+        stream.onOpen?.()
+        stream.onOpen = undefined
       }
     }
     const { numbers, cursor } = this.#parse(frames)

@@ -1,6 +1,7 @@
 import { Socket } from 'node:net'
 import { CamelCasePlugin, Kysely, type Transaction as KyselyTransaction, PostgresDialect } from 'kysely'
 import pg from 'pg'
+import { nameStatements } from './prepared.ts'
 import type { Tables } from './tables.ts'
 
 export type Database = Kysely<Tables>
@@ -55,7 +56,10 @@ export function connectDatabase(options: ConnectionOptions): Connection {
   })
   pool.on('error', onIdleError)
   // A connection lost while in use fails its query; nobody else listens, and the unheard event would end the process.
-  pool.on('connect', (client) => client.on('error', () => {}))
+  pool.on('connect', (client) => {
+    client.on('error', () => {})
+    nameStatements(client)
+  })
   const db = new Kysely<Tables>({
     dialect: new PostgresDialect({ pool }),
     plugins: [new CamelCasePlugin({ maintainNestedObjectKeys: true })],

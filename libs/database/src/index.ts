@@ -18,6 +18,7 @@ export {
   selectSearchable,
 } from './message-changes.ts'
 export { migrate, requireSchema } from './migrate.ts'
+export { executePrepared } from './prepared.ts'
 export {
   buryNodes,
   endPresence,

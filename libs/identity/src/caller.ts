@@ -1,5 +1,5 @@
 import { forbidden, unauthorized } from '@parley/contract'
-import type { Reader } from '@parley/database'
+import { executePrepared, type Reader } from '@parley/database'
 import type { AccessClaims } from './access-token.ts'
 
 /** Who is asking, as the database says at the start of this request. */
@@ -16,10 +16,10 @@ export interface Caller {
  * @throws ApiError 401 when the session has ended or expired, or the user was removed.
  */
 export async function findCaller(db: Reader, claims: AccessClaims, now: number): Promise<Caller> {
-  const caller = await liveCallers(db, now)
+  const query = liveCallers(db, now)
     .where('sessions.id', '=', claims.sessionId)
     .where('sessions.userId', '=', claims.userId)
-    .executeTakeFirst()
+  const [caller] = await executePrepared(db, query.compile())
   if (!caller) throw sessionEnded()
   return caller
 }

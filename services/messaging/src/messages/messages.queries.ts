@@ -1,5 +1,5 @@
 import { type Attachment, invalid, type Message, type Reactions, type ThreadMeta } from '@parley/contract'
-import { type ChannelRow, isRowId, type Reader } from '@parley/database'
+import { type ChannelRow, executePrepared, isRowId, type Reader } from '@parley/database'
 import { sql } from 'kysely'
 
 /**
@@ -66,18 +66,26 @@ export interface Page {
 
 /** The newest `limit` messages of a channel, oldest of them first, replies left out. Served by messages_of_channel. */
 export const listMessages = (db: Reader, channelId: string, page: Page): Promise<Message[]> =>
-  listPage(selectMessages(db).where('messages.channelId', '=', channelId).where('messages.threadId', 'is', null), page)
+  listPage(
+    db,
+    selectMessages(db).where('messages.channelId', '=', channelId).where('messages.threadId', 'is', null),
+    page,
+  )
 
 /** The newest `limit` replies to a message, oldest of them first. Served by messages_of_thread. */
 export const listReplies = (db: Reader, parentId: string, page: Page): Promise<Message[]> =>
-  listPage(selectMessages(db).where('messages.threadId', '=', parentId), page)
+  listPage(db, selectMessages(db).where('messages.threadId', '=', parentId), page)
 
-async function listPage(query: ReturnType<typeof selectMessages>, { limit, beforeSeq }: Page): Promise<Message[]> {
-  const newestFirst = await query
+async function listPage(
+  db: Reader,
+  query: ReturnType<typeof selectMessages>,
+  { limit, beforeSeq }: Page,
+): Promise<Message[]> {
+  const page = query
     .$if(beforeSeq !== undefined, (query) => query.where('messages.seq', '<', beforeSeq!))
     .orderBy('messages.seq', 'desc')
     .limit(limit)
-    .execute()
+  const newestFirst = await executePrepared(db, page.compile())
   return newestFirst.reverse()
 }
 

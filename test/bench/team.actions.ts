@@ -1,0 +1,104 @@
+import { type ConnectionPool, requestOf } from './http-connection.ts'
+import type { Action } from './open-loop.ts'
+import type { Signed } from './people.ts'
+import type { StormStreams } from './storm-streams.ts'
+import type { Team } from './team.seed.ts'
+
+const postsPerPersonAndHour = 2.5
+/** So often at least, whatever the mix says: a 99th percentile needs something to count. */
+const leastPerSecond = 1
+
+/** How often for each message that is posted: the public action mix of Mattermost's load tests. */
+const mix = {
+  'post a message': 1,
+  'switch to a channel': 6.5,
+  'scroll back in history': 2,
+  'mark as read': 1,
+  'open a direct conversation': 1,
+  'open a thread': 0.9,
+  'come back after a lost connection': 0.14,
+  react: 0.13,
+  'edit a message': 0.04,
+  'list people': 0.03,
+  'search messages': 0.02,
+}
+export type ActionName = keyof typeof mix
+
+/** The actions of the first `count` of the team, each of whom has the stream of that number. */
+export function actionsOf(team: Team, count: number, api: ConnectionPool, streams: StormStreams): Action[] {
+  const anyone = () => team.people[Math.floor(Math.random() * count)]!
+  const own: { id: string; token: string }[] = []
+
+  async function ask(method: string, path: string, { token }: { token: string }, body?: object): Promise<string> {
+    const reply = await api.send(requestOf(method, path, { authorization: `Bearer ${token}` }, body))
+    if (reply.status !== 200)
+      throw new Error(`${method} ${path} was answered ${reply.status}: ${reply.body.slice(0, 500)}`)
+    return reply.body
+  }
+
+  /** Where people talk: most of it is for a few. */
+  function somewhere({ userId }: Signed): string {
+    const share = Math.random()
+    if (share < 0.1) return `/channels/${oneOf(team.publicChannels)}`
+    const [channel, conversation] = [oneOf(team.privateOf.get(userId)), oneOf(team.conversationsOf.get(userId))]
+    return share < 0.7 && channel ? `/channels/${channel}` : `/conversations/${conversation}`
+  }
+
+  const acts: Record<ActionName, () => Promise<unknown>> = {
+    async 'post a message'() {
+      const person = anyone()
+      const content = 'Shall we meet at the usual place, or has somebody a better idea for today?'
+      const { message } = JSON.parse(await ask('POST', `${somewhere(person)}/messages`, person, { content }))
+      own.push({ id: message.id, token: person.token })
+      if (own.length > 500) own.shift()
+    },
+    'switch to a channel'() {
+      const person = anyone()
+      const path = Math.random() < 0.5 ? `/channels/${oneOf(team.publicChannels)}` : somewhere(person)
+      return ask('GET', `${path}/messages`, person)
+    },
+    'scroll back in history'() {
+      const { id, channelId } = oneOf(team.oldMessages)
+      return ask('GET', `/channels/${channelId}/messages?before=${id}`, anyone())
+    },
+    'mark as read': () =>
+      ask('PUT', `/channels/${oneOf(team.publicChannels)}/read`, anyone(), { seq: Math.ceil(Math.random() * 200) }),
+    'open a direct conversation'() {
+      const [person, other] = two(anyone)
+      return ask('POST', '/conversations', person, { targetUserId: other.userId })
+    },
+    'open a thread': () => ask('GET', `/messages/${oneOf(team.threads)}/thread`, anyone()),
+    async 'come back after a lost connection'() {
+      const index = Math.floor(Math.random() * count)
+      await streams.reopen(index)
+      await ask('GET', '/presence', team.people[index]!)
+    },
+    react: () =>
+      ask('POST', `/messages/${oneOf(team.oldMessages).id}/reactions`, anyone(), {
+        reaction: oneOf(['👍', '🎉', '👀']),
+      }),
+    async 'edit a message'() {
+      const message = oneOf(own)
+      if (message) await ask('PUT', `/messages/${message.id}`, message, { content: `Shall we meet? ${Math.random()}` })
+    },
+    'list people': () => ask('GET', '/users?limit=200', anyone()),
+    'search messages': () => ask('GET', `/search/messages?${new URLSearchParams({ q: oneOf(team.words) })}`, anyone()),
+  }
+  const posts = (count * postsPerPersonAndHour) / 3_600
+  return Object.entries(mix).map(([name, perPost]) => ({
+    name,
+    perSecond: Math.max(leastPerSecond, posts * perPost),
+    act: async () => void (await acts[name as ActionName]()),
+  }))
+}
+
+const oneOf = <Item>(items: readonly Item[] = []): Item => items[Math.floor(Math.random() * items.length)]!
+
+/** Not the same one twice. */
+function two(anyone: () => Signed): [Signed, Signed] {
+  const first = anyone()
+  for (;;) {
+    const second = anyone()
+    if (second !== first) return [first, second]
+  }
+}

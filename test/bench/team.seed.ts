@@ -1,0 +1,159 @@
+import { uuidv7 } from '@parley/database'
+import { type Foundation, startParley } from './foundation.ts'
+import { type ConnectionPool, openPool, postOf } from './http-connection.ts'
+import { type Signed, seedChannels, seedPeople } from './people.ts'
+import type { Scene } from './scene.ts'
+import { fillWithMessages, untilProjected } from './search.seed.ts'
+
+const publicChannels = 1_000
+const privateMembers = 30
+const privateHistory = 20
+const threads = 400
+const repliesToEach = 3
+const sendingAtOnce = 64
+
+/** A team with a past: who is in which channel, and what may be looked at there. */
+export interface Team {
+  people: Signed[]
+  publicChannels: string[]
+  /** Private channels by their members. */
+  privateOf: Map<string, string[]>
+  /** Conversations by their participants. */
+  conversationsOf: Map<string, string[]>
+  /** Of public channels, in the middle of their history. */
+  oldMessages: { id: string; channelId: string }[]
+  threads: string[]
+  words: string[]
+}
+
+/** Puts people, channels and messages straight into the database; the rest is said through the API. */
+export async function seedTeam(scene: Scene, foundation: Foundation): Promise<Team> {
+  const people = await seedPeople(foundation, Math.max(...foundation.options.teamPeople))
+  const channels = await seedChannels(foundation, publicChannels)
+  await fillWithMessages(foundation, foundation.options.teamMessages)
+  const { pool } = foundation.database
+  const { rows } = await pool.query(`select from channels where kind = 'private' limit 1`)
+  if (rows.length === 0) {
+    await addPrivateChannels(foundation, people)
+    await talk(scene, foundation, people, channels)
+  }
+  await pool.query(everybodyIsOnline)
+  await pool.query('vacuum analyze')
+  return readTeam(foundation, people, channels)
+}
+
+/** Each person in six of them on average. */
+async function addPrivateChannels({ database: { pool } }: Foundation, people: readonly Signed[]) {
+  const now = Date.now()
+  const count = Math.ceil(people.length / 5)
+  const ids = Array.from({ length: count }, () => uuidv7())
+  await pool.query(
+    `insert into channels (id, kind, name, name_key, created_at)
+     select id, 'private', 'p-' || id, 'p-' || id, $2 from unnest($1::uuid[]) id`,
+    [ids, now],
+  )
+  const members = ids.flatMap((_, channel) =>
+    Array.from({ length: privateMembers }, (_, n) => people[memberAt(channel, n, people.length)]!.userId),
+  )
+  await pool.query(
+    `insert into channel_members (channel_id, user_id, joined_at)
+     select ($1::uuid[])[1 + (n - 1) / ${privateMembers}], user_id, $3 from unnest($2::uuid[]) with ordinality m (user_id, n)
+     on conflict do nothing`,
+    [ids, members, now],
+  )
+}
+
+const memberAt = (channel: number, n: number, people: number) => (channel * 5 + n * 37) % people
+
+/** What was said in private channels and threads, and who talks to whom; until the projection of search has all of it. */
+async function talk(scene: Scene, foundation: Foundation, people: readonly Signed[], channels: readonly string[]) {
+  const parley = await startParley(scene, foundation, 'deploy/local/solo.ts')
+  const api = openPool(parley.port)
+  const { pool } = foundation.database
+  const tokens = new Map(people.map(({ userId, token }) => [userId, token]))
+  const members = await pool.query<{ channel_id: string; user_ids: string[] }>(
+    `select channel_id, array_agg(user_id::text) as user_ids from channel_members group by channel_id`,
+  )
+  try {
+    await atOnce(members.rows, async ({ channel_id, user_ids }) => {
+      for (let n = 0; n < privateHistory; n++) {
+        const token = tokens.get(user_ids[n % user_ids.length]!)!
+        await send(api, `/channels/${channel_id}/messages`, { content: `Between us: message ${n}` }, token)
+      }
+    })
+    await atOnce(people, async ({ token }, n) => {
+      await send(api, '/conversations', { targetUserId: people[(n + 1) % people.length]!.userId }, token)
+    })
+    await atOnce(Array.from({ length: threads }), async (_, n) => {
+      const { token } = people[n % people.length]!
+      const said = await send(
+        api,
+        `/channels/${channels[n % channels.length]}/messages`,
+        { content: 'A question' },
+        token,
+      )
+      const { message } = JSON.parse(said) as { message: { id: string } }
+      for (let reply = 0; reply < repliesToEach; reply++)
+        await send(api, `/messages/${message.id}/thread`, { content: `Answer ${reply}` }, people[reply]!.token)
+    })
+    await untilProjected(foundation)
+  } finally {
+    api.close()
+  }
+}
+
+export async function send(api: ConnectionPool, path: string, body: object, token: string): Promise<string> {
+  const reply = await api.send(postOf(path, JSON.stringify(body), { authorization: `Bearer ${token}` }))
+  if (reply.status !== 200) throw new Error(`POST ${path} was answered ${reply.status}: ${reply.body}`)
+  return reply.body
+}
+
+async function atOnce<Item>(items: readonly Item[], work: (item: Item, index: number) => Promise<void>) {
+  let next = 0
+  const workSome = async () => {
+    while (next < items.length) {
+      const index = next++
+      await work(items[index]!, index)
+    }
+  }
+  await Promise.all(Array.from({ length: sendingAtOnce }, workSome))
+}
+
+/** As in the middle of a day: opening a stream shows nobody as online who was not before. */
+const everybodyIsOnline = `
+  insert into presence (user_id, streams, shown, last_seen, changed_by)
+  select id, '{}', 'online', now_ms(), pg_current_xact_id() from users where removed_at is null
+  on conflict (user_id) do update set shown = 'online', streams = '{}', set_by_hand = null, offline_at = null`
+
+async function readTeam({ database: { pool } }: Foundation, people: Signed[], channels: string[]): Promise<Team> {
+  const memberships = await pool.query<{ user_id: string; kind: string; id: string }>(
+    `select user_id, kind, channels.id from channel_members join channels on channels.id = channel_id
+     where deleted_at is null and kind in ('private', 'direct')`,
+  )
+  const privateOf = new Map<string, string[]>()
+  const conversationsOf = new Map<string, string[]>()
+  for (const { user_id, kind, id } of memberships.rows) {
+    const [map, wire] = kind === 'direct' ? [conversationsOf, `dm:${id}`] : [privateOf, id]
+    map.set(user_id, [...(map.get(user_id) ?? []), wire])
+  }
+  const old = await pool.query<{ id: string; channelId: string }>(
+    `select m.id, m.channel_id as "channelId" from messages m join channels c on c.id = m.channel_id
+     where c.kind = 'public' and m.thread_id is null and m.deleted_at is null and m.seq between c.last_seq / 2 and c.last_seq / 2 + 4`,
+  )
+  const parents = await pool.query<{ id: string }>(
+    `select message_id as id from threads join messages m on m.id = message_id join channels c on c.id = channel_id
+     where c.kind = 'public' limit 400`,
+  )
+  const said = await pool.query<{ content: string }>(
+    'select content from messages where thread_id is null and seq % 97 = 5 limit 500',
+  )
+  return {
+    people,
+    publicChannels: channels,
+    privateOf,
+    conversationsOf,
+    oldMessages: old.rows,
+    threads: parents.rows.map(({ id }) => id),
+    words: said.rows.map(({ content }, n) => content.split(' ')[n % content.split(' ').length]!).filter(Boolean),
+  }
+}
