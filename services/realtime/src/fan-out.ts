@@ -5,7 +5,7 @@ import type { Connection, Connections } from './connections.ts'
 import type { Delivery } from './delivery.ts'
 import { type Entitlement, isEntitled, type Judged } from './entitlement.ts'
 import { frameOf } from './frames.ts'
-import { bytesOf, emptySequence, followedBy, joinShared, type Sequence } from './sequence.ts'
+import { bytesOf, emptySequence, followedBy, joinShared } from './sequence.ts'
 import { traceDeliveries } from './tracing.ts'
 
 export interface FanOutParts {
@@ -21,6 +21,8 @@ export interface FanOutParts {
 export type FanOut = ReturnType<typeof createFanOut>
 
 const databaseRetryMs = 250
+/** Streams that are written to in one turn of the event loop: between turns requests are answered, and streams opened. */
+const streamsInATurn = 1_000
 /** From one delivery to the next while clients come back all at once: opening their streams comes first. */
 const stormPauseMs = 250
 
@@ -34,6 +36,7 @@ export function createFanOut({ connections, entitlement, feed, clock, logger, me
   const waiting = new Set<{ pos: number; wake: () => void }>()
   let pending: Delivery[] = []
   let preparing = 0
+  let isWriting = false
   let delivered = 0
   let era = 0
   let deliveredAt = 0
@@ -75,7 +78,7 @@ export function createFanOut({ connections, entitlement, feed, clock, logger, me
   }
 
   function enqueue(events: readonly PositionedEvent[]) {
-    if (pending.length === 0) schedule()
+    if (pending.length === 0 && !isWriting) schedule()
     for (const event of events) pending.push({ event, audience: entitlement.judge(event.routing), streams: 0 })
   }
 
@@ -86,24 +89,48 @@ export function createFanOut({ connections, entitlement, feed, clock, logger, me
     else setImmediate(deliver)
   }
 
+  /**
+   * Whoever is live at this moment gets all of it. Who joins before the last of them was written to has replayed it, and
+   * gets what comes after: the next delivery begins when this one has ended.
+   */
   function deliver() {
+    if (isWriting) return
     const deliveries = pending
     pending = []
     if (deliveries.length === 0) return
     const endSpans = traceDeliveries(deliveries)
-    writeAll(deliveries)
-    recordLag(deliveries)
+    const { everybody, apart, shared } = address(deliveries)
     delivered = deliveries.at(-1)!.event.pos
-    endSpans()
-    deliveredAt = performance.now()
     for (const waiter of waiting) {
       if (waiter.pos > delivered) continue
       waiting.delete(waiter)
       waiter.wake()
     }
+
+    const targets = apart.length === 0 ? everybody : everybody.concat(apart)
+    isWriting = true
+    writeSome(0)
+
+    function writeSome(from: number) {
+      const until = Math.min(from + streamsInATurn, targets.length)
+      for (let index = from; index < until; index++) {
+        const connection = targets[index]!
+        const bytes = connection.sequence === null ? shared.bytes : bytesOf(connection.sequence, shared)
+        connection.sequence = null
+        if (connection.isLive) connections.write(connection, bytes)
+      }
+      if (until < targets.length) return void setImmediate(writeSome, until)
+
+      isWriting = false
+      recordLag(deliveries)
+      endSpans()
+      deliveredAt = performance.now()
+      if (pending.length > 0) schedule()
+    }
   }
 
-  function writeAll(deliveries: Delivery[]) {
+  /** Finds out who gets what: those that get nothing but what everybody gets, and those that get more, or less. */
+  function address(deliveries: Delivery[]) {
     const { epoch } = feed()
     const shared: Buffer[] = []
     const apart: Connection[] = []
@@ -126,17 +153,13 @@ export function createFanOut({ connections, entitlement, feed, clock, logger, me
       }
       count(audience).add(delivery.streams)
     }
-    const joined = joinShared(shared)
+    const everybody: Connection[] = []
     if (shared.length > 0) {
       for (const connection of connections.all) {
-        if (connection.isLive && connection.sequence === null) connections.write(connection, joined.bytes)
+        if (connection.isLive && connection.sequence === null) everybody.push(connection)
       }
     }
-    for (const connection of apart) {
-      const sequence: Sequence = connection.sequence!
-      connection.sequence = null
-      if (connection.isLive) connections.write(connection, bytesOf(sequence, joined))
-    }
+    return { everybody, apart, shared: joinShared(shared) }
   }
 
   /** Once for each batch of the relay, so that it costs nothing by event or stream. */
@@ -150,7 +173,7 @@ export function createFanOut({ connections, entitlement, feed, clock, logger, me
     }
   }
 
-  /** Everything up to this position has been written to the live streams. Changes only between turns of the loop. */
+  /** Everything up to this position has been written to the live streams, or will be before anything else. Changes only between turns of the loop. */
   const position = () => (pending.length > 0 || preparing > 0 ? delivered : feed().position)
 
   /** Resolves once `pos` was delivered; `leave` gives up waiting. */
