@@ -2,10 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Copy, createClient, createCopy, RequestFailed, tokensInMemory } from '@parley/client'
 import type { Message, WireEvent } from '@parley/contract'
 import type { Person } from '@parley/test'
+import type { Chooser } from '../src/chooser.ts'
 
 const settlePatienceMs = 30_000
+/** How late an answer may come: later than the events of changes that it does not have yet. */
+const latestAnswerMs = 120
 
-/** A copy of somebody's, over connections that can be cut and a cursor that can get lost. */
+/** A copy of somebody's, over connections that can be cut, answers that come late, and a cursor that can get lost. */
 export class KeptCopy {
   readonly person: Person
   readonly copy: Copy
@@ -20,7 +23,10 @@ export class KeptCopy {
   #connections = new Set<AbortController>()
   #losesCursor = false
 
-  constructor(person: Person, pageSize: number) {
+  #chooser: Chooser
+
+  constructor(person: Person, pageSize: number, chooser: Chooser) {
+    this.#chooser = chooser
     this.person = person
     this.pageSize = pageSize
     const { baseUrl, token: accessToken, refreshToken } = person
@@ -86,8 +92,14 @@ export class KeptCopy {
     }
   }
 
+  async #answer(url: string, init: RequestInit): Promise<Response> {
+    const response = await fetch(url, init)
+    if (this.#chooser.chance(0.5)) await delay(this.#chooser.below(latestAnswerMs))
+    return response
+  }
+
   async #fetch(url: string, init: RequestInit = {}): Promise<Response> {
-    if (!url.endsWith('/events')) return fetch(url, init)
+    if (!url.endsWith('/events')) return this.#answer(url, init)
     const connection = new AbortController()
     this.#connections.add(connection)
     const headers = new Headers(init.headers)

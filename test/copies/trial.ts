@@ -70,8 +70,9 @@ async function unsettle(
   }
 }
 
-async function openCopy({ channels, pair, sent }: World, person: Person, { any, chance }: Chooser): Promise<KeptCopy> {
-  const kept = new KeptCopy(person, chance(0.33) ? 5 : 200)
+async function openCopy({ channels, pair, sent }: World, person: Person, chooser: Chooser): Promise<KeptCopy> {
+  const { any, chance, fork } = chooser
+  const kept = new KeptCopy(person, chance(0.33) ? 5 : 200, fork())
   await kept.copy.ready
   for (const { id } of channels.slice(0, 3)) {
     await kept.open(id)

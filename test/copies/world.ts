@@ -29,13 +29,13 @@ export async function createWorld(stage: Stage, seed: number) {
   }
 }
 
-const usual = ['send', 'send', 'reply', 'reply', 'react', 'direct', 'read']
+const usual = ['send', 'send', 'reply', 'reply', 'react', 'direct', 'read', 'changeChannel']
 
 /** One thing after the other, whatever comes to the person's mind; `between` is called after each. */
 export async function live(world: World, person: Person, steps: number, between: () => Promise<void>) {
   const chooser = world.chooser.fork()
   const acts = actsOf(world, person, chooser)
-  const names = [...usual, ...usual, ...usual, ...Object.keys(acts)]
+  const names = [...usual, ...usual, ...Object.keys(acts)]
   for (let step = 0; step < steps; step++) {
     await acts[chooser.any(names)]!()
     await between()
