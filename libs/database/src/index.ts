@@ -12,6 +12,7 @@ export { type Listing, type ListingPage, listAsJson, type PageRequest } from './
 export {
   findUnseenChanges,
   foldedText,
+  listMessageIdsBelow,
   type MessageChanges,
   readChanges,
   type Searchable,

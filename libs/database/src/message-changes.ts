@@ -105,6 +105,18 @@ async function unfold(db: Reader, rows: readonly Changed[]): Promise<string[]> {
   return [...new Set([...changed, ...replies.map(({ id }) => id)])]
 }
 
+/** The next messages downwards from an id, deleted ones too, by the primary key. */
+export async function listMessageIdsBelow(db: Reader, id: string, limit: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('messages')
+    .select('id')
+    .where('id', '<', id)
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
 /** Live messages of live channels with all that search compares; see `foldedText`. */
 export const selectSearchable = (db: Reader) =>
   db

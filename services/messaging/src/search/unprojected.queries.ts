@@ -1,5 +1,5 @@
 import { mayRead } from '@parley/access'
-import { foldedText, selectSearchable, type Transaction } from '@parley/database'
+import { foldedText, listMessageIdsBelow, selectSearchable, type Transaction } from '@parley/database'
 import { sql } from 'kysely'
 import type { Hit, Search } from './projection.queries.ts'
 
@@ -18,19 +18,9 @@ export interface Portion {
 
 /** The same for the next messages downwards from an id, by the primary key. */
 export async function searchBelow(trx: Transaction, search: Search, below: string, most: number): Promise<Portion> {
-  const ids = await trx
-    .selectFrom('messages')
-    .select('id')
-    .where('id', '<', below)
-    .orderBy('id', 'desc')
-    .limit(most)
-    .execute()
-  const hits = await searchThese(
-    trx,
-    search,
-    ids.map(({ id }) => id),
-  )
-  return { hits, below: ids.length < most ? null : ids.at(-1)!.id }
+  const ids = await listMessageIdsBelow(trx, below, most)
+  const hits = await searchThese(trx, search, ids)
+  return { hits, below: ids.length < most ? null : ids.at(-1)! }
 }
 
 function selectWanted(trx: Transaction, { caller, wanted }: Search) {

@@ -16,18 +16,6 @@ export const updateProgress = (trx: Transaction, progress: Partial<Selectable<Se
 export const findRelayed = (trx: Transaction) =>
   trx.selectFrom('relayLease').select(['pos', 'lowId']).executeTakeFirstOrThrow()
 
-/** The next messages downwards from an id, deleted ones too, by the primary key. */
-export async function findIdsBelow(trx: Transaction, id: string, limit: number): Promise<string[]> {
-  const rows = await trx
-    .selectFrom('messages')
-    .select('id')
-    .where('id', '<', id)
-    .orderBy('id', 'desc')
-    .limit(limit)
-    .execute()
-  return rows.map(({ id }) => id)
-}
-
 /** Makes the copies of these messages what the messages are now: those that are live are there, the others are not. */
 export async function project(trx: Transaction, messageIds: readonly string[], segmentSize: number): Promise<void> {
   if (messageIds.length === 0) return

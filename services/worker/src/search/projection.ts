@@ -1,6 +1,12 @@
-import { type Database, readChanges, type SearchProgress, type Transaction } from '@parley/database'
+import {
+  type Database,
+  listMessageIdsBelow,
+  readChanges,
+  type SearchProgress,
+  type Transaction,
+} from '@parley/database'
 import type { Selectable } from 'kysely'
-import { endOfIds, findIdsBelow, findRelayed, lockProgress, project, updateProgress } from './projection.queries.ts'
+import { endOfIds, findRelayed, lockProgress, project, updateProgress } from './projection.queries.ts'
 
 export interface ProjectionSizes {
   /** Events, or messages of the past, in one transaction. */
@@ -59,7 +65,7 @@ type Relayed = Awaited<ReturnType<typeof findRelayed>>
 /** The newest messages that were never read, newest first: those are what people look for. */
 async function projectPast(trx: Transaction, unreadBelow: string | null, { atOnce, segmentSize }: ProjectionSizes) {
   if (unreadBelow === null) return []
-  const ids = await findIdsBelow(trx, unreadBelow, atOnce)
+  const ids = await listMessageIdsBelow(trx, unreadBelow, atOnce)
   await project(trx, ids, segmentSize)
   await updateProgress(trx, { unreadBelow: ids.at(-1) ?? null })
   return ids
