@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Person, samples } from '@parley/test'
-import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from 'vitest'
 import { type Installation, launch, type Topology } from '../src/launch.ts'
 import { type Exchange, exchange } from './exchange.ts'
 import { describedRoutes, idsFor, type Known, type Route, validPath } from './routes.ts'
@@ -111,6 +111,10 @@ export async function somethingOfEverything(baseUrl: string): Promise<Known> {
   const exported = (await admin.post('/admin/exports')).body
   const direct = async (content: string): Promise<string> =>
     (await admin.post(`/conversations/${conversation.id}/messages`, { content })).body.message.id
+  await vi.waitUntil(async () => (await admin.get(`/admin/exports/${exported.id}`)).body.state === 'ready', {
+    timeout: 60_000,
+    interval: 100,
+  })
   const { attachments } = await admin.sends(channel, { attachments: [await admin.uploads('notes.txt', samples.txt)] })
   return {
     file: samples.txt.toString('base64'),

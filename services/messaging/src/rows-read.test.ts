@@ -32,14 +32,16 @@ const database = largeDatabase(async (pool) => {
     [conversation],
   )
   await pool.query('insert into channel_members values ($1, $2, 1), ($1, $3, 1)', [conversation, reader, other])
-  // One in a hundred is deleted, one in fifty mentions everybody.
-  await pool.query(
-    `insert into messages (id, channel_id, seq, author_id, content, mentions, created_at, deleted_at)
-     select gen_random_uuid(), c.id, n, $1, 'message ' || n, case when n % 50 = 0 then array['@channel'] end, n,
-       case when n % 100 = 1 then n end
-     from channels c, generate_series(1, c.last_seq) n`,
-    [other],
-  )
+  // One in a hundred is deleted, one in fifty mentions everybody. In portions: no statement may be silent for long.
+  for (let portion = 0; portion < 10; portion++) {
+    await pool.query(
+      `insert into messages (id, channel_id, seq, author_id, content, mentions, created_at, deleted_at)
+       select gen_random_uuid(), c.id, n, $1, 'message ' || n, case when n % 50 = 0 then array['@channel'] end, n,
+         case when n % 100 = 1 then n end
+       from channels c, generate_series(1, c.last_seq) n where n / 50 % 10 = $2`,
+      [other, portion],
+    )
+  }
   await pool.query('update messages set id = $1 where channel_id = $2 and seq = 250000', [parent, busy])
   await pool.query('update messages set pinned_at = seq where channel_id = $1 and seq % 25000 = 0', [busy])
   await pool.query(
@@ -72,7 +74,8 @@ test.each<[string, () => Promise<unknown>, number]>([
   // Of each channel the unread messages once for authors, and the few that are deleted or mention somebody.
   ['what is unread in all channels', listUnread, (channels + 1) * (unread + 5)],
 ])('%s costs as many rows as it has', async (_what, work, most) => {
-  await work()
+  // From the sixth time on PostgreSQL may run a prepared statement by a plan that knows no parameters.
+  for (let n = 0; n < 8; n++) await work()
   expect(await rowsRead(work)).toBeLessThanOrEqual(most)
 })
 
