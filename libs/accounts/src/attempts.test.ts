@@ -31,6 +31,11 @@ test('the window slides: each attempt makes room 15 minutes after itself', async
   ).toEqual([{ attemptedAt: [5, 10, 15].map((minutes) => start + minutes * minute) }])
 })
 
+test('whoever asked earlier and was counted later waits for the whole window at most', async () => {
+  for (let index = 0; index < 3; index++) await count('jostling', 1)
+  expect([await count('jostling', 0), await wait('jostling', 0)]).toEqual([900, 900])
+})
+
 test('subjects and kinds have nothing to do with each other, and may be forgotten', async () => {
   for (let index = 0; index < 3; index++) await count('one', 0)
   expect(await wait('one', 0)).toBe(900)

@@ -41,7 +41,9 @@ export async function findWait(db: Reader, limit: AttemptLimit, subject: string,
     .executeTakeFirst()
   const counting = (known?.attemptedAt ?? []).filter((at) => at > now - windowMs).sort((one, other) => one - other)
   if (counting.length < limit.most) return 0
-  return Math.max(1, Math.ceil((counting[counting.length - limit.most]! + windowMs - now) / 1000))
+  const waitMs = counting[counting.length - limit.most]! + windowMs - now
+  // Attempts at once are counted in an order of their own: one that was asked earlier may find later ones there.
+  return Math.max(1, Math.ceil(Math.min(waitMs, windowMs) / 1000))
 }
 
 /** Forgets the attempts of a subject. */
