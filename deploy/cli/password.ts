@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import { limits } from '@parley/contract'
 import { Refused } from './command.ts'
 
 /**
@@ -11,8 +12,11 @@ import { Refused } from './command.ts'
  */
 export async function readNewPassword(file: string | undefined): Promise<string> {
   const password = await readOnce(file)
-  if (password.length < 8) throw new Refused('the password must have at least 8 characters')
-  if (password.length > 1_000) throw new Refused('the password must have at most 1,000 characters')
+  const { shortestPassword, password: longest } = limits
+  if (password.length < shortestPassword)
+    throw new Refused(`the password must have at least ${shortestPassword} characters`)
+  if (password.length > longest)
+    throw new Refused(`the password must have at most ${longest.toLocaleString('en')} characters`)
   if (/[\0\r\n]/.test(password)) throw new Refused('the password must be one line of text')
   return password
 }

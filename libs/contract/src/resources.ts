@@ -159,6 +159,8 @@ export const limits = {
   /** Of people and of their presence, which are short. */
   peoplePageSize: 1_000,
   email: 254,
+  shortestPassword: 8,
+  password: 1_000,
   idempotencyKey: 255,
   /** Of a message, and as many images. */
   attachments: 50,
@@ -170,7 +172,11 @@ export const limits = {
 } as const
 
 /** A password that somebody chooses. */
-export const NewPassword = Type.String({ minLength: 8, maxLength: 1_000, description: 'At least 8 characters' })
+export const NewPassword = Type.String({
+  minLength: limits.shortestPassword,
+  maxLength: limits.password,
+  description: `At least ${limits.shortestPassword} characters`,
+})
 
 /** Items of a page, where neither the request nor the listing says otherwise. */
 export const usualPageSize = 50
