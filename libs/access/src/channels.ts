@@ -1,5 +1,5 @@
 import { forbidden, notFound } from '@parley/contract'
-import { type ChannelRow, isRowId, type Reader } from '@parley/database'
+import { type ChannelRow, isRowId, prepared, type Reader } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { sql } from 'kysely'
 
@@ -72,9 +72,29 @@ export const mayRead = (caller: Caller, channelIdColumn: string) => sql<boolean>
 /** A live channel or conversation by its row id, for whoever was let in by other means than being its reader. */
 export async function findChannel(db: Reader, rowId: string, lock: boolean): Promise<ChannelRow | undefined> {
   if (!isRowId(rowId)) return undefined
-  const query = db.selectFrom('channels').selectAll().where('id', '=', rowId).where('deletedAt', 'is', null)
-  return lock ? query.forNoKeyUpdate().executeTakeFirst() : query.executeTakeFirst()
+  const [channel] = await (lock ? lockLive : findLive)(db, { rowId })
+  return channel
 }
+
+const columns = [
+  'id',
+  'kind',
+  'name',
+  'nameKey',
+  'topic',
+  'createdBy',
+  'createdAt',
+  'updatedAt',
+  'deletedAt',
+  'membersVersion',
+  'lastSeq',
+  'directKey',
+] as const satisfies (keyof ChannelRow)[]
+
+const selectLive = (db: Reader, { rowId }: { rowId: string }) =>
+  db.selectFrom('channels').select(columns).where('id', '=', rowId).where('deletedAt', 'is', null)
+const findLive = prepared(selectLive)
+const lockLive = prepared((db, input: { rowId: string }) => selectLive(db, input).forNoKeyUpdate())
 
 const conversationPrefix = 'dm:'
 

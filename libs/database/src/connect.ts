@@ -1,7 +1,7 @@
 import { Socket } from 'node:net'
 import { CamelCasePlugin, Kysely, type Transaction as KyselyTransaction, PostgresDialect } from 'kysely'
 import pg from 'pg'
-import { nameStatements } from './prepared.ts'
+import { nameStatements } from './statement-names.ts'
 import type { Tables } from './tables.ts'
 
 export type Database = Kysely<Tables>

@@ -19,7 +19,7 @@ export {
   selectSearchable,
 } from './message-changes.ts'
 export { migrate, requireSchema } from './migrate.ts'
-export { executePrepared } from './prepared.ts'
+export { executePrepared, prepared } from './prepared.ts'
 export {
   buryNodes,
   endPresence,

@@ -2,7 +2,8 @@ import { createDatabase, type TestDatabase } from '@parley/test'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectDatabase } from './connect.ts'
-import { executePrepared } from './prepared.ts'
+import { executePrepared, prepared } from './prepared.ts'
+import { uuidv7 } from './uuidv7.ts'
 
 let database: TestDatabase
 beforeAll(async () => {
@@ -19,5 +20,36 @@ test('a statement is prepared once, with and without a transaction, and others a
 
   const { rows } = await sql<{ statement: string }>`select statement from pg_prepared_statements`.execute(db)
   expect(rows).toEqual([{ statement: 'select $1::int as n' }])
+  await close()
+})
+
+test('what is written once gets the values of each call, and is prepared once', async () => {
+  const { db, close } = connectDatabase({ url: database.url, poolSize: 1, applicationName: 'test', onIdleError() {} })
+  let written = 0
+  const ask = prepared((db, { id, most }: { id: string; most: number }) => {
+    written++
+    return db
+      .selectFrom('users')
+      .select(['id', 'userName'])
+      .where('id', '=', id)
+      .where('isAdmin', '=', false)
+      .limit(most)
+  })
+  const [ada, bob] = [uuidv7(), uuidv7()]
+  for (const [id, userName] of Object.entries({ [ada]: 'Ada', [bob]: 'Bob' })) {
+    const person = { id, userName, userNameKey: userName.toLowerCase(), email: `${userName}@example.org`, createdAt: 1 }
+    await db.insertInto('users').values(person).execute()
+  }
+  for (let round = 0; round < 4; round++) {
+    expect(await ask(db, { id: ada, most: 1 })).toEqual([{ id: ada, userName: 'Ada' }])
+    expect(await db.transaction().execute((trx) => ask(trx, { id: bob, most: 9 }))).toEqual([
+      { id: bob, userName: 'Bob' },
+    ])
+    expect(await ask(db, { id: bob, most: 0 })).toEqual([])
+  }
+  expect(written).toBe(1)
+
+  const uses = sql`select (generic_plans + custom_plans)::int as uses from pg_prepared_statements`
+  expect((await uses.execute(db)).rows).toEqual([{ uses: 12 }])
   await close()
 })

@@ -1,5 +1,5 @@
 import { forbidden, unauthorized } from '@parley/contract'
-import { executePrepared, type Reader } from '@parley/database'
+import { prepared, type Reader } from '@parley/database'
 import type { AccessClaims } from './access-token.ts'
 
 /** Who is asking, as the database says at the start of this request. */
@@ -16,10 +16,7 @@ export interface Caller {
  * @throws ApiError 401 when the session has ended or expired, or the user was removed.
  */
 export async function findCaller(db: Reader, claims: AccessClaims, now: number): Promise<Caller> {
-  const query = liveCallers(db, now)
-    .where('sessions.id', '=', claims.sessionId)
-    .where('sessions.userId', '=', claims.userId)
-  const [caller] = await executePrepared(db, query.compile())
+  const [caller] = await findLiveCaller(db, { ...claims, now })
   if (!caller) throw sessionEnded()
   return caller
 }
@@ -45,6 +42,10 @@ const liveCallers = (db: Reader, now: number) =>
     .where('endedAt', 'is', null)
     .where('expiresAt', '>', now)
     .where('removedAt', 'is', null)
+
+const findLiveCaller = prepared((db, { sessionId, userId, now }: AccessClaims & { now: number }) =>
+  liveCallers(db, now).where('sessions.id', '=', sessionId).where('sessions.userId', '=', userId),
+)
 
 export const sessionEnded = () => unauthorized('The session has ended, please sign in again')
 

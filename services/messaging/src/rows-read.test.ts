@@ -2,7 +2,7 @@ import { accessMessage } from '@parley/access'
 import { foldEvery, readStateOf, uuidv7 } from '@parley/database'
 import { largeDatabase } from '@parley/test'
 import { expect, test } from 'vitest'
-import { listConversations } from './conversations/conversations.queries.ts'
+import { findConversation, listConversations } from './conversations/conversations.queries.ts'
 import { findCursor, findMessage, listMessages, listReplies } from './messages/messages.queries.ts'
 import { listPinned } from './pins/pins.queries.ts'
 
@@ -77,6 +77,24 @@ test.each<[string, () => Promise<unknown>, number]>([
   // From the sixth time on PostgreSQL may run a prepared statement by a plan that knows no parameters.
   for (let n = 0; n < 8; n++) await work()
   expect(await rowsRead(work)).toBeLessThanOrEqual(most)
+})
+
+test('the conversation of two people costs as many channels as it is', async () => {
+  const fetched = "select seq_tup_read + idx_tup_fetch from pg_stat_user_tables where relname = 'channels'"
+  const find = () => findConversation(database.db, [reader, other])
+  for (let n = 0; n < 8; n++) await find()
+  expect((await database.growth({ fetched }, find)).fetched).toBeLessThanOrEqual(1)
+})
+
+test('a page is planned once, whatever limit is asked for', async () => {
+  const used = `select sum(custom_plans)::int as custom, sum(generic_plans)::int as kept
+    from pg_prepared_statements where statement like '%"page"%'`
+  const uses = async () => (await database.pool.query<{ custom: number; kept: number }>(used)).rows[0]!
+  // PostgreSQL tries five plans made for the values before it keeps one.
+  for (let n = 0; n < 5; n++) await listMessages(database.db, busy, { limit: 50 })
+  const before = await uses()
+  for (const limit of [1, 50, 200]) await listMessages(database.db, busy, { limit, beforeSeq: large / 2 })
+  expect(await uses()).toEqual({ custom: before.custom, kept: before.kept + 3 })
 })
 
 test('and the counting of rows sees a scan', async () => {

@@ -1,5 +1,5 @@
-import { type Attachment, invalid, type Message, type Reactions, type ThreadMeta } from '@parley/contract'
-import { type ChannelRow, executePrepared, isRowId, type Reader } from '@parley/database'
+import { type Attachment, invalid, limits, type Message, type Reactions, type ThreadMeta } from '@parley/contract'
+import { type ChannelRow, isRowId, prepared, type Reader } from '@parley/database'
 import { sql } from 'kysely'
 
 /**
@@ -66,26 +66,48 @@ export interface Page {
 
 /** The newest `limit` messages of a channel, oldest of them first, replies left out. Served by messages_of_channel. */
 export const listMessages = (db: Reader, channelId: string, page: Page): Promise<Message[]> =>
-  listPage(
-    db,
-    selectMessages(db).where('messages.channelId', '=', channelId).where('messages.threadId', 'is', null),
-    page,
-  )
+  listPage(db, pageOfChannel, channelId, page)
 
 /** The newest `limit` replies to a message, oldest of them first. Served by messages_of_thread. */
 export const listReplies = (db: Reader, parentId: string, page: Page): Promise<Message[]> =>
-  listPage(db, selectMessages(db).where('messages.threadId', '=', parentId), page)
+  listPage(db, pageOfThread, parentId, page)
+
+interface Place {
+  id: string
+  limit: number
+  beforeSeq: number
+}
+
+const pageOfChannel = prepared((db, place: Place) =>
+  pageOf(db, place, (messages) =>
+    messages.where('messages.channelId', '=', place.id).where('messages.threadId', 'is', null),
+  ),
+)
+const pageOfThread = prepared((db, place: Place) =>
+  pageOf(db, place, (messages) => messages.where('messages.threadId', '=', place.id)),
+)
+
+/**
+ * The limit that is written out tells PostgreSQL that a page is small whatever is asked for. Without it the plan it would keep
+ * looks dear to it, and it plans every page anew.
+ */
+function pageOf(db: Reader, { limit, beforeSeq }: Place, within: (messages: Selection) => Selection) {
+  const largest = within(selectMessages(db))
+    .where('messages.seq', '<', beforeSeq)
+    .orderBy('messages.seq', 'desc')
+    .limit(sql.lit(limits.pageSize))
+  return db.selectFrom(largest.as('page')).selectAll().orderBy('page.seq', 'desc').limit(limit)
+}
+
+type Selection = ReturnType<typeof selectMessages>
 
 async function listPage(
   db: Reader,
-  query: ReturnType<typeof selectMessages>,
-  { limit, beforeSeq }: Page,
+  select: typeof pageOfChannel,
+  id: string,
+  { limit, beforeSeq = Number.MAX_SAFE_INTEGER }: Page,
 ): Promise<Message[]> {
-  const page = query
-    .$if(beforeSeq !== undefined, (query) => query.where('messages.seq', '<', beforeSeq!))
-    .orderBy('messages.seq', 'desc')
-    .limit(limit)
-  const newestFirst = await executePrepared(db, page.compile())
+  const newestFirst = await select(db, { id, limit, beforeSeq })
   return newestFirst.reverse()
 }
 
