@@ -1,4 +1,5 @@
 import { tooMany, unavailable } from '@parley/contract'
+import { createPersonCounts } from '../person-counts.ts'
 
 export interface AdmissionOptions {
   /** Searches at once in this process; each holds a connection. */
@@ -22,13 +23,13 @@ interface Waiting {
 export function createAdmission({ atOnce, waiting, perPerson }: AdmissionOptions) {
   const mostOfOne = Math.max(1, Math.floor(atOnce / 2))
   const line = new Set<Waiting>()
-  const underWay = createCounts()
-  const running = createCounts()
+  const underWay = createPersonCounts()
+  const running = createPersonCounts()
 
   /** First come, first served, but for those who have their part already. */
   function serve() {
     for (const next of line) {
-      if (running.total() >= atOnce) return
+      if (running.total >= atOnce) return
       if (running.of(next.userId) >= mostOfOne) continue
       line.delete(next)
       running.add(next.userId, 1)
@@ -53,21 +54,5 @@ export function createAdmission({ atOnce, waiting, perPerson }: AdmissionOptions
     } finally {
       underWay.add(userId, -1)
     }
-  }
-}
-
-/** Counts by person; who has none is not kept. */
-function createCounts() {
-  const counts = new Map<string, number>()
-  let total = 0
-  return {
-    of: (userId: string) => counts.get(userId) ?? 0,
-    total: () => total,
-    add(userId: string, change: number) {
-      const count = (counts.get(userId) ?? 0) + change
-      if (count === 0) counts.delete(userId)
-      else counts.set(userId, count)
-      total += change
-    },
   }
 }

@@ -1,4 +1,5 @@
 import { tooMany, unavailable } from '@parley/contract'
+import { createPersonCounts } from '../person-counts.ts'
 
 /** What uploads may hold of this process's memory at once: four of the largest ones, as base64. */
 const budgetBytes = 144 * 1024 * 1024
@@ -60,14 +61,13 @@ export function createUploadMemory({
 } = {}): UploadMemory {
   const waiting = new Set<Waiting>()
   const coming = new Set<Coming>()
-  const held = new Map<string, number>()
-  const underWay = new Map<string, number>()
-  let total = 0
+  const heldBytes = createPersonCounts()
+  const underWay = createPersonCounts()
   let timer: NodeJS.Timeout | undefined
 
   const fits = ({ userId, bytes }: Waiting) => {
-    const own = held.get(userId) ?? 0
-    return total + bytes <= most && (own === 0 || own + bytes <= mostOfOne)
+    const own = heldBytes.of(userId)
+    return heldBytes.total + bytes <= most && (own === 0 || own + bytes <= mostOfOne)
   }
 
   /** Whoever is first waits for enough, also when a smaller one would fit before it. Answers whether somebody waits for memory. */
@@ -76,14 +76,13 @@ export function createUploadMemory({
       if (fits(next)) {
         waiting.delete(next)
         next.grant()
-      } else if (total + next.bytes > most) return true
+      } else if (heldBytes.total + next.bytes > most) return true
     }
     return false
   }
 
   function change(userId: string, bytes: number) {
-    total += bytes
-    add(held, userId, bytes)
+    heldBytes.add(userId, bytes)
     if (serve()) timer ??= setInterval(makeRoom, everyMs).unref()
     else timer = void clearInterval(timer)
   }
@@ -120,7 +119,7 @@ export function createUploadMemory({
         if (!isHeld) return
         isHeld = false
         coming.delete(body)
-        add(underWay, userId, -1)
+        underWay.add(userId, -1)
         change(userId, -bytes)
       },
     }
@@ -129,13 +128,12 @@ export function createUploadMemory({
   return {
     take(userId, bytes) {
       return new Promise((resolve, reject) => {
-        if ((underWay.get(userId) ?? 0) >= uploadsOfOne)
-          return reject(tooMany('You have too many uploads under way', 5))
+        if (underWay.of(userId) >= uploadsOfOne) return reject(tooMany('You have too many uploads under way', 5))
         if (waiting.size >= mostWaiting) return reject(busy())
-        add(underWay, userId, 1)
+        underWay.add(userId, 1)
         const patience = setTimeout(() => {
           waiting.delete(entry)
-          add(underWay, userId, -1)
+          underWay.add(userId, -1)
           reject(busy())
         }, waitMs)
         const entry = { userId, bytes, grant }
@@ -151,13 +149,6 @@ export function createUploadMemory({
       })
     },
   }
-}
-
-/** Counts by person; who has none is not kept. */
-function add(counts: Map<string, number>, userId: string, change: number) {
-  const count = (counts.get(userId) ?? 0) + change
-  if (count === 0) counts.delete(userId)
-  else counts.set(userId, count)
 }
 
 const busy = () => unavailable('Too many files are being uploaded right now, please try again', 5)
