@@ -23,6 +23,8 @@ export interface Projected {
   more: boolean
   /** How many messages were brought up to date. */
   messages: number
+  /** Events that are left. */
+  behind: number
 }
 
 /**
@@ -33,7 +35,7 @@ export interface Projected {
 export function projectNext(db: Database, sizes: ProjectionSizes = projectionSizes): Promise<Projected> {
   return db.transaction().execute(async (trx) => {
     const progress = await lockProgress(trx)
-    if (!progress) return { more: false, messages: 0 }
+    if (!progress) return { more: false, messages: 0, behind: 0 }
     const relayed = await findRelayed(trx)
     const changes = await readChanges(trx, progress.pos, sizes.atOnce)
     if (changes === 'gone' || (changes.count === 0 && changes.pos < relayed.pos)) return startAnew(trx, relayed)
@@ -44,7 +46,8 @@ export function projectNext(db: Database, sizes: ProjectionSizes = projectionSiz
     const { pos } = changes
     const mark = markOf(progress, pos, relayed)
     if (pos !== progress.pos || mark.seenId !== progress.seenId) await updateProgress(trx, { pos, ...mark })
-    return { more: pos < relayed.pos || past.length > 0, messages: changes.messageIds.length + past.length }
+    const behind = relayed.pos - pos
+    return { more: behind > 0 || past.length > 0, messages: changes.messageIds.length + past.length, behind }
   })
 }
 
@@ -77,5 +80,5 @@ async function projectPast(trx: Transaction, unreadBelow: string | null, { atOnc
  */
 async function startAnew(trx: Transaction, { pos, lowId }: Relayed): Promise<Projected> {
   await updateProgress(trx, { pos, seenId: lowId, nextSeenId: lowId, nextPos: pos, unreadBelow: endOfIds })
-  return { more: true, messages: 0 }
+  return { more: true, messages: 0, behind: 0 }
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Database, isDatabaseAway } from '@parley/database'
 import { type Logger, type Metrics, metric } from '@parley/telemetry'
 import { sql } from 'kysely'
-import { projectNext } from './projection.ts'
+import { type Projected, projectNext } from './projection.ts'
 
 export interface ProjectorOptions {
   db: Database
@@ -10,10 +10,19 @@ export interface ProjectorOptions {
   metrics: Metrics
 }
 
+const nothing: Projected = { more: false, messages: 0, behind: 0 }
 /** With nothing to do, it looks this often. */
 const idleMs = 250
 /** Of its time it works a quarter at most: what it leaves undone searches do themselves, what it takes sends miss. */
 const restFactor = 3
+/** And an eighth while more comes in than it can follow: it catches up afterwards, but those sends are under way now. */
+const floodRestFactor = 7
+
+/** How long it rests after a step that took `spentMs`, by how many events were left before and are now. */
+export function restMs(spentMs: number, before: number, { more, behind }: Pick<Projected, 'more' | 'behind'>): number {
+  const rest = spentMs * (behind > before ? floodRestFactor : restFactor)
+  return more ? rest : Math.max(idleMs, rest)
+}
 
 /** Keeps what search reads up to date, until stopped. Every worker runs one; while one works the others find nothing to do. */
 export function startProjector({ db, logger, metrics }: ProjectorOptions): { stop(): Promise<void> } {
@@ -22,22 +31,23 @@ export function startProjector({ db, logger, metrics }: ProjectorOptions): { sto
   const endRebuilding = metrics.gauge(metric.searchRebuilding, async () => ((await findLag(db)).rebuilding ? 1 : 0))
 
   async function run() {
+    let left = 0
     while (!stopping.signal.aborted) {
       const begun = performance.now()
-      const more = await step()
-      const spent = performance.now() - begun
-      const rest = more ? spent * restFactor : Math.max(idleMs, spent * restFactor)
+      const done = await step()
+      const rest = restMs(performance.now() - begun, left, done)
+      left = done.behind
       await delay(rest, undefined, { signal: stopping.signal }).catch(() => {})
     }
   }
 
-  async function step(): Promise<boolean> {
+  async function step(): Promise<Projected> {
     try {
-      return (await isBehind(db)) && (await projectNext(db)).more
+      return (await isBehind(db)) ? await projectNext(db) : nothing
     } catch (err) {
       if (isDatabaseAway(err)) logger.warn({ err }, 'search could not be brought up to date, will try again')
       else logger.error({ err }, 'search could not be brought up to date, will try again')
-      return false
+      return nothing
     }
   }
   const running = run()
