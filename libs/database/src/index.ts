@@ -10,13 +10,16 @@ export {
 export { isDatabaseAway, isDuplicate, isOutOfTime, isSchemaMissing } from './failures.ts'
 export { type Listing, type ListingPage, listAsJson, type PageRequest } from './listings.ts'
 export {
-  findUnseenChanges,
   foldedText,
   listMessageIdsBelow,
   type MessageChanges,
   readChanges,
+  readUnprojected,
   type Searchable,
   selectSearchable,
+  selectUnprojected,
+  type Unprojected,
+  type UnprojectedRow,
 } from './message-changes.ts'
 export { migrate, requireSchema } from './migrate.ts'
 export { executePrepared, prepared } from './prepared.ts'

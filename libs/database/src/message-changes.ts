@@ -69,12 +69,27 @@ export async function readChanges(db: Reader, after: number, limit: number): Pro
   return { pos, count: pos - after, recordedAt, messageIds: await unfold(db, rows) }
 }
 
-/** Messages that outbox rows after an id have changed, as far as they are committed: with a position or without. */
-export async function findUnseenChanges(db: Reader, afterId: number): Promise<string[]> {
-  const { rows } = await sql<Changed>`
+export interface Unprojected {
+  /** Messages that events have changed of which the projection does not know; committed ones, with a position or without. */
+  unseenIds: string[]
+  /** All messages with a smaller id were never read by it; null when there is nothing left to read. */
+  unreadBelow: string | null
+}
+
+/** Selects what the projection that search reads does not have yet, for `readUnprojected`. */
+export const selectUnprojected = sql<UnprojectedRow>`
+  select progress.unread_below, unseen.ids, unseen.deleted from search_progress progress cross join lateral (
     select array_agg(${changedMessage}) as ids, array_agg(${changedMessage}) filter (where ${withReplies}) as deleted
-    from outbox o where o.id > ${afterId}`.execute(db)
-  return unfold(db, rows)
+    from outbox o where o.id > progress.seen_id
+  ) unseen`
+
+export const readUnprojected = async (db: Reader, row: UnprojectedRow): Promise<Unprojected> => ({
+  unseenIds: await unfold(db, [row]),
+  unreadBelow: row.unreadBelow,
+})
+
+export interface UnprojectedRow extends Changed {
+  unreadBelow: string | null
 }
 
 interface Changed {

@@ -1,4 +1,4 @@
-import { requireAccess } from '@parley/access'
+import { findChannel, requireAccess } from '@parley/access'
 import { invalid } from '@parley/contract'
 import { type Database, isRowId } from '@parley/database'
 import type { Caller } from '@parley/identity'
@@ -16,14 +16,7 @@ export async function findCursor(db: Database, caller: Caller, messageId: string
     .select(['id', 'createdAt', 'channelId'])
     .where('id', '=', messageId)
     .executeTakeFirst()
-  const channel =
-    message &&
-    (await db
-      .selectFrom('channels')
-      .selectAll()
-      .where('id', '=', message.channelId)
-      .where('deletedAt', 'is', null)
-      .executeTakeFirst())
+  const channel = message && (await findChannel(db, message.channelId, false))
   if (!channel) throw unknown()
   await requireAccess(db, caller, channel).catch((error: { status?: number }) => {
     throw error.status === 403 ? unknown() : error

@@ -72,7 +72,7 @@ const search = (q: string, more: { channelId?: string } = {}) =>
   )
 
 /** The newest 2,000 are looked at first; of each segment then a few blocks of the index for each gram. */
-const near = 2_200
+const near = 350
 const perGram = 8
 
 test.each<[string, () => Promise<unknown[]>, number, number]>([

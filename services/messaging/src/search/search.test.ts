@@ -1,8 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Message } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
 import { Person } from '@parley/test'
 import { house } from '@parley/test/house'
-import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 
 const home = house()
 let word = 0
@@ -231,6 +232,19 @@ describe.each(moments)('GET /search/messages, %s', (_when, ready) => {
   })
 })
 
+/** Waits until a statement, and only one, waits for a lock. */
+const oneWaits = () =>
+  expect
+    .poll(
+      async () =>
+        (
+          await home.deps.pool.query(
+            `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+          )
+        ).rows.length,
+    )
+    .toBe(1)
+
 describe('GET /search/messages refuses', () => {
   let hidden: Message
   beforeAll(async () => {
@@ -285,19 +299,16 @@ describe('GET /search/messages refuses', () => {
 
   test('one that takes too long, and it keeps nobody from emptying the outbox', async () => {
     const { deps, people } = home
+    // Or the projector would wait as well.
+    await projected()
     const [holder, relay] = [await deps.pool.connect(), await deps.pool.connect()]
     try {
       await holder.query('begin')
       await holder.query('lock table message_search in access exclusive mode')
       const slow = search(people.cat, { q: 'a' })
-      await vi.waitFor(async () => {
-        const { rows } = await holder.query(
-          `select from pg_locks where not granted and relation = 'message_search'::regclass`,
-        )
-        expect(rows).toHaveLength(1)
-      })
-      await relay.query('begin')
-      await relay.query('lock table outbox_0, outbox_1, outbox_2 in access exclusive mode nowait')
+      await oneWaits()
+      await relay.query(`begin; set local lock_timeout = '1s'`)
+      await relay.query('lock table outbox_0, outbox_1, outbox_2 in access exclusive mode')
       await relay.query('rollback')
       expect(await slow).toMatchObject({
         status: 503,
@@ -308,6 +319,32 @@ describe('GET /search/messages refuses', () => {
       await holder.query('rollback')
       holder.release()
       relay.release()
+    }
+  })
+
+  test('one whose statements take too long together, none of them alone', async () => {
+    const { deps, people } = home
+    await people.ann.says('slowly', home.channel.open)
+    await projected()
+    const holders = await Promise.all([deps.pool.connect(), deps.pool.connect()])
+    try {
+      for (const [n, table] of ['message_search', 'messages'].entries()) {
+        await holders[n]!.query('begin')
+        await holders[n]!.query(`lock table ${table} in access exclusive mode`)
+      }
+      const slow = search(people.ann, { q: 'slowly' })
+      await oneWaits()
+      // Two of its three seconds for the first table, and as much for the second one, of which it has one.
+      await delay(2_000)
+      await holders[0]!.query('rollback')
+      await delay(2_000)
+      await holders[1]!.query('rollback')
+      expect(await slow).toMatchObject({ status: 503, body: { error: expect.stringContaining('too long') } })
+    } finally {
+      for (const holder of holders) {
+        await holder.query('rollback')
+        holder.release()
+      }
     }
   })
 

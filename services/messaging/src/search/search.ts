@@ -1,12 +1,13 @@
 import { type ApiError, type Message, unavailable } from '@parley/contract'
-import { type ChannelRow, type Database, findUnseenChanges, isOutOfTime, type Transaction } from '@parley/database'
+import { type ChannelRow, type Database, isOutOfTime, prepared, type Reader } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { sql } from 'kysely'
 import { selectMessages } from '../messages/messages.queries.ts'
 import {
-  findAuthors,
-  findProgress,
+  type Beginning,
+  beginSearch,
   type Hit,
+  type Newest,
   type Search,
   searchByAuthors,
   searchByText,
@@ -18,6 +19,8 @@ import { searchBelow, searchThese } from './unprojected.queries.ts'
 export interface SearchSizes {
   /** Messages that are looked at one by one before any index is asked. */
   nearest: number
+  /** So many are looked at when the nearest say that what is wanted will be among them. */
+  near: number
   /** A channel with so few messages is looked through from end to end. */
   smallChannel: number
   /** Messages of the unread past in one statement. */
@@ -26,7 +29,7 @@ export interface SearchSizes {
   patienceMs: number
 }
 
-const searchSizes: SearchSizes = { nearest: 2_000, smallChannel: 20_000, portion: 5_000, patienceMs: 3_000 }
+const searchSizes: SearchSizes = { nearest: 250, near: 2_000, smallChannel: 20_000, portion: 5_000, patienceMs: 3_000 }
 
 /**
  * Messages that the caller may read, newest first. Every way of looking sees one snapshot, so a message is either in the copies
@@ -39,118 +42,138 @@ export function searchMessages(
   channel: ChannelRow | undefined,
   sizes: SearchSizes = searchSizes,
 ): Promise<Message[]> {
-  const deadline = performance.now() + sizes.patienceMs
-  return inSnapshot(db, sizes.patienceMs, async (trx, { unreadBelow, unseenIds }) => {
-    const authorIds = await findAuthors(trx, wanted.text)
-    const search = { caller, wanted, authorIds, unseenIds, unreadBelow }
+  return inSnapshot(db, wanted.text, sizes.patienceMs, async (snapshot, beginning, requireTime) => {
+    const search = { caller, wanted, ...beginning }
+    const { unseenIds, unreadBelow } = beginning
 
-    const hits = [
-      ...(await searchProjection(trx, search, channel, sizes, deadline)),
-      ...(await searchThese(
-        trx,
-        search,
-        unreadBelow === null ? unseenIds : unseenIds.filter((id) => id >= unreadBelow),
-      )),
-      ...(await searchUnread(trx, search, sizes, deadline)),
-    ]
-    return findWhole(trx, hits.sort(newestFirst).slice(0, wanted.limit))
+    await requireTime()
+    const projected = await searchProjection(snapshot, search, channel, sizes, requireTime)
+    await requireTime()
+    const unseen = await searchThese(
+      snapshot,
+      search,
+      unreadBelow === null ? unseenIds : unseenIds.filter((id) => id >= unreadBelow),
+    )
+    const hits = [...projected, ...unseen, ...(await searchUnread(snapshot, search, sizes, requireTime))]
+    await requireTime()
+    return findWhole(snapshot, hits.sort(newestFirst).slice(0, wanted.limit))
   })
 }
 
 async function searchProjection(
-  trx: Transaction,
+  snapshot: Reader,
   search: Search,
   channel: ChannelRow | undefined,
-  { nearest, smallChannel }: SearchSizes,
-  deadline: number,
+  { nearest, near, smallChannel }: SearchSizes,
+  requireTime: RequireTime,
 ): Promise<Hit[]> {
   const { limit } = search.wanted
-  const near = await searchNewest(trx, search, nearest)
-  if (near.exhausted || near.hits.length === limit) return near.hits
-  await keepTo(trx, deadline)
-  if (channel && channel.lastSeq <= smallChannel) {
-    const all = await searchNewest(trx, search, 2 * smallChannel)
-    if (all.exhausted || all.hits.length === limit) return all.hits
+  const isEnough = ({ exhausted, hits }: Newest) => exhausted || hits.length === limit
+
+  const first = await searchNewest(snapshot, search, nearest)
+  if (isEnough(first)) return first.hits
+  if (first.hits.length * near >= limit * nearest) {
+    await requireTime()
+    const newest = await searchNewest(snapshot, search, near)
+    if (isEnough(newest)) return newest.hits
   }
-  const byText = await searchByText(trx, search)
-  await keepTo(trx, deadline)
-  const byAuthors = await searchByAuthors(trx, search)
+  await requireTime()
+  if (channel && channel.lastSeq <= smallChannel) {
+    const all = await searchNewest(snapshot, search, 2 * smallChannel)
+    if (isEnough(all)) return all.hits
+  }
+  const byText = await searchByText(snapshot, search)
+  await requireTime()
+  const byAuthors = await searchByAuthors(snapshot, search)
   return [...new Map([...byText, ...byAuthors].map((hit) => [hit.id, hit])).values()]
 }
 
 /** All of the past that the projection has not read: ids say only roughly when a message was written. */
 async function searchUnread(
-  trx: Transaction,
+  snapshot: Reader,
   search: Search,
   { portion }: SearchSizes,
-  deadline: number,
+  requireTime: RequireTime,
 ): Promise<Hit[]> {
   let best: Hit[] = []
   let below = search.unreadBelow
   while (below !== null) {
-    await keepTo(trx, deadline, stillReading)
-    const next = await searchBelow(trx, search, below, portion)
+    await requireTime(stillReading)
+    const next = await searchBelow(snapshot, search, below, portion)
     best = [...best, ...next.hits].sort(newestFirst).slice(0, search.wanted.limit)
     below = next.below
   }
   return best
 }
 
-async function findWhole(trx: Transaction, hits: readonly Hit[]): Promise<Message[]> {
+async function findWhole(snapshot: Reader, hits: readonly Hit[]): Promise<Message[]> {
   if (hits.length === 0) return []
   const ids = hits.map(({ id }) => id)
-  const messages = await selectMessages(trx).where('messages.id', '=', sql<string>`any(${ids}::uuid[])`).execute()
+  const messages = await selectThese(snapshot, { ids })
   const place = new Map(ids.map((id, index) => [id, index]))
   return messages.sort((a, b) => place.get(a.id)! - place.get(b.id)!)
 }
+
+const selectThese = prepared((db, { ids }: { ids: string[] }) =>
+  selectMessages(db).where('messages.id', '=', sql<string>`any(${ids}::uuid[])`),
+)
 
 /** Ids as PostgreSQL compares them: all are lower-case. */
 const newestFirst = (a: Hit, b: Hit) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1)
 
 /** Gives what follows only the time that is left. @throws ApiError 503 when there is none. */
-async function keepTo(trx: Transaction, deadline: number, late: () => ApiError = tooSlow): Promise<void> {
-  const leftMs = Math.floor(deadline - performance.now())
-  if (leftMs < 1) throw late()
-  await sql`select set_config('statement_timeout', ${String(leftMs)}, true)`.execute(trx)
+type RequireTime = (late?: () => ApiError) => Promise<void>
+
+/** Of a transaction whose statements may take so long each, all of them together: give or take a tenth, which is not worth a statement. */
+function timeLimit(snapshot: Reader, patienceMs: number, begunAt: number): RequireTime {
+  let allowedMs = patienceMs
+  return async (late = tooSlow) => {
+    const leftMs = Math.floor(begunAt + patienceMs - performance.now())
+    if (leftMs < 1) throw late()
+    if (leftMs > 0.9 * allowedMs) return
+    await sql`select set_config('statement_timeout', ${String(leftMs)}, true)`.execute(snapshot)
+    allowedMs = leftMs
+  }
 }
 
 const tooSlow = () => unavailable('This search takes too long, please search for more, or in one channel', 5)
 const stillReading = () => unavailable('Search is still reading old messages, please try again', 30)
 
-interface Unprojected {
-  unseenIds: string[]
-  unreadBelow: string | null
-}
-
 /**
  * One snapshot for several statements, begun with what the projection does not know in it. Until that is read the outbox is
  * locked, because emptied under a snapshot it would look as if nothing had been recorded; no longer, so that a slow search does
  * not keep it from being emptied. None of what comes before takes the snapshot. The settings keep the planner from reading a
- * whole table where an index is meant.
+ * whole table where an index is meant, and from planning each search anew: what it cannot know of the values makes no better plan.
  */
 function inSnapshot<T>(
   db: Database,
+  text: string,
   patienceMs: number,
-  work: (trx: Transaction, unprojected: Unprojected) => Promise<T>,
+  work: (snapshot: Reader, beginning: Beginning, requireTime: RequireTime) => Promise<T>,
 ): Promise<T> {
-  return db
-    .transaction()
-    .setIsolationLevel('repeatable read')
-    .setAccessMode('read only')
-    .execute(async (trx) => {
-      await sql
-        .raw(
-          `set local statement_timeout = ${patienceMs}; set local enable_seqscan = off; set local jit = off;
-           savepoint outbox; lock table outbox in access share mode`,
-        )
-        .execute(trx)
-      const { seenId, unreadBelow } = await findProgress(trx)
-      const unseenIds = await findUnseenChanges(trx, seenId)
+  const begunAt = performance.now()
+  // In one round trip, which Kysely's own transactions do not do.
+  const begin = sql.raw(
+    `begin isolation level repeatable read read only;
+     set local statement_timeout = ${patienceMs};
+     set local enable_seqscan = off; set local jit = off; set local plan_cache_mode = force_generic_plan;
+     savepoint outbox; lock table outbox in access share mode`,
+  )
+  const { promise, resolve, reject } = Promise.withResolvers<T>()
+  const done = db.connection().execute(async (snapshot) => {
+    try {
+      await begin.execute(snapshot)
+      const beginning = await beginSearch(snapshot, text)
       // Gives the lock back; the snapshot stays.
-      await sql`rollback to savepoint outbox`.execute(trx)
-      return work(trx, { unreadBelow, unseenIds })
-    })
-    .catch((error) => {
+      await sql`rollback to savepoint outbox`.execute(snapshot)
+      // Nobody waits for the end of what has changed nothing.
+      resolve(await work(snapshot, beginning, timeLimit(snapshot, patienceMs, begunAt)))
+      await sql`commit`.execute(snapshot)
+    } catch (error) {
+      await sql`rollback`.execute(snapshot)
       throw isOutOfTime(error) ? tooSlow() : error
-    })
+    }
+  })
+  done.catch(reject)
+  return promise
 }

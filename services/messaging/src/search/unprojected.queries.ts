@@ -1,12 +1,14 @@
 import { mayRead } from '@parley/access'
-import { foldedText, listMessageIdsBelow, selectSearchable, type Transaction } from '@parley/database'
+import { foldedText, listMessageIdsBelow, type Reader, selectSearchable } from '@parley/database'
 import { sql } from 'kysely'
 import type { Hit, Search } from './projection.queries.ts'
 
 /** Those of the given messages that are wanted, judged by what they say now. */
-export async function searchThese(trx: Transaction, search: Search, ids: readonly string[]): Promise<Hit[]> {
+export async function searchThese(snapshot: Reader, search: Search, ids: readonly string[]): Promise<Hit[]> {
   if (ids.length === 0) return []
-  const messages = await selectWanted(trx, search).where('messages.id', '=', sql<string>`any(${ids}::uuid[])`).execute()
+  const messages = await selectWanted(snapshot, search)
+    .where('messages.id', '=', sql<string>`any(${ids}::uuid[])`)
+    .execute()
   return judge(messages, search)
 }
 
@@ -17,15 +19,15 @@ export interface Portion {
 }
 
 /** The same for the next messages downwards from an id, by the primary key. */
-export async function searchBelow(trx: Transaction, search: Search, below: string, most: number): Promise<Portion> {
-  const ids = await listMessageIdsBelow(trx, below, most)
-  const hits = await searchThese(trx, search, ids)
+export async function searchBelow(snapshot: Reader, search: Search, below: string, most: number): Promise<Portion> {
+  const ids = await listMessageIdsBelow(snapshot, below, most)
+  const hits = await searchThese(snapshot, search, ids)
   return { hits, below: ids.length < most ? null : ids.at(-1)! }
 }
 
-function selectWanted(trx: Transaction, { caller, wanted }: Search) {
+function selectWanted(snapshot: Reader, { caller, wanted }: Search) {
   const { channelId, authorId, from, to, before } = wanted
-  return selectSearchable(trx)
+  return selectSearchable(snapshot)
     .where('messages.createdAt', '>=', from)
     .where('messages.createdAt', '<=', to)
     .where(mayRead(caller, 'messages.channelId'))
