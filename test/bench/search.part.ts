@@ -27,15 +27,15 @@ interface Question {
   atMost?: number
 }
 
-const questions = (channelId: string, signed: Signed): Question[] => [
+const questions = (asking: Signed, channelId: string, other: Signed): Question[] => [
   {
     what: 'the newest page of a channel',
     path: `/channels/${channelId}/messages`,
-    byHand: newestPage(channelId),
+    byHand: newestPage(asking.userId, channelId),
     goalMs: pageGoalMs,
     atMost,
   },
-  ...searches(channelId, signed).map(({ what, query, byHand, ...goal }) => ({
+  ...searches(asking, channelId, other).map(({ what, query, byHand, ...goal }) => ({
     what: `search for ${what}`,
     path: `/search/messages?${new URLSearchParams(query)}`,
     byHand,
@@ -51,7 +51,7 @@ interface SearchQuestion {
   atMost?: number
 }
 
-const searches = (channelId: string, { userId, userName }: Signed): SearchQuestion[] => [
+const searches = ({ userId }: Signed, channelId: string, { userId: authorId, userName }: Signed): SearchQuestion[] => [
   ...[
     ['a rare word', 'needle'],
     ['two characters of Japanese, rare', '東雲'],
@@ -60,22 +60,26 @@ const searches = (channelId: string, { userId, userName }: Signed): SearchQuesti
   ].map(([what, q]) => ({
     what: what!,
     query: { q: q! },
-    byHand: grams(foldText(q!), searchGrams(foldText(q!))),
+    byHand: grams(userId, foldText(q!), searchGrams(foldText(q!))),
     atMost,
   })),
-  { what: 'the most frequent word', query: { q: 'the' }, byHand: nearest('the') },
-  { what: 'a name', query: { q: userName }, byHand: ofAuthor(userId) },
-  { what: 'a rare word in a channel', query: { q: 'needle', channelId }, byHand: nearest('needle', { channelId }) },
+  { what: 'the most frequent word', query: { q: 'the' }, byHand: nearest(userId, 'the') },
+  { what: 'a name', query: { q: userName }, byHand: ofAuthor(userId, authorId) },
+  {
+    what: 'a rare word in a channel',
+    query: { q: 'needle', channelId },
+    byHand: nearest(userId, 'needle', { channelId }),
+  },
   {
     what: 'a rare word of one person',
-    query: { q: 'needle', authorId: userId },
-    byHand: nearest('needle', { authorId: userId }),
+    query: { q: 'needle', authorId },
+    byHand: nearest(userId, 'needle', { authorId }),
   },
 ]
 
 /**
- * Searches among many messages, whole requests against one statement that asks for no rights, no names and nothing that is not
- * projected yet; and what keeping them findable costs whoever sends.
+ * Searches among many messages, whole requests against one statement that asks for no session and nothing that is not projected
+ * yet; and what keeping them findable costs whoever sends.
  */
 export async function measureSearch(scene: Scene, foundation: Foundation): Promise<Row[]> {
   const filled = await fill(foundation)
@@ -83,8 +87,9 @@ export async function measureSearch(scene: Scene, foundation: Foundation): Promi
   await untilProjected(foundation)
   if (foundation.options.fill) return []
   const rows: Row[] = []
-  for (const question of questions(filled.channelIds[0]!, filled.signed[1]!)) {
-    rows.push(await measureQuestion(foundation, parley, filled.signed[0]!, question))
+  const [asking, other] = filled.signed as [Signed, Signed]
+  for (const question of questions(asking, filled.channelIds[0]!, other)) {
+    rows.push(await measureQuestion(foundation, parley, asking, question))
   }
   rows.push(await measureSendsWhileProjecting(foundation, parley, sendsOf(filled)))
   rows.push(await measureSendsBySize(scene, foundation, { parley, nextRequest: sendsOf(filled) }))
