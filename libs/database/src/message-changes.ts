@@ -18,12 +18,16 @@ const changes: Partial<Record<EventType, string>> = {
   DELETE_THREAD_REPLY: '{payload,id}',
 }
 
-const paths = sql.join(Object.entries(changes).map(([type, path]) => sql`(${type}::text, ${path}::text[])`))
+const pathOfType = sql`case split_part(o.event, '"', 4) ${sql.join(
+  Object.entries(changes).map(([type, path]) => sql`when ${sql.lit(type)} then ${sql.lit(path)}::text[]`),
+  sql` `,
+)} end`
 
-/** Of the outbox row `o`: the message that its event says has changed, null for any other event. */
-const changedMessage = sql`(
-  select o.event::json #>> place.path from (values ${paths}) as place (type, path)
-  where place.type = substring(o.event from '^\\{"type":"([A-Z_]+)"'))`
+/**
+ * Of the outbox row `o`: the message that its event says has changed, null for any other event. An event begins with its type, which
+ * is found without reading the rest.
+ */
+const changedMessage = sql`(o.event::json #>> ${pathOfType})`
 
 /** The replies to a message go with it, by one event. */
 const withReplies = sql`coalesce(o.event like '{"type":"DELETE_MESSAGE"%', false)`
