@@ -80,7 +80,7 @@ export function readOptions(args: string[]): Options {
           idleStreams: 10_000,
           stormStreams: 5_000,
           messages: 1_000_000,
-          teamPeople: [2_000, 4_000, 8_000, 16_000],
+          teamPeople: [2_000, 4_000, 6_500, 8_000, 16_000],
           teamMessages: 200_000,
         }),
     ...(rounds !== undefined && { rounds }),

@@ -1,8 +1,8 @@
 import { type ConnectionPool, requestOf } from './http-connection.ts'
 import type { Action } from './open-loop.ts'
 import type { Signed } from './people.ts'
-import type { StormStreams } from './storm-streams.ts'
 import type { Team } from './team.seed.ts'
+import type { TeamStreams } from './team.streams.ts'
 
 const postsPerPersonAndHour = 2.5
 /** So often at least, whatever the mix says: a 99th percentile needs something to count. */
@@ -25,7 +25,7 @@ const mix = {
 export type ActionName = keyof typeof mix
 
 /** The actions of the first `count` of the team, each of whom has the stream of that number. */
-export function actionsOf(team: Team, count: number, api: ConnectionPool, streams: StormStreams): Action[] {
+export function actionsOf(team: Team, count: number, api: ConnectionPool, streams: TeamStreams): Action[] {
   const anyone = () => team.people[Math.floor(Math.random() * count)]!
   const own: { id: string; token: string }[] = []
 

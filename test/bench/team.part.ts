@@ -5,9 +5,9 @@ import { liveThrough, type Taken } from './open-loop.ts'
 import { readProcessorTime } from './processor-time.ts'
 import type { Row } from './report.ts'
 import type { Scene } from './scene.ts'
-import { StormStreams } from './storm-streams.ts'
 import { type ActionName, actionsOf } from './team.actions.ts'
 import { seedTeam, type Team } from './team.seed.ts'
+import { TeamStreams } from './team.streams.ts'
 
 const against = 'Mattermost, as published: 6,500 people, 8 application and 16 database vCPUs'
 const runInSeconds = 5
@@ -49,12 +49,13 @@ export async function measureTeam(scene: Scene, foundation: Foundation): Promise
   return rowsOf(steps)
 }
 
-let running: { streams: StormStreams; port: number; pid: number } | undefined
+let running: { streams: TeamStreams; port: number; pid: number } | undefined
 
 async function liveAs(scene: Scene, foundation: Foundation, team: Team, people: number): Promise<Step> {
   running ??= await open(scene, foundation)
   const { streams, port, pid } = running
-  await streams.add(team.people.slice(streams.size, people))
+  const { size } = await streams.state()
+  await streams.add(team.people.slice(size, people))
   const api = openPool(port)
   const { seconds, rounds } = foundation.options
   const actions = actionsOf(team, people, api, streams)
@@ -67,8 +68,9 @@ async function liveAs(scene: Scene, foundation: Foundation, team: Team, people: 
     step.taken = await liveThrough(actions, seconds * rounds * 2)
     const [ms, after] = [performance.now() - begun, await readProcessorTime(roots)]
     step.busy = Object.fromEntries(Object.entries(after).map(([name, used]) => [name, (used - before[name]!) / ms]))
-    if (streams.open < streams.size) step.failure = `${streams.size - streams.open} streams are not open`
-    if (streams.notResumed + streams.refusals.size > 0) step.failure = `${streams.notResumed} streams did not resume`
+    const { size, open, notResumed, refused } = await streams.state()
+    if (open < size) step.failure = `${size - open} streams are not open`
+    if (notResumed + refused > 0) step.failure = `${notResumed} streams did not resume`
   } catch (error) {
     step.failure = (error as Error).message
   } finally {
@@ -80,7 +82,7 @@ async function liveAs(scene: Scene, foundation: Foundation, team: Team, people: 
 async function open(scene: Scene, foundation: Foundation) {
   const { port, pid } = await startParley(scene, foundation, 'deploy/local/solo.ts')
   const streams = await scene.keep(
-    () => StormStreams.open(port, []),
+    () => new TeamStreams(port),
     (opened) => opened.close(),
   )
   return { streams, port, pid }

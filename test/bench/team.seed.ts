@@ -2,7 +2,7 @@ import { uuidv7 } from '@parley/database'
 import { type Foundation, startParley } from './foundation.ts'
 import { type ConnectionPool, openPool, postOf } from './http-connection.ts'
 import { type Signed, seedChannels, seedPeople } from './people.ts'
-import type { Scene } from './scene.ts'
+import { openScene, type Scene } from './scene.ts'
 import { fillWithMessages, untilProjected } from './search.seed.ts'
 
 const publicChannels = 1_000
@@ -67,7 +67,9 @@ const memberAt = (channel: number, n: number, people: number) => (channel * 5 + 
 
 /** What was said in private channels and threads, and who talks to whom; until the projection of search has all of it. */
 async function talk(scene: Scene, foundation: Foundation, people: readonly Signed[], channels: readonly string[]) {
-  const parley = await startParley(scene, foundation, 'deploy/local/solo.ts')
+  // The server that is measured later has the same directory, so this one ends here.
+  const talking = await scene.keep(openScene, (opened) => opened.end())
+  const parley = await startParley(talking, foundation, 'deploy/local/solo.ts')
   const api = openPool(parley.port)
   const { pool } = foundation.database
   const tokens = new Map(people.map(({ userId, token }) => [userId, token]))
@@ -99,6 +101,7 @@ async function talk(scene: Scene, foundation: Foundation, people: readonly Signe
     await untilProjected(foundation)
   } finally {
     api.close()
+    await talking.end()
   }
 }
 
