@@ -60,7 +60,12 @@ export async function openStepConnection(pool: Pool): Promise<Client> {
   const client = await connect(pool)
   // Without a listener an idle connection's loss would end the process; the next step finds out anyway.
   client.on('error', () => {})
-  await client.query('set enable_seqscan = off; set enable_bitmapscan = off; set jit = off')
+  try {
+    await client.query('set enable_seqscan = off; set enable_bitmapscan = off; set jit = off')
+  } catch (error) {
+    client.release(true)
+    throw error
+  }
   return client
 }
 
