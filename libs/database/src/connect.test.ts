@@ -29,6 +29,20 @@ test('a server that falls silent fails what waits for it, and the next query goe
   expect((await ask()).rows).toHaveLength(1)
 })
 
+test('closed is the pool too through which Kysely never asked anything', async () => {
+  const database = await createDatabase()
+  onTestFinished(database.drop)
+  const { pool, close } = connectDatabase({
+    url: database.url,
+    poolSize: 1,
+    applicationName: 'test',
+    onIdleError: () => {},
+  })
+  await pool.query('select 1')
+  await close()
+  expect(pool.ended).toBe(true)
+})
+
 /** A database behind a network that can swallow what is sent through it; connections of that time stay dead. */
 async function reachedThroughNetwork() {
   const database = await createDatabase()

@@ -64,7 +64,15 @@ export function connectDatabase(options: ConnectionOptions): Connection {
     dialect: new PostgresDialect({ pool }),
     plugins: [new CamelCasePlugin({ maintainNestedObjectKeys: true })],
   })
-  return { db, pool, close: () => db.destroy() }
+  return {
+    db,
+    pool,
+    async close() {
+      await db.destroy()
+      // Kysely leaves a pool alone through which it never asked anything.
+      if (!pool.ending) await pool.end()
+    },
+  }
 }
 
 /** The server's own time limits do not reach us when it is gone, and TCP gives up after a quarter of an hour. */
