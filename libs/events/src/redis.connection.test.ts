@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createLogger } from '@parley/telemetry'
 import { createRedis, type TestRedis } from '@parley/test'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { connectRedis } from './redis.connection.ts'
+import { connectRedis, readyOrAway } from './redis.connection.ts'
 
 let server: TestRedis
 beforeAll(async () => {
@@ -25,4 +25,16 @@ test('a connection to a master that became a replica is made anew', async () => 
   await again
   expect(await redis.client('ID')).not.toBe(before)
   redis.disconnect()
+})
+
+test('Redis is away between two tries to reach it, also when there will be no further one', async () => {
+  const redis = connectRedis({
+    settings: { url: 'redis://127.0.0.1:1' },
+    name: 'test',
+    logger: createLogger({ service: 'test', level: 'silent' }),
+  })
+  await new Promise((resolve) => redis.once('reconnecting', resolve))
+  const asked = readyOrAway(redis)
+  redis.disconnect()
+  await asked
 })

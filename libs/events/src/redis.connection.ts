@@ -38,10 +38,11 @@ export function connectRedis({ settings, name, logger }: RedisConnection): Redis
 
 export const isReady = (redis: Redis) => redis.status === 'ready'
 
-/** Resolves once Redis has let us in or is found to be away, so that no start hangs on it. */
+/** Resolves once Redis has let us in or is found to be away, so that no start hangs on it, and no stop on such a start. */
 export function readyOrAway(redis: Redis): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
-  if (isReady(redis)) resolve()
-  for (const event of ['ready', 'error', 'close']) redis.once(event, resolve)
+  // Between two tries, which are told of, it is away; closed then, it tells nothing any more.
+  if (isReady(redis) || redis.status === 'reconnecting' || redis.status === 'end') resolve()
+  for (const event of ['ready', 'error', 'close', 'end']) redis.once(event, resolve)
   return promise
 }
