@@ -174,18 +174,18 @@ export function createFeed(options: FeedOptions): Feed {
     },
     async start() {
       await channel.begun()
-      for (;;) {
+      while (epoch === '' && !closing.signal.aborted) {
         try {
           const top = await findTop(pool)
           epoch = top.epoch
           position = top.pos
-          break
         } catch (err) {
           if (closing.signal.aborted) return
           logger.warn({ err }, 'the feed waits for PostgreSQL')
           await delay(500, undefined, { signal: closing.signal }).catch(() => {})
         }
       }
+      if (closing.signal.aborted) return
       timer = setInterval(check, checkMs)
       following = follow()
     },

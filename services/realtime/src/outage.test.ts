@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { audienceOf, everyone, type Routing } from '@parley/contract'
@@ -39,6 +40,39 @@ async function ownDatabase(): Promise<StageDatabase> {
 const lineOf = (routing: Routing, name: string) =>
   `${JSON.stringify(routing)}\t\t${JSON.stringify({ type: 'UPDATE_SERVER_SETTINGS', payload: { name } })}`
 
+/** A leader of the relay that goes on, whatever is away, from where the order of events is now. */
+async function openPublisher() {
+  const { epoch, pos } = await stage.db.selectFrom('relayLease').selectAll().executeTakeFirstOrThrow()
+  const redis = connectRedis({
+    settings: { url: stage.redis.url },
+    name: 'test',
+    logger: createLogger({ service: 'test', level: 'silent' }),
+  })
+  await once(redis, 'ready')
+  let last = pos
+  return {
+    async publish(...lines: string[]) {
+      await redis.publish(redisNames().events, `${epoch} ${last + 1} ${lines.length}\n${lines.join('\n')}`)
+      last += lines.length
+    },
+    close: () => redis.disconnect(),
+  }
+}
+
+/** Takes connections and says nothing, as a host does that was cut off: whoever asks finds out by their own patience. */
+async function listenSilently(port: number) {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => sockets.add(socket)).listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    async close() {
+      server.close()
+      for (const socket of sockets) socket.destroy()
+      await once(server, 'close')
+    },
+  }
+}
+
 describe('while PostgreSQL is away', () => {
   test('streams stay, new ones are told to come again, and everything goes on when it is back', async () => {
     const ann = await stage.addMember('ann')
@@ -60,22 +94,15 @@ describe('while PostgreSQL is away', () => {
     const ann = await stage.addMember('ann')
     const channel = await stage.addChannel('private', [ann])
     const stream = await node.open(ann)
-    const { epoch, pos } = await stage.db.selectFrom('relayLease').selectAll().executeTakeFirstOrThrow()
-    const redis = connectRedis({
-      settings: { url: stage.redis.url },
-      name: 'test',
-      logger: createLogger({ service: 'test', level: 'silent' }),
-    })
-    await once(redis, 'ready')
+    const { publish, close } = await openPublisher()
 
     await postgres.stop()
-    const lines = [lineOf(audienceOf(channel), 'of a channel not known yet'), lineOf(everyone, 'for all')]
-    await redis.publish(redisNames().events, `${epoch} ${pos + 1} ${lines.length}\n${lines.join('\n')}`)
+    await publish(lineOf(audienceOf(channel), 'of a channel not known yet'), lineOf(everyone, 'for all'))
     await vi.waitUntil(() => node.logged().includes('delivery waits for the database'))
     expect(stream.received.filter(({ cursor }) => cursor !== undefined)).toHaveLength(1)
 
     await postgres.restart()
-    redis.disconnect()
+    close()
     await stream.waitFor('UPDATE_SERVER_SETTINGS', { name: 'for all' })
     const kept = stream.received.filter(({ cursor }) => cursor !== undefined).slice(1)
     expect(kept.map(({ payload }) => (payload as { name?: string }).name)).toEqual([
@@ -85,12 +112,21 @@ describe('while PostgreSQL is away', () => {
     await stream.close()
   })
 
-  test('a node can stop', async () => {
+  test('a node can stop, whatever waits for it', async () => {
     const stopping = await stage.startNode()
-    const stream = await stopping.open(await stage.addMember('bob'))
+    const bob = await stage.addMember('bob')
+    const channels = [await stage.addChannel('private', [bob]), await stage.addChannel('private', [bob])]
+    const stream = await stopping.open(bob)
+    const { publish, close } = await openPublisher()
     await postgres.stop()
+    for (const channel of channels) await publish(lineOf(audienceOf(channel), 'of a channel not known yet'))
+    await vi.waitUntil(() => stopping.logged().includes('delivery waits for the database'))
+    close()
+
+    const listener = await listenSilently(Number(new URL(postgres.url).port))
     await stopping.stop()
     await stream.ended
+    await listener.close()
     await postgres.restart()
   })
 

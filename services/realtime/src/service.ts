@@ -56,6 +56,7 @@ export function realtime(deps: Deps): Service {
   /** Waits for PostgreSQL and its schema: without the place where events begin no stream can be opened. */
   async function begin() {
     await events.start()
+    if (closing) return
     await ephemeral.start()
     await places.start()
     await presence.start()
@@ -96,16 +97,15 @@ export function realtime(deps: Deps): Service {
       await Promise.race([beginning, delay(patienceMs, undefined, { ref: false })])
     },
     async stop() {
-      if (!hasBegun) await events.close()
+      // In this order: what is let go while it waits for PostgreSQL would otherwise make room for the next to wait.
+      const followed = events.close()
+      fanOut.reset()
+      ephemeral.close()
       await beginning
       stopKeepAlive()
       sessionWatch.stop()
       connections.stopObserving()
-      fanOut.reset()
-      ephemeral.close()
-      await presence.stop()
-      await places.stop()
-      await events.close()
+      await Promise.all([followed, presence.stop(), places.stop()])
     },
   }
 }

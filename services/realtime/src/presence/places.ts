@@ -48,6 +48,7 @@ export function createPlaces({ pool, connections, maxStreamsPerUser, offlineSeco
   let timer: NodeJS.Timeout | undefined
   let tending: Promise<void> | undefined
   let isAway = false
+  let isTended = false
   let isClosed = false
 
   const openOf = (userId: string) => (connections.people.get(userId)?.connections.size ?? 0) + (held.get(userId) ?? 0)
@@ -159,7 +160,9 @@ export function createPlaces({ pool, connections, maxStreamsPerUser, offlineSeco
       if (!(await keepNode(pool, nodeId))) enterAnew()
       await buryNodes(pool, times)
       await endPresence(pool)
+      isTended = true
     } catch (err) {
+      isTended = false
       logger.debug({ err }, 'presence waits for the database')
     }
   }
@@ -183,7 +186,7 @@ export function createPlaces({ pool, connections, maxStreamsPerUser, offlineSeco
       clearInterval(timer)
       isClosed = true
       await Promise.all([tending, writing])
-      if (!isAway)
+      if (isTended && !isAway)
         await buryNodes(pool, times, nodeId).catch((err) => logger.debug({ err }, 'this node leaves without a word'))
     },
   }
