@@ -1,5 +1,5 @@
 import { type Config, ConfigError, loadConfig } from '@parley/config'
-import { type Metrics, serveMetrics, shutdownTracing } from '@parley/telemetry'
+import { type Logger, type Metrics, serveMetrics, shutdownTracing } from '@parley/telemetry'
 import type { FastifyPluginAsync } from 'fastify'
 import { type AppOptions, buildApp } from './app.ts'
 import { type Deps, openDeps } from './deps.ts'
@@ -46,14 +46,15 @@ export async function runService(
   // To a launcher that has opened a channel for it, in the word that process managers wait for.
   process.send?.('ready')
 
-  onStopSignal(config.server.shutdownSeconds, async (signal) => {
-    deps.logger.info({ signal }, 'service is stopping')
-    drain()
-    await fastify.close()
-    await service.stop?.()
-    await metricsServer?.close()
-    await close()
-    await shutdownTracing()
+  onStopSignal(deps.logger, config.server.shutdownSeconds, {
+    requests() {
+      drain()
+      return fastify.close()
+    },
+    service: () => service.stop?.(),
+    metrics: () => metricsServer?.close(),
+    connections: close,
+    tracing: shutdownTracing,
   })
 }
 
@@ -62,14 +63,26 @@ export async function exposeMetrics(config: Config, metrics: Metrics) {
   return port === 0 ? undefined : serveMetrics({ metrics, host, port })
 }
 
-/** Runs `stop` at the first SIGTERM or SIGINT and exits; after `seconds` the process exits whatever is left. */
-export function onStopSignal(seconds: number, stop: (signal: NodeJS.Signals) => Promise<void>): void {
-  let stopping = false
+/**
+ * Ends these parts one after the other at the first SIGTERM or SIGINT, and exits; after `seconds` the process says which part it
+ * waited for, and exits whatever is left.
+ */
+export function onStopSignal(logger: Logger, seconds: number, parts: Record<string, () => unknown>): void {
+  let part: string | undefined
+  const stop = async () => {
+    for (const [name, end] of Object.entries(parts)) {
+      part = name
+      await end()
+    }
+  }
   const begin = (signal: NodeJS.Signals) => {
-    if (stopping) return
-    stopping = true
-    setTimeout(() => process.exit(1), seconds * 1000).unref()
-    stop(signal).then(
+    if (part) return
+    logger.info({ signal }, 'service is stopping')
+    setTimeout(() => {
+      logger.error({ part, seconds }, 'service did not stop in time')
+      process.exit(1)
+    }, seconds * 1000).unref()
+    stop().then(
       () => process.exit(0),
       (error) => {
         process.stderr.write(`${error instanceof Error ? error.stack : error}\n`)

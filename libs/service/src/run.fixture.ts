@@ -1,0 +1,11 @@
+/** A process for the tests to stop, a part of which does not end. */
+import { createLogger } from '@parley/telemetry'
+import { onStopSignal } from './run.ts'
+
+onStopSignal(createLogger({ service: 'test', level: 'info' }), 1, {
+  requests: () => {},
+  connections: () => new Promise(() => {}),
+  tracing: () => {},
+})
+setInterval(() => {}, 60_000)
+process.send!('ready')
