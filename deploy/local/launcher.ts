@@ -2,10 +2,12 @@ import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ConfigError } from '@parley/config'
 
+type Undo = () => void | Promise<void>
+
 /** A start that can be broken off at any moment, and undone in the opposite order. */
 export interface Launcher {
   /** Registers how to undo what was just done. Throws when a stop was asked for meanwhile, so that the start goes no further. */
-  done(undo: () => void | Promise<void>): Promise<void>
+  done(undo: Undo): Promise<void>
   /** Aborted when a stop was asked for: long waits of a start end with it. */
   stopAsked: AbortSignal
   /** One line to the person at the terminal. */
@@ -19,6 +21,8 @@ export class StartRefused extends Error {
 
 /** What a start that is under way gets to finish its step. */
 const stepPatienceMs = 1_500
+/** What one step of undoing gets before the next one begins beside it. */
+const undoPatienceMs = 3_000
 /** What undoing may take, whatever hangs. */
 const stopLimitMs = 8_000
 
@@ -27,7 +31,7 @@ const stopLimitMs = 8_000
  * change nothing. A start that fails, or a crash later, is undone as well and exits with 1.
  */
 export async function launch(start: (launcher: Launcher) => Promise<void>): Promise<void> {
-  const stack = new AsyncDisposableStack()
+  const undos: Undo[] = []
   const say = (line: string) => void process.stdout.write(`${line}\n`)
   const stopAsked = stopOnSignal(say)
 
@@ -39,7 +43,7 @@ export async function launch(start: (launcher: Launcher) => Promise<void>): Prom
       say,
       stopAsked,
       async done(undo) {
-        stack.defer(undo)
+        undos.push(undo)
         stopAsked.throwIfAborted()
       },
     }).then(
@@ -51,10 +55,24 @@ export async function launch(start: (launcher: Launcher) => Promise<void>): Prom
   const fault = failure ?? (await Promise.race([crash, aborted(stopAsked).then(() => undefined)]))
   const isFaulty = fault && !stopAsked.aborted
   if (isFaulty) process.stderr.write(`${explain(fault.error)}\n`)
-  setTimeout(() => process.exit(1), stopLimitMs).unref()
-  await stack.disposeAsync()
+  setTimeout(() => {
+    process.stderr.write('Not everything ended in time.\n')
+    process.exit(1)
+  }, stopLimitMs).unref()
+  await undoAll(undos)
   if (stopAsked.aborted) say('Stopped.')
   process.exit(isFaulty ? 1 : 0)
+}
+
+/** Last things first. What hangs does not keep the rest running: databases are started first, so they end last. */
+async function undoAll(undos: readonly Undo[]): Promise<void> {
+  const undone: Promise<void>[] = []
+  for (const undo of undos.toReversed()) {
+    const each = Promise.resolve().then(undo)
+    undone.push(each)
+    await Promise.race([each.catch(() => {}), delay(undoPatienceMs)])
+  }
+  await Promise.all(undone)
 }
 
 function stopOnSignal(say: (line: string) => void): AbortSignal {
