@@ -19,10 +19,9 @@ describe('GET /files/:filename', () => {
     ['bytes=-10', last - 9, last],
     [`bytes=-${text.length + 1}`, 0, last],
     [`bytes=300000-${text.length * 2}`, 300_000, last],
-    ['Bytes = 0 - 0', 0, 0],
+    ['BYTES=0-0', 0, 0],
   ])('%s answers that part', async (range, start, end) => {
     const { status, headers, bytes } = await home.people.bob.downloads(path, { range })
-    if (range.includes(' ')) return expect([status, bytes.length]).toEqual([200, text.length])
     expect([status, headers['content-range'], headers['content-length']]).toEqual([
       206,
       `bytes ${start}-${end}/${text.length}`,
@@ -31,7 +30,7 @@ describe('GET /files/:filename', () => {
     expect(bytes.equals(text.subarray(start, end + 1))).toBe(true)
   })
 
-  test.each(['bytes=5-4', 'bytes=x', 'bytes=-', 'bytes=0-1,5-6', 'lines=1-2', 'bytes=1-2x'])(
+  test.each(['bytes=5-4', 'bytes=x', 'bytes=-', 'bytes=0-1,5-6', 'lines=1-2', 'bytes=1-2x', 'bytes= 0 - 1 '])(
     '%s is no range that we know: all of it',
     async (range) => {
       const { status, bytes } = await home.people.bob.downloads(path, { range })

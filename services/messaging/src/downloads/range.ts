@@ -9,7 +9,8 @@ export interface ByteRange {
  * is also what several ranges and what is no range of bytes get; `unsatisfiable` when nothing lies in the range.
  */
 export function readRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | undefined {
-  const [, first, last] = /^bytes=\s*(\d*)\s*-\s*(\d*)\s*$/i.exec(header ?? '') ?? []
+  // No white space, as the grammar says: looked for in two places, a header full of it would take half a second.
+  const [, first, last] = /^bytes=(\d*)-(\d*)$/i.exec(header ?? '') ?? []
   if (first === undefined || last === undefined || (first === '' && last === '')) return undefined
   if (first === '') {
     const length = Math.min(Number(last), size)
