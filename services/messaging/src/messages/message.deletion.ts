@@ -9,6 +9,7 @@ import {
   type Transaction,
 } from '@parley/database'
 import type { Caller } from '@parley/identity'
+import { sql } from 'kysely'
 import { recountReplies } from '../threads/threads.queries.ts'
 import { recordMessageDeleted, recordReplyDeleted } from './message.events.ts'
 import { type Place, requirePlace } from './message.fields.ts'
@@ -77,7 +78,8 @@ async function leaveTombstones(trx: Transaction, id: string, now: number) {
     .returning('id')
     .execute()
   const ids = deleted.map((row) => row.id)
-  await trx.deleteFrom('reactions').where('messageId', 'in', ids).execute()
+  // One parameter, however many replies there were: a statement has room for 65,535.
+  await trx.deleteFrom('reactions').where('messageId', '=', sql<string>`any(${ids}::uuid[])`).execute()
   await releaseUploads(trx, ids, now)
   await trx.deleteFrom('threads').where('messageId', '=', id).execute()
 }

@@ -2,6 +2,7 @@ import type { Message, ThreadMeta } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
 import type { Person } from '@parley/test'
 import { house } from '@parley/test/house'
+import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 
 const home = house()
@@ -248,6 +249,18 @@ describe('a reply', () => {
     await home.events.to(bob).toHave('DELETE_MESSAGE', { id: parent.id })
     expect(await bob.get(`/messages/${parent.id}/thread`)).toMatchObject({ status: 404 })
     expect(await bob.post(`/messages/${parent.id}/thread`, { content: 'x' })).toMatchObject({ status: 404 })
+    expect(await bob.put(`/messages/${reply.id}`, { content: 'x' })).toMatchObject({ status: 404 })
+  })
+
+  test('goes with its parent however many there are', async () => {
+    const { ann, bob } = home.people
+    const parent = await ann.says('parent of a machine', home.channel.open)
+    const { reply } = await replies(bob, parent)
+    // One more than a statement has room for.
+    await sql`insert into messages (id, channel_id, thread_id, seq, author_id, content, created_at)
+      select gen_random_uuid(), channel_id, thread_id, n, author_id, content, created_at
+      from messages, generate_series(2, 65536) n where id = ${reply.id}`.execute(home.deps.db)
+    expect(await ann.delete(`/messages/${parent.id}`)).toMatchObject({ status: 200 })
     expect(await bob.put(`/messages/${reply.id}`, { content: 'x' })).toMatchObject({ status: 404 })
   })
 })
