@@ -47,7 +47,7 @@ export {
 } from './record.ts'
 export { type DatabaseRole, databaseRoles, roleName } from './rights.ts'
 export { letSignIn } from './roles.ts'
-export { foldedFurther, foldParts, foldText, searchGrams } from './search-text.ts'
+export { foldedFurther, foldParts, foldText, searchGrams, withoutPiles } from './search-text.ts'
 export type * from './tables.ts'
 export { releaseUploads, thumbnailKey } from './uploads.ts'
 export { isRowId, uuidv7 } from './uuidv7.ts'

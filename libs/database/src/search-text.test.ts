@@ -10,3 +10,18 @@ test('foldedFurther is all that folding changes in what is lower-case and NFKC',
   }
   expect([...changed].sort()).toEqual(foldedFurther.toSorted())
 })
+
+test.each(['\u0301\u0323', '\uff9e\u0301', '\u0344'])('of a pile of %j only the first thirty marks count', (marks) => {
+  const pile = marks.repeat(8_000)
+  expect(foldText(`q${pile}x`)).toBe(foldText(`q${pile.slice(0, 30)}x`))
+  expect(foldText(`q${pile.slice(0, 30)}x`)).not.toBe(foldText(`q${pile.slice(0, 29)}x`))
+})
+
+test('nothing but the marks that are cut begins with one when it is taken apart', () => {
+  for (let code = 0; code <= 0x10ffff; code++) {
+    if (code >= 0xd800 && code <= 0xdfff) continue
+    const character = String.fromCodePoint(code)
+    const isReordered = /^\p{M}/u.test(character.normalize('NFKD')) && !/^\p{M}|[\u0e33\u0eb3]/u.test(character)
+    if (isReordered) expect(foldText(`q${character.repeat(31)}`)).toBe(foldText(`q${character.repeat(30)}`))
+  }
+})

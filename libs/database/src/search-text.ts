@@ -1,11 +1,11 @@
 /**
  * A text as search compares it: compatibility forms as one (NFKC: full-width letters, ligatures, composed accents), and without
  * regard to case in any script: `ß` equals `SS`, every sigma is the same, the dotless `ı` equals `I`. Accents and kana stay as
- * they are.
+ * they are, but for piles of marks.
  */
 export function foldText(text: string): string {
   if (ascii.test(text)) return text.toLowerCase()
-  return text
+  return withoutPiles(text)
     .normalize('NFKC')
     .toUpperCase()
     .toLowerCase()
@@ -13,6 +13,12 @@ export function foldText(text: string): string {
     .replaceAll('ς', 'σ')
     .replaceAll(boundary, '\ufffd')
 }
+
+/**
+ * A text with at most thirty marks in a row, as many as any language stacks (UAX #15, section 13). More are only there to be
+ * looked at: normalization puts them in order, which of a message full of them takes a quarter of a second.
+ */
+export const withoutPiles = (text: string): string => text.replaceAll(pile, '$1')
 
 /**
  * What `foldText` still changes in a text that is in NFKC and lower-case, as the keys of names are: a text without any of these
@@ -39,5 +45,7 @@ export function searchGrams(folded: string): string[] {
 const mostGrams = 16
 /** No text contains it once folded. */
 const boundary = '\uffff'
+/** The two that are no marks become marks. */
+const pile = /([\p{M}\uff9e\uff9f]{30})[\p{M}\uff9e\uff9f]+/gu
 // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII has them
 const ascii = /^[\x00-\x7f]*$/

@@ -19,6 +19,11 @@ describe('mentionPlaces', () => {
     expect(mentionPlaces(content)).toEqual(places)
   })
 
+  test('cuts piles of marks, which take long to put in order', () => {
+    const pile = '\u0301\u0323'.repeat(40)
+    expect(mentionPlaces(`@q${pile}x`)).toEqual([[`q${pile.slice(0, 30)}x`.normalize('NFKC')]])
+  })
+
   test('considers no longer names than there may be, and no more places than are worth a query', () => {
     expect(mentionPlaces(`@${'a '.repeat(5000)}`)[0]).toHaveLength(33)
     expect(mentionPlaces('@a '.repeat(5000)).length).toBeLessThanOrEqual(100)

@@ -1,6 +1,6 @@
 import { nameKey } from '@parley/accounts'
 import { limits } from '@parley/contract'
-import type { Reader } from '@parley/database'
+import { type Reader, withoutPiles } from '@parley/database'
 
 /**
  * Whom a text mentions: ids of people, `@channel`, `@here`, in the order of the text, each once, at most 50. Where one
@@ -27,7 +27,7 @@ export async function findMentions(db: Reader, content: string): Promise<string[
  */
 export function mentionPlaces(content: string): string[][] {
   const places: string[][] = []
-  for (const [, text] of content.normalize('NFKC').matchAll(place)) {
+  for (const [, text] of withoutPiles(content).normalize('NFKC').matchAll(place)) {
     places.push(candidatesOf(text!))
     if (places.length === mostPlaces) break
   }

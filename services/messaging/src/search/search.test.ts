@@ -62,6 +62,7 @@ describe.each(moments)('GET /search/messages, %s', (_when, ready) => {
     ['a sharp s', 'Straße', 'STRASSE'],
     ['a dotless i', 'ılık', 'ILIK'],
     ['accents in another form', 'cafe\u0301', 'café'],
+    ['a pile of marks, of which thirty count', `q${'\u0301\u0323'.repeat(100)}`, `q${'\u0301\u0323'.repeat(150)}`],
     ['emoji', 'well done 👩‍🚀🎉', '🚀🎉'],
     ['two letters', 'x qz x', 'QZ'],
     ['a line break', 'one\ntwo', 'one\ntwo'],
