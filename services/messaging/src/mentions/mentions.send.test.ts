@@ -30,6 +30,14 @@ describe('mentions of a message', () => {
     expect(await mentions('@ωMEGA. @mary.')).toEqual([ids['Ωmega.'], ids.Mary])
   })
 
+  test.each(['@', '＠', '﹫'])('begin with %s, as keyboards of different scripts write it', async (at) => {
+    expect(await mentions(`${at}mary`)).toEqual([ids.Mary])
+    const { ann } = home.people
+    const { id } = await ann.says('nobody yet', home.channel.open)
+    const edited = await ann.put(`/messages/${id}`, { content: `${at}mary` })
+    expect(edited.body.message.mentions).toEqual([ids.Mary])
+  })
+
   test('are in order of the text, each once, unknown names left out', async () => {
     expect(await mentions('@here @nobody-at-all @Mary @channel @mary @here')).toEqual(['@here', ids.Mary, '@channel'])
     expect(await mentions('mail mary@mary or x@here')).toEqual([])

@@ -7,7 +7,7 @@ import { type Reader, withoutPiles } from '@parley/database'
  * name begins with another the longer one is meant. Served by the unique index users_live_name.
  */
 export async function findMentions(db: Reader, content: string): Promise<string[]> {
-  if (!content.includes('@')) return []
+  if (!mayMention(content)) return []
   const places = mentionPlaces(content)
   if (places.length === 0) return []
 
@@ -20,6 +20,9 @@ export async function findMentions(db: Reader, content: string): Promise<string[
   }
   return [...mentions]
 }
+
+/** Whether it is worth to look for mentions. NFKC makes one character of the narrow, the wide and the small `@`. */
+export const mayMention = (content: string): boolean => /[@\uff20\ufe6b]/.test(content)
 
 /**
  * For each `@` that begins a name, the keys of the names that may be meant, longest first: a full name goes on over
