@@ -2,11 +2,12 @@ import { invalid } from '@parley/contract'
 import type { FastifyInstance } from 'fastify'
 
 /**
- * How bodies are read: JSON; a missing or empty body counts as `{}`, whatever its content type; U+0000, which
- * PostgreSQL cannot store, is refused here for all routes, in the URL too.
+ * How bodies are read: JSON; a missing or empty body counts as `{}`, whatever its content type; names that would change
+ * prototypes are left out like any field that nobody knows; U+0000, which PostgreSQL cannot store, is refused here for all
+ * routes, in the URL too.
  */
 export function readBodies(app: FastifyInstance): void {
-  const parseJson = app.getDefaultJsonParser('error', 'error')
+  const parseJson = app.getDefaultJsonParser('remove', 'remove')
   app.removeAllContentTypeParsers()
   app.addContentTypeParser<string>(
     /^application\/(?:[\w.-]+\+)?json(?:;|$)/i,

@@ -116,6 +116,20 @@ test.each(['__proto__', 'constructor', 'toString', '1'])('the reaction %s is one
   await home.events.to(ann).toHave('NEW_REACTION', { messageId: id, reaction })
 })
 
+test.each(['"__proto__":{"a":1}', '"constructor":{"prototype":{"a":1}}', '"attachments":[],"\\u005f_proto__":null'])(
+  'fields that nobody asked for are ignored: %s',
+  async (field) => {
+    const { ann } = home.people
+    const path = `/channels/${home.channel.open.id}/messages`
+    expect(await ann.post(path, `{"content":"x",${field}}`)).toMatchObject({
+      status: 200,
+      body: { message: { content: 'x' } },
+    })
+    const name = `plan ${crypto.randomUUID()}`
+    expect(await ann.post('/channels', `{"name":"${name}",${field}}`)).toMatchObject({ status: 200 })
+  },
+)
+
 test.each(['x', '"', '\\', '\u0001', '\u2028.', '😀', '\ud800'])(
   '16,000 characters may be nothing but %j',
   async (part) => {
