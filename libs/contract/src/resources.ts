@@ -144,7 +144,7 @@ export type Tokens = Static<typeof Tokens>
 
 export const Ok = Type.Object({ success: Type.Literal(true) })
 
-/** Longest allowed texts, in UTF-16 code units as JavaScript and JSON Schema count characters in practice. */
+/** Longest allowed texts: in code points, as JSON Schema counts, but names and reactions in UTF-16 code units. */
 export const limits = {
   userName: 64,
   channelName: 80,
