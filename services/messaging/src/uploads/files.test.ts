@@ -5,6 +5,8 @@ import { describe, expect, test } from 'vitest'
 import { storeUpload } from './upload.storing.ts'
 
 const home = house()
+/** A container of the older kind, with the document as one stream. */
+const locked = Buffer.concat([samples.doc, Buffer.from('EncryptedPackage', 'utf16le')])
 const post = (person: Person, filename: string, file: Buffer | string, rest: object = {}) =>
   person.post('/files', { filename, file: file instanceof Buffer ? file.toString('base64') : file, ...rest })
 
@@ -16,11 +18,15 @@ describe('POST /files', () => {
     ['table.csv', Buffer.from('Stra\u00dfe;1\r\n', 'latin1'), 'text/csv'],
     ['Unicode.txt', Buffer.from('\ufeffnotes', 'utf16le'), 'text/plain'],
     ['page.txt', Buffer.from('<?xml version="1.0"?><a/>'), 'text/plain'],
+    ['devices.csv', Buffer.from('MAC address,room\n'), 'text/csv'],
+    ['health.csv', Buffer.from('BMI,date\n'), 'text/csv'],
+    ['message.txt', Buffer.from('-----BEGIN PGP MESSAGE-----\n\nhQ==\n-----END PGP MESSAGE-----\n'), 'text/plain'],
     ['facts.json', samples.json, 'application/json'],
     ['paper.PDF', samples.pdf, 'application/pdf'],
     ['things.zip', samples.zip, 'application/zip'],
     ['letter.zip', samples.docx, 'application/zip'],
     ['letter.docx', samples.docx, 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'],
+    ['locked.docx', locked, 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'],
     ['letter.doc', samples.doc, 'application/msword'],
     ['sums.xls', samples.doc, 'application/vnd.ms-excel'],
     ['slides.ppt', samples.doc, 'application/vnd.ms-powerpoint'],
@@ -46,6 +52,7 @@ describe('POST /files', () => {
     ['an image called archive', 'picture.zip', samples.png],
     ['an image', 'picture.png', samples.png],
     ['an archive called by an older office program', 'letter.doc', samples.zip],
+    ['an older office document', 'letter.docx', samples.doc],
     ['another office document', 'letter.xlsx', samples.docx],
     ['text called JSON', 'facts.json', 'no facts'],
     ['a page called JSON, a large one', 'facts.json', `<p>${'x'.repeat(1024 * 1024)}`],

@@ -13,11 +13,15 @@ const foundAs = (...extensions: string[]) => ({
   fits: (_bytes: Buffer, found: string | undefined) => found !== undefined && extensions.includes(found),
 })
 /** Office documents are archives, and not every program writes them so that they can be told from others. */
-const office = (name: string, extension: string) => ({
+const office = (name: string, extension: string): Format => ({
   contentType: `application/vnd.openxmlformats-officedocument.${name}`,
-  ...foundAs(extension, 'zip'),
+  fits: (bytes, found) => found === extension || found === 'zip' || (found === 'cfb' && isLocked(bytes)),
 })
-const text = { fits: (bytes: Buffer, found: string | undefined) => isPlain(found) && isText(bytes) }
+/**
+ * Nothing but text has no control characters; a PDF may. What else is recognised by its first letters is more likely a text that
+ * begins with them: `MAC address`, `BMI`.
+ */
+const text = { fits: (bytes: Buffer, found: string | undefined) => found !== 'pdf' && isText(bytes) }
 const markdown = { contentType: 'text/markdown', ...text }
 const jpeg = { contentType: 'image/jpeg', ...foundAs('jpg') }
 
@@ -76,9 +80,8 @@ async function recognise(formats: Map<string, Format>, what: string, bytes: Buff
 const recognisedExtension = async (bytes: Buffer) =>
   (await fileTypeFromBuffer(bytes).catch(() => undefined))?.ext as string | undefined
 
-/** Formats that are text themselves may be sent as text. */
-const isPlain = (found: string | undefined) =>
-  found === undefined || ['xml', 'rtf', 'ics', 'vcf', 'eps', 'ps'].includes(found)
+/** With a password, an office document is a stream of this name in a container of the older kind ([MS-OFFCRYPTO] 2.3.4.4). */
+const isLocked = (bytes: Buffer) => bytes.includes('EncryptedPackage', 0, 'utf16le')
 
 function isArchive(bytes: Buffer): boolean {
   return ['PK\x03\x04', 'PK\x05\x06'].includes(bytes.toString('latin1', 0, 4))
