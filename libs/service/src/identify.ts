@@ -24,22 +24,35 @@ declare module 'fastify' {
   }
 }
 
-/** Identifies the caller before the body is read. */
+/**
+ * Identifies the caller before the body is read, and again when that had to be waited for: nobody keeps a right that they lost by
+ * holding back the end of a request.
+ */
 export function identifyCallers(
   app: FastifyInstance,
   { db, tokens, clock }: { db: Database; tokens: Tokens; clock: () => number },
 ): void {
   app.decorateRequest('caller', null as unknown as Caller)
   app.decorateRequest('claims', null as unknown as AccessClaims)
+  const unfinished = new WeakSet<FastifyRequest>()
+
   app.addHook('onRequest', async (request) => {
     if (request.is404) return
     const access = request.routeOptions.config.access ?? 'user'
     if (access === 'none') return
     request.claims = await tokens.verifyAccess(bearerToken(request))
     if (access === 'token') return
+    await findOut(request, access)
+    if (!request.raw.complete) unfinished.add(request)
+  })
+  app.addHook('preValidation', async (request) => {
+    if (unfinished.has(request)) await findOut(request, request.routeOptions.config.access)
+  })
+
+  async function findOut(request: FastifyRequest, access: Access | undefined) {
     request.caller = await findCaller(db, request.claims, clock())
     if (access === 'admin') requireAdmin(request.caller)
-  })
+  }
 }
 
 /** The token of `Authorization: Bearer …`. @throws ApiError 401 when there is none. */
