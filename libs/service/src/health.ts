@@ -19,9 +19,12 @@ interface Answer {
 
 const patienceMs = 2_000
 
-/** `GET /health` (is it there), `/health/live` (is the process sane), `/health/ready` (can it serve: 200, else 503). */
+/**
+ * `GET /health` (is it there), `/health/live` (is the process sane), `/health/ready` (can it serve: 200, else 503); by HEAD too,
+ * as many monitors ask.
+ */
 export function answerHealth(app: FastifyInstance, checks: Checks, isDraining: () => boolean): void {
-  const open = { config: { access: 'none' }, schema: { hide: true } } as const
+  const open = { config: { access: 'none' }, schema: { hide: true }, exposeHeadRoute: true } as const
   app.get('/health', open, async (_request, reply) => reply.type('text/plain; charset=utf-8').send('OK'))
   app.get('/health/live', open, async () => ({ status: 'ok' }))
   app.get('/health/ready', open, async (request, reply) => {

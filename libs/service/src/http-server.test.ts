@@ -60,6 +60,12 @@ test('in dev mode a service behind the gateway has no foreign name either', asyn
   expect((await exchange(port, foreign)).head).toMatch(/^HTTP\/1.1 200 /)
 })
 
+test.each(['/health', '/health/live', '/health/ready'])('%s is answered to HEAD as to GET', async (path) => {
+  const { head, body } = await exchange(await listening(), request('', path).replace('GET', 'HEAD'))
+  expect(head).toMatch(/^HTTP\/1.1 200 /)
+  expect(body).toBe('')
+})
+
 function request(headers: string, path = '/health') {
   return `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${headers}${headers && '\r\n'}\r\n`
 }
