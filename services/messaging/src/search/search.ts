@@ -23,7 +23,7 @@ export interface SearchSizes {
   near: number
   /** A channel with so few messages is looked through from end to end. */
   smallChannel: number
-  /** Messages of the unread past in one statement. */
+  /** Messages that the projection does not have, in one statement. */
   portion: number
   /** After so many milliseconds a search is given up. */
   patienceMs: number
@@ -48,11 +48,12 @@ export function searchMessages(
 
     await requireTime()
     const projected = await searchProjection(snapshot, search, channel, sizes, requireTime)
-    await requireTime()
-    const unseen = await searchThese(
+    const unseen = await searchUnseen(
       snapshot,
       search,
       unreadBelow === null ? unseenIds : unseenIds.filter((id) => id >= unreadBelow),
+      sizes,
+      requireTime,
     )
     const hits = [...projected, ...unseen, ...(await searchUnread(snapshot, search, sizes, requireTime))]
     await requireTime()
@@ -88,6 +89,22 @@ async function searchProjection(
   return [...new Map([...byText, ...byAuthors].map((hit) => [hit.id, hit])).values()]
 }
 
+/** Some at a time: there may be tens of thousands, and judging them is work of this process, in which others wait. */
+async function searchUnseen(
+  snapshot: Reader,
+  search: Search,
+  ids: readonly string[],
+  { portion }: SearchSizes,
+  requireTime: RequireTime,
+): Promise<Hit[]> {
+  const hits: Hit[] = []
+  for (let from = 0; from < ids.length; from += portion) {
+    await requireTime(catchingUp)
+    hits.push(...(await searchThese(snapshot, search, ids.slice(from, from + portion))))
+  }
+  return hits
+}
+
 /** All of the past that the projection has not read: ids say only roughly when a message was written. */
 async function searchUnread(
   snapshot: Reader,
@@ -98,7 +115,7 @@ async function searchUnread(
   let best: Hit[] = []
   let below = search.unreadBelow
   while (below !== null) {
-    await requireTime(stillReading)
+    await requireTime(catchingUp)
     const next = await searchBelow(snapshot, search, below, portion)
     best = [...best, ...next.hits].sort(newestFirst).slice(0, search.wanted.limit)
     below = next.below
@@ -137,7 +154,7 @@ function timeLimit(snapshot: Reader, patienceMs: number, begunAt: number): Requi
 }
 
 const tooSlow = () => unavailable('This search takes too long, please search for more, or in one channel', 5)
-const stillReading = () => unavailable('Search is still reading old messages, please try again', 30)
+const catchingUp = () => unavailable('Search is still catching up, please try again', 30)
 
 /**
  * One snapshot for several statements, begun with what the projection does not know in it. Until that is read the outbox is
