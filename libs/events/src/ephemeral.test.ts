@@ -40,10 +40,11 @@ test('events reach whoever follows; while Redis is away they are dropped and cou
   expect(got[0]).toEqual({ routing: everyone, event: expect.stringContaining('"type":"TYPING"') })
   const before = await dropped()
   await redis.kill('SIGKILL')
-  await vi.waitFor(async () => {
+  const isDropped = async () => {
     publisher.publish(typing('nobody'))
     expect(await dropped()).toBeGreaterThan(before)
-  })
+  }
+  await vi.waitFor(isDropped, { timeout: 20_000, interval: 50 })
   await redis.restart()
   await arrives('cat')
   expect(names()).not.toContain('nobody')

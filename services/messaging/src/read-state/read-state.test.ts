@@ -85,7 +85,7 @@ describe('what is unread', () => {
       expect(await stateOf(ann, channel)).toEqual(state(lastSeq, lastSeq, 0))
     }
     await isSame()
-    await vi.waitFor(isFolded)
+    await vi.waitFor(isFolded, { timeout: 20_000, interval: 20 })
     await isSame()
     await foldReads(pool, channel.id, foldEvery)
     await isFolded()
