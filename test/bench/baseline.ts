@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { freePort } from '../src/free-port.ts'
+import { freePort } from '@parley/embedded'
 import { type Foundation, ownEnvironment } from './foundation.ts'
 import type { Scene } from './scene.ts'
 import { type ServerProcess, startServer } from './server-process.ts'

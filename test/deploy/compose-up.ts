@@ -1,8 +1,7 @@
 import { cpSync, mkdirSync } from 'node:fs'
 import path from 'node:path'
-import { type EmbeddedPart, keptPort, startPostgres, startRedis } from '@parley/embedded'
+import { type EmbeddedPart, freePort, keptPort, startPostgres, startRedis } from '@parley/embedded'
 import { vi } from 'vitest'
-import { freePort } from '../src/free-port.ts'
 import { composition, withoutProfile } from './composition.ts'
 import type { Container, Engine, RunOptions } from './engine.ts'
 

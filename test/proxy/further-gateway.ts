@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import { freePort } from '../src/free-port.ts'
+import { freePort } from '@parley/embedded'
 import type { Installation } from '../src/launch.ts'
 
 export interface FurtherGateway {

@@ -5,7 +5,7 @@ import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { freePort } from '../src/free-port.ts'
+import { freePort } from '@parley/embedded'
 import { root } from '../src/launch.ts'
 
 export type Kind = 'nginx' | 'haproxy'

@@ -1,4 +1,4 @@
-import { freePort } from './free-port.ts'
+import { freePort } from '@parley/embedded'
 
 /** A server that tests may kill, pause and start again: a process of ours or a container. */
 export interface TestServer {

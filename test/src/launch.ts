@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { chmod, mkdtemp, readFile, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { freePort } from './free-port.ts'
+import { freePort } from '@parley/embedded'
 import { descendantsOf, listProcesses, type RunningProcess, signal } from './processes.ts'
 
 export type Topology = 'solo' | 'cluster'

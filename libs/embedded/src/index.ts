@@ -1,5 +1,5 @@
 export { type DataDirectoryLock, lockDataDirectory } from './data-directory.lock.ts'
-export { keptPort } from './kept.port.ts'
+export { freePort, keptPort } from './kept.port.ts'
 export { keptSecret } from './kept.secret.ts'
 export type { EmbeddedPart, PartExit } from './part.ts'
 export { keptPostgresUrl } from './postgres.kept.ts'
