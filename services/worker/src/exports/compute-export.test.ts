@@ -1,11 +1,19 @@
 import type { JobData } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
-import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { eventually, workshop } from '../worker.testing.ts'
 import { computeExport, deleteOldExports, giveUpExport } from './compute-export.ts'
 import { exportDocument } from './export.document.ts'
 import { createExporter } from './exporter.ts'
-import { askForExport, compareMessages, fillServer, linesOf, stateOf, WorkerProcess } from './exports.testing.ts'
+import {
+  askForExport,
+  compareMessages,
+  fillServer,
+  holdUpStoring,
+  linesOf,
+  stateOf,
+  WorkerProcess,
+} from './exports.testing.ts'
 
 /** More by hand: EXPORT_MESSAGES=1000000 npx vitest run services/worker/src/exports */
 const messages = Number(process.env.EXPORT_MESSAGES ?? 30_000)
@@ -171,13 +179,13 @@ describe('an export', () => {
   test('is taken over from a killed worker, from a new snapshot, in little memory, and is what the database holds', async () => {
     const { deps } = held
     await fillServer(deps.pool, messages)
+    const storing = await holdUpStoring(deps.pool)
+    onTestFinished(storing.end)
     const first = await startWorker()
     const id = await askForExport(deps)
-    await vi.waitFor(
-      async () => expect((await stateOf(deps, id))!.records_done).toBeGreaterThan(messages / 20),
-      patience,
-    )
+    await vi.waitFor(async () => expect(await storing.waiting()).toHaveLength(1), patience)
     await first.end('SIGKILL')
+    await storing.end()
     expect(await stateOf(deps, id)).toMatchObject({ state: 'running', attempt: 1 })
     // What happens now is not in the snapshot of the first try.
     await deps.pool.query(

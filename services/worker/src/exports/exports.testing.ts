@@ -77,6 +77,22 @@ export async function askForExport({ pool }: Deps): Promise<string> {
   return id
 }
 
+/** Whoever stores bytes of a part from now on waits in the midst of it, so that there is time to do something to them. */
+export async function holdUpStoring(pool: Pool) {
+  const holder = await pool.connect()
+  await holder.query('begin; set local idle_in_transaction_session_timeout = 0; lock table blob_chunks in share mode')
+  const waiting = 'from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))'
+  let ended: Promise<void> | undefined
+  return {
+    waiting: async () => (await holder.query(`select ${waiting}`)).rows,
+    /** Lets others go on, but not those who wait: their client may be gone, and their statement would be done all the same. */
+    end() {
+      ended ??= holder.query(`select pg_terminate_backend(pid, 20000) ${waiting}`).then(() => holder.release(true))
+      return ended
+    },
+  }
+}
+
 export async function stateOf({ pool }: Deps, id: string) {
   const { rows } = await pool.query('select * from exports where id = $1', [id])
   return rows[0] as { state: string; attempt: number; records_done: number; size: number } | undefined
