@@ -1,3 +1,4 @@
+import type { Transaction } from '@parley/database'
 import { Person } from '@parley/test'
 import { house } from '@parley/test/house'
 import { sql } from 'kysely'
@@ -99,7 +100,7 @@ describe('POST /auth/refresh', () => {
     const pending = await db.transaction().execute(async (trx) => {
       await trx.selectFrom('sessions').select('id').where('id', '=', sessionId).forUpdate().execute()
       const pending = refresh(first)
-      await somebodyWaits()
+      await somebodyWaitsFor(trx)
       const rotations = { refreshGeneration: 2, rotatedAt: clock(), previousRotatedAt: clock() }
       await trx.updateTable('sessions').set(rotations).where('id', '=', sessionId).execute()
       return { reply: pending }
@@ -127,9 +128,8 @@ describe('POST /auth/refresh', () => {
   })
 })
 
-/** Until a statement of this database waits for a row lock. */
-async function somebodyWaits(): Promise<void> {
-  const waiting = sql`
-    select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-  while ((await waiting.execute(home.deps.db)).rows.length === 0);
+/** Until a statement waits for what the transaction holds; what else goes on in the house waits for other things. */
+async function somebodyWaitsFor(trx: Transaction): Promise<void> {
+  const waiting = sql`select from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))`
+  while ((await waiting.execute(trx)).rows.length === 0);
 }
