@@ -36,8 +36,9 @@ describe('a stream ends with its session', () => {
   })
 
   test('when it expires, unless it was extended meanwhile', async () => {
-    const short = await stage.addMember('short', { lifetimeMs: 1_500 })
-    const extended = { ...short, ...(await stage.addSession(short.id, 1_500)) }
+    const lifetimeMs = 4_000
+    const short = await stage.addMember('short', { lifetimeMs })
+    const extended = { ...short, ...(await stage.addSession(short.id, lifetimeMs)) }
     const [ends, stays] = [await node.open(short), await node.open(extended)]
     await stage.db
       .updateTable('sessions')

@@ -127,7 +127,7 @@ describe('presence', () => {
     await stage.db.deleteFrom('presenceNodes').execute()
     await stage.db
       .updateTable('presence')
-      .set({ streams: '{}', offlineAt: Date.now() + 1_500 })
+      .set({ streams: '{}', offlineAt: Date.now() + 60_000 })
       .execute()
     await vi.waitUntil(async () => {
       const row = await stage.db.selectFrom('presence').selectAll().where('userId', '=', ann.id).executeTakeFirst()
