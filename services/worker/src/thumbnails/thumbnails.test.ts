@@ -127,13 +127,13 @@ describe('a thumbnail', () => {
   })
 
   test.each([
-    ['breaks down', 'process.kill(process.pid, "SIGSEGV")', /SIGSEGV/],
-    ['runs out of memory', 'process.stdin.resume(); process.kill(process.pid, "SIGKILL")', /SIGKILL/],
-    ['hangs', 'setInterval(() => {}, 1000)', /SIGKILL/],
-    ['fails to start', 'throw new Error("broken")', /code 1/],
-  ])('fails, and nothing else does, when the program that decodes it %s', async (_what, source, message) => {
+    ['breaks down', 'process.kill(process.pid, "SIGSEGV")', /SIGSEGV/, {}],
+    ['runs out of memory', 'process.stdin.resume(); process.kill(process.pid, "SIGKILL")', /SIGKILL/, {}],
+    ['hangs', 'setInterval(() => {}, 1000)', /SIGKILL/, { patienceMs: 500 }],
+    ['fails to start', 'throw new Error("broken")', /code 1/, {}],
+  ])('fails, and nothing else does, when the program that decodes it %s', async (_what, source, message, patience) => {
     const image = await noise().png().toBuffer()
-    const options = { program: await program(source), patienceMs: 1_500 }
+    const options = { program: await program(source), ...patience }
     const failure = await makeThumbnail(image, options).catch((error: unknown) => error)
     expect(failure).not.toBeInstanceOf(UnreadableImage)
     expect((failure as Error).message).toMatch(message)
