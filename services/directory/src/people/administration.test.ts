@@ -6,7 +6,13 @@ import { beforeEach, describe, expect, test } from 'vitest'
 const home = house()
 const unknownId = '0190a000-0000-7000-8000-000000000001'
 const auditOf = (action: string, target: string) =>
-  home.deps.db.selectFrom('auditLog').selectAll().where('action', '=', action).where('targetId', '=', target).execute()
+  home.deps.db
+    .selectFrom('auditLog')
+    .selectAll()
+    .where('action', '=', action)
+    .where('targetId', '=', target)
+    .orderBy('id')
+    .execute()
 const rowOf = (id: string) =>
   home.deps.db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
 

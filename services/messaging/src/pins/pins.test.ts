@@ -30,7 +30,11 @@ describe('POST and DELETE /messages/:messageId/pin', () => {
     const first = await ann.post(`/messages/${message.id}/pin`)
     home.pass(1_000)
     expect((await bob.post(`/messages/${message.id}/pin`)).body).toEqual(first.body)
-    const recorded = home.deps.db.selectFrom('outbox').select('event').where('event', 'like', `%"id":"${message.id}"%`)
+    const recorded = home.deps.db
+      .selectFrom('outbox')
+      .select('event')
+      .where('event', 'like', `%"id":"${message.id}"%`)
+      .orderBy('id')
     expect((await recorded.execute()).map(({ event }) => JSON.parse(event!).type)).toEqual([
       'NEW_MESSAGE',
       'UPDATE_MESSAGE',
