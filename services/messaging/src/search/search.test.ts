@@ -233,18 +233,14 @@ describe.each(moments)('GET /search/messages, %s', (_when, ready) => {
   })
 })
 
-/** Waits until a statement, and only one, waits for a lock. */
-const oneWaits = () =>
-  expect
-    .poll(
-      async () =>
-        (
-          await home.deps.pool.query(
-            `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-          )
-        ).rows.length,
-    )
-    .toBe(1)
+/** How many statements wait until they may look at the projection. */
+async function waiting(): Promise<number> {
+  const { rows } = await home.deps.pool.query(
+    `select from pg_locks where not granted and relation = 'message_search'::regclass
+       and database = (select oid from pg_database where datname = current_database())`,
+  )
+  return rows.length
+}
 
 describe('GET /search/messages refuses', () => {
   let hidden: Message
@@ -307,9 +303,9 @@ describe('GET /search/messages refuses', () => {
       await holder.query('begin')
       await holder.query('lock table message_search in access exclusive mode')
       const slow = search(people.cat, { q: 'a' })
-      await oneWaits()
-      await relay.query(`begin; set local lock_timeout = '1s'`)
-      await relay.query('lock table outbox_0, outbox_1, outbox_2 in access exclusive mode')
+      await expect.poll(waiting).toBe(1)
+      await relay.query('begin; lock table outbox_0, outbox_1, outbox_2 in access exclusive mode')
+      expect(await waiting()).toBe(1)
       await relay.query('rollback')
       expect(await slow).toMatchObject({
         status: 503,
@@ -317,9 +313,10 @@ describe('GET /search/messages refuses', () => {
         body: { error: expect.stringContaining('too long') },
       })
     } finally {
-      await holder.query('rollback')
-      holder.release()
-      relay.release()
+      for (const client of [holder, relay]) {
+        await client.query('rollback')
+        client.release()
+      }
     }
   })
 
@@ -334,7 +331,7 @@ describe('GET /search/messages refuses', () => {
         await holders[n]!.query(`lock table ${table} in access exclusive mode`)
       }
       const slow = search(people.ann, { q: 'slowly' })
-      await oneWaits()
+      await expect.poll(waiting).toBe(1)
       // Two of its three seconds for the first table, and as much for the second one, of which it has one.
       await delay(2_000)
       await holders[0]!.query('rollback')
