@@ -1,11 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { type Connection, connectDatabase } from '@parley/database'
-import { type EmbeddedPart, startRedis } from '@parley/embedded'
+import { type Connection, connectDatabase, migrate } from '@parley/database'
+import { type EmbeddedPart, startPostgres, startRedis } from '@parley/embedded'
 import { sql } from 'kysely'
 import { inject } from 'vitest'
-import { startRedisContainer, type TestServer } from './containers.ts'
+import { startPostgresContainer, startRedisContainer, type TestServer } from './containers.ts'
 
 export const templateName = 'parley_template'
 
@@ -38,6 +38,37 @@ async function create(template: string, poolSize: number): Promise<TestDatabase>
       await connection.close()
       await sql`drop database ${sql.id(name)} with (force)`.execute(admin.db)
       await admin.close()
+    },
+  }
+}
+
+/**
+ * A database on a server of its own, for who writes for long: the oldest transaction of a server holds back the relays of all its
+ * databases, and with them whoever waits until what they said is projected.
+ */
+export async function createDatabaseApart(poolSize: number): Promise<TestDatabase> {
+  const { url, stop } = await startServerApart()
+  const connection = open(url, poolSize)
+  await migrate(connection.db)
+  return {
+    ...connection,
+    url,
+    async drop() {
+      await connection.close()
+      await stop()
+    },
+  }
+}
+
+async function startServerApart(): Promise<Pick<TestServer, 'url' | 'stop'>> {
+  if (inject('infrastructure') === 'containers') return startPostgresContainer()
+  const directory = await mkdtemp(path.join(tmpdir(), 'parley-apart-'))
+  const { url, stop } = await startPostgres({ directory: path.join(directory, 'postgres'), durable: false })
+  return {
+    url,
+    async stop() {
+      await stop()
+      await rm(directory, { recursive: true, force: true })
     },
   }
 }

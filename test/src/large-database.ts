@@ -1,7 +1,7 @@
 import type { Database } from '@parley/database'
 import type { Pool } from 'pg'
 import { afterAll, beforeAll } from 'vitest'
-import { createDatabase, type TestDatabase } from './infrastructure.ts'
+import { createDatabaseApart, type TestDatabase } from './infrastructure.ts'
 
 export interface LargeDatabase {
   readonly db: Database
@@ -20,12 +20,12 @@ export interface LargeDatabase {
 export function largeDatabase(fill: (pool: Pool) => Promise<unknown>): LargeDatabase {
   let database: TestDatabase
   beforeAll(async () => {
-    database = await createDatabase(1)
+    database = await createDatabaseApart(1)
     await database.pool.query('set statement_timeout = 0')
     await fill(database.pool)
     await database.pool.query('vacuum analyze')
   }, 300_000)
-  afterAll(() => database.drop())
+  afterAll(() => database?.drop())
 
   return {
     get db() {
