@@ -17,7 +17,7 @@ export function exportJourneys(stage: Stage) {
         expect(body).toMatchObject({ state: 'ready', progress: { records: body.progress.total } })
         return body
       },
-      { timeout: 20_000, interval: 50 },
+      { timeout: 60_000, interval: 50 },
     )
     const { status, bytes, headers } = await admin.downloads(`${path}/download`)
     expect({ status, type: headers['content-type'], size: bytes.length }).toEqual({

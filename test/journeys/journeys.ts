@@ -18,9 +18,12 @@ import { createStage } from './stage.ts'
 import { streamJourneys } from './stream.journeys.ts'
 import { talkJourneys } from './talk.journeys.ts'
 
+/** A journey is hundreds of requests to an installation that shares the machine with everything else. */
+const patience = { timeout: 90_000 }
+
 /** The same journeys for every topology; it is started once for all of them. The restarts come last. */
 export function journeys(topology: Topology) {
-  describe(topology, () => {
+  describe(topology, patience, () => {
     let installation: Installation
     beforeAll(async () => {
       installation = await launch(topology, { env: { PARLEY_EVENTS_OFFLINE_SECONDS: '6' } })
