@@ -176,19 +176,17 @@ describe('rate limit', () => {
     const upstream = await startUpstream()
     const upstreams = { directory: [upstream.url], auth: [upstream.url] }
     const settings = { redis: { url: redis.url }, rateLimit: { enabled: true, perMinute: 3, perMinuteAnonymous: 2 } }
-    const [one, other] = await Promise.all([startGateway(upstreams, settings), startGateway(upstreams, settings)])
+    const gateways = await Promise.all([startGateway(upstreams, settings), startGateway(upstreams, settings)])
+    const [one] = gateways
 
-    const asAnn = [one, other, one, other].map(({ url }) => `${url}/users`)
-    const asNobody = [one, other, one].map(({ url }) => `${url}/config.json`)
-    expect(await statusesOf(asAnn, one.authorized)).toEqual([200, 200, 200, 429])
-    expect(await statusesOf(asNobody)).toEqual([200, 200, 429])
-    expect(await statusesOf([`${one.url}/users`], { authorization: 'Bearer a.b.c' })).toEqual([429])
-    expect(await statusesOf([`${one.url}/health`, `${one.url}/health/live`])).toEqual([200, 200])
-
-    const refused = await fetch(`${one.url}/users`, { headers: one.authorized })
+    const refused = await expectLimit(3, gateways, '/users', one.authorized)
     expect(await refused.json()).toMatchObject({ ...refusal, code: 'rate_limited' })
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    await expectLimit(2, gateways, '/config.json')
+    await expectLimit(0, gateways, '/users', { authorization: 'Bearer a.b.c' })
+    expect(await statusesOf([`${one.url}/health`, `${one.url}/health/live`])).toEqual([200, 200])
 
+    const asAnn = [...gateways, ...gateways].map(({ url }) => `${url}/users`)
     redis.kill('SIGSTOP')
     expect(await statusesOf(asAnn, one.authorized)).toEqual([200, 200, 200, 200])
     redis.kill('SIGCONT')
@@ -204,14 +202,37 @@ describe('rate limit', () => {
     const upstream = await startUpstream()
     const upstreams = { directory: [upstream.url], auth: [upstream.url] }
     const settings = { redis: { clusterNodes }, rateLimit: { enabled: true, perMinute: 3, perMinuteAnonymous: 2 } }
-    const [one, other] = await Promise.all([startGateway(upstreams, settings), startGateway(upstreams, settings)])
+    const gateways = await Promise.all([startGateway(upstreams, settings), startGateway(upstreams, settings)])
 
-    const asAnn = [one, other, one, other].map(({ url }) => `${url}/users`)
-    const asNobody = [one, other, one].map(({ url }) => `${url}/config.json`)
-    expect(await statusesOf(asAnn, one.authorized)).toEqual([200, 200, 200, 429])
-    expect(await statusesOf(asNobody)).toEqual([200, 200, 429])
+    await expectLimit(3, gateways, '/users', gateways[0].authorized)
+    await expectLimit(2, gateways, '/config.json')
   })
 })
+
+/**
+ * Asks the gateways in turn until one refuses, and answers the refusal. What Redis was too slow to count, on a machine that is
+ * busy, is let through on top of what may be.
+ */
+async function expectLimit(
+  most: number,
+  gateways: Awaited<ReturnType<typeof startGateway>>[],
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  const before = await uncounted()
+  for (let passed = 0; ; passed++) {
+    const reply = await fetch(gateways[passed % gateways.length]!.url + path, { headers })
+    if (reply.status !== 429) continue
+    expect(passed).toBeGreaterThanOrEqual(most)
+    expect(passed).toBeLessThanOrEqual(most + (await uncounted()) - before)
+    return reply
+  }
+
+  async function uncounted() {
+    const texts = await Promise.all(gateways.map(({ deps }) => deps.metrics.text()))
+    return texts.reduce((sum, text) => sum + Number(/^parley_rate_limit_unavailable_total (\d+)/m.exec(text)![1]), 0)
+  }
+}
 
 async function statusesOf(urls: string[], headers: Record<string, string> = {}) {
   const statuses: number[] = []
