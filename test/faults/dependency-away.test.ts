@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Installation, launch, type Topology } from '../src/launch.ts'
 
 /** PostgreSQL and Redis of our own, so that nobody starts them again before we do. */
-describe.each(['solo', 'cluster'] as const)('%s', (topology: Topology) => {
+describe.each(['solo', 'cluster'] as const)('%s', { timeout: 90_000 }, (topology: Topology) => {
   let directory: string
   let postgres: EmbeddedPart
   let redis: EmbeddedPart
