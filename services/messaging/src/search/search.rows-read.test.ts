@@ -9,14 +9,19 @@ const messages = 60_000
 const segmentSize = 4_000
 const segments = messages / segmentSize
 
-const [reader, author, quiet] = [uuidv7(), uuidv7(), uuidv7()]
+const [reader, quiet] = [uuidv7(), uuidv7()]
+/** More than one, so that whoever plans by a sample of the messages knows that nobody has written all of them. */
+const authors = Array.from({ length: 20 }, uuidv7)
 const [busy, small] = [uuidv7(), uuidv7()]
 
 const database = largeDatabase(async (pool) => {
   await pool.query(
     `insert into users (id, user_name, user_name_key, email, created_at)
-     select id, name, name, name, 1 from unnest($1::uuid[], array['reader', 'author', 'silence']) u (id, name)`,
-    [[reader, author, quiet]],
+     select id, name, name, name, 1 from unnest($1::uuid[], $2::text[]) u (id, name)`,
+    [
+      [reader, quiet, ...authors],
+      ['reader', 'silence', ...authors.map((_, n) => `author ${n}`)],
+    ],
   )
   await pool.query(
     `insert into channels (id, kind, name, name_key, created_at, last_seq)
@@ -26,10 +31,10 @@ const database = largeDatabase(async (pool) => {
   await pool.query(
     `insert into messages (id, channel_id, seq, author_id, content, created_at)
      select uuidv7(), case when n % ${messages / 10} = 0 then $2::uuid else $1 end, n,
-       case n % 30000 when 0 then $4::uuid else $3 end,
+       case n % 30000 when 0 then $4::uuid else ($3::uuid[])[1 + n % 20] end,
        'every day' || case n % 20000 when 7 then ' 東京 needle' else '' end, n
      from generate_series(1, ${messages}) n`,
-    [busy, small, author, quiet],
+    [busy, small, authors, quiet],
   )
   await pool.query('truncate search_segments')
   await pool.query(
