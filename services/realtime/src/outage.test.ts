@@ -98,7 +98,7 @@ describe('while PostgreSQL is away', () => {
 
     await postgres.stop()
     await publish(lineOf(audienceOf(channel), 'of a channel not known yet'), lineOf(everyone, 'for all'))
-    await vi.waitUntil(() => node.logged().includes('delivery waits for the database'))
+    await vi.waitUntil(() => node.logged().includes('delivery waits for the database'), 20_000)
     expect(stream.received.filter(({ cursor }) => cursor !== undefined)).toHaveLength(1)
 
     await postgres.restart()
@@ -120,7 +120,7 @@ describe('while PostgreSQL is away', () => {
     const { publish, close } = await openPublisher()
     await postgres.stop()
     for (const channel of channels) await publish(lineOf(audienceOf(channel), 'of a channel not known yet'))
-    await vi.waitUntil(() => stopping.logged().includes('delivery waits for the database'))
+    await vi.waitUntil(() => stopping.logged().includes('delivery waits for the database'), 20_000)
     close()
 
     const listener = await listenSilently(Number(new URL(postgres.url).port))
