@@ -12,7 +12,7 @@ export { createPasswordHasher, type PasswordHasher, type PasswordHasherOptions }
 export { hashPassword, verifyPassword } from './passwords.ts'
 export { type Rotation, rotateRefresh } from './refresh.ts'
 export { exitServer, removeUser } from './removal.ts'
-export { appointAdmin, type Role, setRole } from './roles.ts'
+export { appointAdmin, lockAsAdmin, type Role, setRole } from './roles.ts'
 export {
   type EndedSessions,
   endSessions,

@@ -1,6 +1,7 @@
 import { verifyPassword } from '@parley/accounts'
 import { Person } from '@parley/test'
 import { house } from '@parley/test/house'
+import { sql } from 'kysely'
 import { beforeEach, describe, expect, test } from 'vitest'
 
 const home = house()
@@ -15,6 +16,26 @@ const auditOf = (action: string, target: string) =>
     .execute()
 const rowOf = (id: string) =>
   home.deps.db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+
+/** Until a statement of this database waits for a row lock. */
+async function somebodyWaits(): Promise<void> {
+  const waiting = sql`
+    select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  while ((await waiting.execute(home.deps.db)).rows.length === 0);
+}
+
+/** Somebody whose row another transaction holds until the request waits for it, and has changed by then. */
+async function meanwhile(id: string, change: 'demoted' | 'signed out', ask: () => ReturnType<Person['post']>) {
+  const { reply } = await home.deps.db.transaction().execute(async (trx) => {
+    await trx.selectFrom('users').select('id').where('id', '=', id).forUpdate().execute()
+    const reply = ask()
+    await somebodyWaits()
+    if (change === 'demoted') await trx.updateTable('users').set({ isAdmin: false }).where('id', '=', id).execute()
+    else await trx.updateTable('sessions').set({ endedAt: Date.now() }).where('userId', '=', id).execute()
+    return { reply }
+  })
+  return reply
+}
 
 let ada: Person
 let cat: Person
@@ -143,5 +164,29 @@ describe('DELETE /users/:id', () => {
   test('is for admins', async () => {
     expect(await zoe.delete(`/users/${ada.id}`)).toMatchObject({ status: 403 })
     expect(await home.people.nobody.delete(`/users/${ada.id}`)).toMatchObject({ status: 401 })
+  })
+})
+
+describe('an admin who is none any more when their request has waited', () => {
+  beforeEach(() => ada.put(`/users/${zoe.id}/role`, { role: 'admin' }))
+
+  test.each([
+    ['demoted', 403],
+    ['signed out', 401],
+  ] as const)('%s, adds nobody and gives nobody a password', async (change, status) => {
+    const email = `by-${change.replace(' ', '-')}@example.com`
+    const added = await meanwhile(zoe.id, change, () => zoe.post('/users/add', { email, role: 'admin' }))
+    expect(added).toMatchObject({ status })
+    expect(await home.deps.db.selectFrom('users').select('id').where('email', '=', email).execute()).toEqual([])
+
+    const dora = await Person.signIn(home.baseUrl, `dora-${round}@example.com`)
+    const admin = await Person.signIn(home.baseUrl, `zoe-${round}@example.com`)
+    await ada.put(`/users/${zoe.id}/role`, { role: 'admin' })
+    const reset = await meanwhile(zoe.id, change, () =>
+      admin.post(`/users/${dora.id}/reset-password`, { password: 'by nobody' }),
+    )
+    expect(reset).toMatchObject({ status })
+    expect((await rowOf(dora.id)).passwordHash).toBe(null)
+    await ada.put(`/users/${zoe.id}/role`, { role: 'user' })
   })
 })
