@@ -10,5 +10,6 @@ export function readEmail(text: string): string {
   return email
 }
 
-// No white space, no control or format characters, one @ with something on either side.
-const form = /^[^@\s\p{Cc}\p{Cf}\p{Cs}]+@[^@\s\p{Cc}\p{Cf}\p{Cs}]+$/u
+// No white space, no control or format characters, one @ with something on either side. Nor what has a meaning in the header
+// of a mail (RFC 5322, 3.2.3): `x<ann@localhost>` is Ann's box as well, and each spelling would be sent five mails.
+const form = /^[^@\s\p{Cc}\p{Cf}\p{Cs}<>(),:;"\\]+@[^@\s\p{Cc}\p{Cf}\p{Cs}<>(),:;"\\]+$/u

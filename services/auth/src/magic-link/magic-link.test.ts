@@ -52,6 +52,10 @@ describe('magic links where an invitation is required', () => {
     ['no address', {}],
     ['something else', { email: 'ann' }],
     ['a number', { email: 7 }],
+    ['an address that a mail program reads as another one', { email: 'x<victim@example.com>' }],
+    ['a comment before an address', { email: '(x)victim@example.com' }],
+    ['two addresses', { email: 'x,victim@example.com' }],
+    ['a group of addresses', { email: 'x:victim@example.com;' }],
     ['an endless address', { email: `${'a'.repeat(300)}@example.com` }],
   ])('%s is refused', async (_, body) => {
     expect(await server.nobody.post('/auth/login', body)).toMatchObject({ status: 400 })

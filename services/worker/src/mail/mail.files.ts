@@ -6,6 +6,9 @@ import { createTransport } from 'nodemailer'
 
 export type Mail = JobData<'send-mail'>
 
+/** One address and nothing else: a text would be read as a header, which may hold names, comments and several addresses. */
+export const recipient = (address: string) => ({ name: '', address })
+
 /**
  * Writes a mail to `<dataDir>/mail/<id>.eml`, ids in order of time. It holds sign-in links, so only its owner may read it;
  * it is there whole or not at all. The text is left as it is (8bit), to be read without a mail program.
@@ -21,7 +24,7 @@ export async function writeMail(
     contentTransferEncoding: '8bit' as const,
   })
   const alternatives = [readable('plain', text), ...(html === undefined ? [] : [readable('html', html)])]
-  const { message } = await composer.sendMail({ from, to, subject, messageId, alternatives })
+  const { message } = await composer.sendMail({ from, to: recipient(to), subject, messageId, alternatives })
 
   const folder = join(dataDir, 'mail')
   await mkdir(folder, { recursive: true, mode: 0o700 })

@@ -135,6 +135,24 @@ describe('a mail that cannot be sent', () => {
 })
 
 describe('the SMTP server', () => {
+  test.each(['x,victim@example.com', 'x:victim@example.com;', '(x)victim@example.com'])(
+    'is given the address %s as it is, whatever a mail program would read out of it',
+    async (to) => {
+      const recipients: string[] = []
+      const server = await smtp({
+        onRcptTo({ address }, _session, done) {
+          recipients.push(address)
+          done()
+        },
+      })
+      const { config } = await held.depsWith({ email: { host: '127.0.0.1', port: server.port } })
+      const postman = createPostman(config)
+      await postman.send({ ...mail, to }, 'an-id').catch(() => {})
+      postman.close()
+      expect(recipients).not.toContain('victim@example.com')
+    },
+  )
+
   test('gets a mail under the same Message-ID however often it is sent', async () => {
     const server = await smtp()
     const { config } = await held.depsWith({

@@ -1,6 +1,6 @@
 import { type Config, isLoopbackHost } from '@parley/config'
 import { createTransport } from 'nodemailer'
-import { type Mail, writeMail } from './mail.files.ts'
+import { type Mail, recipient, writeMail } from './mail.files.ts'
 
 export interface Postman {
   /**
@@ -36,9 +36,11 @@ export function createPostman({ email, auth, dataDir }: MailSettings): Postman {
   })
   return {
     async send({ to, subject, text, html }, id) {
-      await transport.sendMail({ from, to, subject, text, html, messageId: messageId(id) }).catch((error) => {
-        throw withoutAddresses(error)
-      })
+      await transport
+        .sendMail({ from, to: recipient(to), subject, text, html, messageId: messageId(id) })
+        .catch((error) => {
+          throw withoutAddresses(error)
+        })
     },
     close: () => transport.close(),
   }
