@@ -161,6 +161,21 @@ describe('DELETE /users/:id', () => {
     expect(await ada.delete(`/users/${id}`)).toMatchObject({ status: 404 })
   })
 
+  test('who is in more channels than a statement has parameters is removed from all of them', async () => {
+    await sql`
+      with made as (
+        insert into channels (id, kind, name, name_key, created_by, created_at, deleted_at)
+        select gen_random_uuid(), 'public', 'many', 'many', ${ada.id}, 0, 1 from generate_series(1, 66000)
+        returning id
+      )
+      insert into channel_members (channel_id, user_id, joined_at) select id, ${zoe.id}, 0 from made`.execute(
+      home.deps.db,
+    )
+    expect(await ada.delete(`/users/${zoe.id}`)).toMatchObject({ status: 200 })
+    const left = home.deps.db.selectFrom('channelMembers').select('channelId').where('userId', '=', zoe.id)
+    expect(await left.execute()).toEqual([])
+  })
+
   test('is for admins', async () => {
     expect(await zoe.delete(`/users/${ada.id}`)).toMatchObject({ status: 403 })
     expect(await home.people.nobody.delete(`/users/${ada.id}`)).toMatchObject({ status: 401 })
