@@ -134,6 +134,23 @@ describe('tokens', () => {
     await expect(client.request('GET /users')).rejects.toMatchObject({ status: 401 })
     expect({ told, isSignedOut: client.isSignedOut() }).toEqual({ told: 1, isSignedOut: true })
   })
+
+  test('that another client of the same store found ended sign this one out too, and end its stream', async () => {
+    const tokens = tokensInMemory({ accessToken: 'expired', refreshToken: 'nonsense' })
+    const other = createClient({ baseUrl: home.baseUrl, tokens })
+    await expect(other.request('GET /users')).rejects.toMatchObject({ status: 401 })
+
+    const told: string[] = []
+    const ended = Promise.withResolvers<void>()
+    const client = createClient({ baseUrl: home.baseUrl, tokens, onSignedOut: () => told.push('client') })
+    const stream = client.openStream({
+      onEvent() {},
+      onLost: () => setImmediate(() => stream.wake()),
+      onSignedOut: () => ended.resolve(),
+    })
+    await ended.promise
+    expect({ told, isSignedOut: client.isSignedOut() }).toEqual({ told: ['client'], isSignedOut: true })
+  })
 })
 
 describe('a stream', () => {

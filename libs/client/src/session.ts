@@ -23,7 +23,8 @@ export function createSession({ baseUrl, tokens, onSignedOut = () => {}, fetch }
   /** @throws RequestFailed 401 when the session has ended. */
   function accessToken(): string {
     const pair = signedOut ? undefined : tokens.read()
-    if (!pair) throw endOfSession()
+    // Whoever shares the store, another tab perhaps, has found out: it is over here too.
+    if (!pair) throw end()
     return pair.accessToken
   }
 
@@ -82,7 +83,7 @@ export function createSession({ baseUrl, tokens, onSignedOut = () => {}, fetch }
   function end(): RequestFailed {
     if (!signedOut) {
       signedOut = true
-      tokens.write(undefined)
+      if (tokens.read()) tokens.write(undefined)
       onSignedOut()
     }
     return endOfSession()
