@@ -27,6 +27,19 @@ describe('the first start', () => {
     expect(await database.db.selectFrom('serverSettings').select('name').execute()).toEqual([{ name: 'Parley' }])
   })
 
+  test('with an initial admin who cannot be one is refused with every fault, by key, and makes nobody', async () => {
+    const initialUser = { userName: 'Channel', email: 'x<root@example.com>', password: 'x'.repeat(1_001) }
+    await expect(ensureFirstStart(database.db, { chat: { initialUser } })).rejects.toMatchObject({
+      name: 'ConfigError',
+      faults: [
+        { key: 'chat.initialUser.userName', message: expect.stringContaining('Nobody may be called') },
+        { key: 'chat.initialUser.email', message: expect.stringContaining('is not an e-mail address') },
+        { key: 'chat.initialUser.password', message: 'is longer than 1000 characters' },
+      ],
+    })
+    expect(await people()).toEqual([])
+  })
+
   test('happens once when ten processes start at once, even with different configurations', async () => {
     const configs = Array.from({ length: 10 }, (_, index) => ({
       chat: { initialUser: { userName: `Root ${index}`, email: `root${index}@example.com` } },

@@ -1,3 +1,5 @@
+import { ConfigError, type Fault } from '@parley/config'
+import { ApiError, limits } from '@parley/contract'
 import type { Database, Transaction, UserRow } from '@parley/database'
 import { uuidv7 } from '@parley/database'
 import { sql } from 'kysely'
@@ -16,6 +18,7 @@ export interface FirstStart {
  * General. Applied once: as soon as anybody was ever there, nothing changes, but that the initial admin gets the configured
  * password while nobody has one yet (a server that began in dev mode would let nobody in by password). Any number of
  * processes may call it at once. Answers whether this call made the server.
+ * @throws ConfigError when the initial admin cannot be called so, reached there or sign in by that password.
  */
 export async function ensureFirstStart(
   db: Database,
@@ -24,6 +27,7 @@ export async function ensureFirstStart(
 ): Promise<boolean> {
   const wasMade = await hasPeople(db)
   if (wasMade && (initialUser.password === undefined || (await hasPasswords(db)))) return false
+  refuseFaults(initialUser)
   const passwordHash = initialUser.password === undefined ? null : await hashPassword(initialUser.password)
 
   return db.transaction().execute(async (trx) => {
@@ -44,6 +48,25 @@ export async function ensureFirstStart(
     await insertGeneral(trx, admin, now)
     return true
   })
+}
+
+/** What everybody else is refused as well; the configuration itself knows only the form. */
+function refuseFaults({ userName, email, password }: FirstStart['chat']['initialUser']): void {
+  const faults: Fault[] = []
+  const judge = (field: string, read: () => unknown) => {
+    try {
+      read()
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      faults.push({ key: `chat.initialUser.${field}`, message: `is refused: ${error.message}` })
+    }
+  }
+  if (userName !== undefined) judge('userName', () => readUserName(userName))
+  judge('email', () => readEmail(email))
+  if (password !== undefined && password.length > limits.password) {
+    faults.push({ key: 'chat.initialUser.password', message: `is longer than ${limits.password} characters` })
+  }
+  if (faults.length > 0) throw new ConfigError(faults)
 }
 
 const hasPeople = async (db: Database | Transaction) =>
