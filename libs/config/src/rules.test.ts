@@ -17,6 +17,18 @@ describe('values', () => {
     ['PARLEY_AUTH_JWT_SECRET', '[]', 'auth.jwtSecret', 'a text of at least 32 characters'],
     ['PARLEY_AUTH_APP_URL', 'ftp://chat', 'auth.appUrl', 'a URL that starts with http:// or https://'],
     [
+      'PARLEY_AUTH_APP_URL',
+      'https://chat.example.com/?from=mail',
+      'auth.appUrl',
+      'a URL that starts with http:// or https:// and has no query',
+    ],
+    [
+      'PARLEY_AUTH_APP_URL',
+      'https://chat.example.com/#/',
+      'auth.appUrl',
+      'a URL that starts with http:// or https:// and has no query',
+    ],
+    [
       'PARLEY_AUTH_TEMPLATES_TEXT_VERSION',
       'hi',
       'auth.templates.textVersion',

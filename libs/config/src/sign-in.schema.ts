@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { HttpUrl, Switch, Text, WholeNumber } from './values.schema.ts'
+import { BaseUrl, HttpUrl, Switch, Text, WholeNumber } from './values.schema.ts'
 
 /** Builds one version of the magic-link e-mail. */
 export type MailTemplate = (magicLink: string, expiryMinutes: number) => string
@@ -22,7 +22,7 @@ export const Auth = Type.Object({
     expects: 'a text of at least 32 characters, or a list of such texts',
   }),
   issuer: Text({ description: 'Issuer named in tokens (`iss`).', default: 'parley' }),
-  appUrl: HttpUrl({
+  appUrl: BaseUrl({
     description: 'Public address of the application, for links and redirects.',
     derived: 'http://<server.host>:<server.port>',
   }),

@@ -31,6 +31,13 @@ export const UrlOf = (protocols: string[], about: About) =>
 
 export const HttpUrl = (about: About) => UrlOf(['http:', 'https:'], about)
 
+/** Paths and queries are put behind it. */
+export const BaseUrl = (about: About) =>
+  Type.Refine(
+    Type.String({ expects: 'a URL that starts with http:// or https:// and has no query and no fragment', ...about }),
+    (value) => parsesAsUrl(value, ['http:', 'https:']) && !/[?#]/.test(value),
+  )
+
 export const HttpUrls = (about: About) =>
   Type.Array(
     Type.Refine(Type.String(), (value) => parsesAsUrl(value, ['http:', 'https:'])),
