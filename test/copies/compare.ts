@@ -60,17 +60,21 @@ export async function compare(each: KeptCopy): Promise<Difference[]> {
     const kept = copy.replies(channelId, parentId)!
     look(`replies to ${parentId}`, kept, pageSize < mostListed ? lastOf(replies, kept.length) : replies)
   }
-  await untilPresenceIsTold(each, get)
-  look('presence', shownBy(copy.presence()), shownBy((await get('/presence')).presence), false)
+  const presence = await presenceOnceTold(each, get)
+  look('presence', presence.kept, presence.fresh, false)
   return differences
 }
 
-/** It has no cursor that says how far it was told, but what changed last is told within moments. */
-async function untilPresenceIsTold({ copy }: KeptCopy, get: (path: string) => Promise<{ presence: Shown[] }>) {
-  const until = performance.now() + presencePatienceMs
-  const isTold = async () =>
-    unequal(shownBy(copy.presence()), shownBy((await get('/presence')).presence), false).length === 0
-  while (!(await isTold()) && performance.now() < until) await delay(50)
+/**
+ * It has no cursor that says how far it was told, but what changed last is told within moments. Answers what was compared: asked
+ * once more, somebody might have gone offline just then.
+ */
+async function presenceOnceTold({ copy }: KeptCopy, get: (path: string) => Promise<{ presence: Shown[] }>) {
+  for (const until = performance.now() + presencePatienceMs; ; await delay(50)) {
+    const fresh = shownBy((await get('/presence')).presence)
+    const kept = shownBy(copy.presence())
+    if (unequal(kept, fresh, false).length === 0 || performance.now() > until) return { kept, fresh }
+  }
 }
 
 interface Shown {
