@@ -1,7 +1,5 @@
-import type { Transaction } from '@parley/database'
-import { Person } from '@parley/test'
+import { Person, somebodyWaitsFor } from '@parley/test'
 import { house } from '@parley/test/house'
-import { sql } from 'kysely'
 import { beforeEach, describe, expect, test } from 'vitest'
 
 const week = 604_800_000
@@ -127,9 +125,3 @@ describe('POST /auth/refresh', () => {
     expect(await refresh(token)).toMatchObject({ status, body: { error: expect.any(String) } })
   })
 })
-
-/** Until a statement waits for what the transaction holds; what else goes on in the house waits for other things. */
-async function somebodyWaitsFor(trx: Transaction): Promise<void> {
-  const waiting = sql`select from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))`
-  while ((await waiting.execute(trx)).rows.length === 0);
-}

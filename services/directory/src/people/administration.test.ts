@@ -1,5 +1,5 @@
 import { verifyPassword } from '@parley/accounts'
-import { Person } from '@parley/test'
+import { Person, somebodyWaitsFor } from '@parley/test'
 import { house } from '@parley/test/house'
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -17,19 +17,12 @@ const auditOf = (action: string, target: string) =>
 const rowOf = (id: string) =>
   home.deps.db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
 
-/** Until a statement of this database waits for a row lock. */
-async function somebodyWaits(): Promise<void> {
-  const waiting = sql`
-    select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-  while ((await waiting.execute(home.deps.db)).rows.length === 0);
-}
-
 /** Somebody whose row another transaction holds until the request waits for it, and has changed by then. */
 async function meanwhile(id: string, change: 'demoted' | 'signed out', ask: () => ReturnType<Person['post']>) {
   const { reply } = await home.deps.db.transaction().execute(async (trx) => {
     await trx.selectFrom('users').select('id').where('id', '=', id).forUpdate().execute()
     const reply = ask()
-    await somebodyWaits()
+    await somebodyWaitsFor(trx)
     if (change === 'demoted') await trx.updateTable('users').set({ isAdmin: false }).where('id', '=', id).execute()
     else await trx.updateTable('sessions').set({ endedAt: Date.now() }).where('userId', '=', id).execute()
     return { reply }
