@@ -1,6 +1,6 @@
 import { everyone, forbidden, invalid, unauthorized } from '@parley/contract'
 import { audit, isRowId, record, startReadingAll, type Transaction, type UserRow } from '@parley/database'
-import { type AccessClaims, findCaller, requireAdmin } from '@parley/identity'
+import { findCaller, requireAdmin } from '@parley/identity'
 import type { Act } from './users.ts'
 
 export type Role = 'user' | 'admin'
@@ -78,9 +78,9 @@ export async function lockAdminsAnd(trx: Transaction, ...userIds: string[]): Pro
  * more. Their own row is among the locked ones, so they stay an admin until the end.
  * @throws ApiError 401 when their session has ended, 403 when they are no admin.
  */
-export async function lockAsAdmin(trx: Transaction, claims: AccessClaims, now: number, ...userIds: string[]) {
-  await lockAdminsAnd(trx, claims.userId, ...userIds)
-  requireAdmin(await findCaller(trx, claims, now))
+export async function lockAsAdmin(trx: Transaction, { caller, now }: Omit<Act, 'ip'>, ...userIds: string[]) {
+  await lockAdminsAnd(trx, caller.userId, ...userIds)
+  requireAdmin(await findCaller(trx, caller, now))
 }
 
 /** @throws ApiError 401 or 403 when the caller was removed or demoted between the start of the request and the locks. */

@@ -11,11 +11,13 @@ export interface Caller {
   isAdmin: boolean
 }
 
+type Claimed = Pick<AccessClaims, 'userId' | 'sessionId'>
+
 /**
  * The first statement of a request: is the session live, is its user, what may they do. One query by primary keys.
  * @throws ApiError 401 when the session has ended or expired, or the user was removed.
  */
-export async function findCaller(db: Reader, claims: AccessClaims, now: number): Promise<Caller> {
+export async function findCaller(db: Reader, claims: Claimed, now: number): Promise<Caller> {
   const [caller] = await findLiveCaller(db, { ...claims, now })
   if (!caller) throw sessionEnded()
   return caller
@@ -43,7 +45,7 @@ const liveCallers = (db: Reader, now: number) =>
     .where('expiresAt', '>', now)
     .where('removedAt', 'is', null)
 
-const findLiveCaller = prepared((db, { sessionId, userId, now }: AccessClaims & { now: number }) =>
+const findLiveCaller = prepared((db, { sessionId, userId, now }: Claimed & { now: number }) =>
   liveCallers(db, now).where('sessions.id', '=', sessionId).where('sessions.userId', '=', userId),
 )
 

@@ -61,14 +61,14 @@ export const administrationRoutes =
     const passwords = createPasswordHasher({ atOnce: 1, onOutcome: (outcome) => derivations.with({ outcome }).add() })
     const invite = createInvitations(config)
 
-    app.post('/users/add', { schema: AddUser, config: access }, async ({ caller, claims, ip, body }) => {
+    app.post('/users/add', { schema: AddUser, config: access }, async ({ caller, ip, body }) => {
       const email = readEmail(body.email)
       const passwordHash = body.password === undefined ? null : await passwords.hash(body.password)
 
       const userId = await db.transaction().execute(async (trx) => {
         const act = { caller, ip, now: clock() }
         // Passwords are hashed one by one: seconds may have passed since the request came.
-        await lockAsAdmin(trx, claims, act.now)
+        await lockAsAdmin(trx, act)
         const user = await addUser(trx, { email, isAdmin: body.role === 'admin', passwordHash }, act)
         if (!passwordHash) await invite(trx, user, act)
         return user.id
@@ -86,13 +86,13 @@ export const administrationRoutes =
     })
 
     app.post('/users/:id/reset-password', { schema: ResetPassword, config: access }, async (request) => {
-      const { caller, claims, ip, params, body } = request
+      const { caller, ip, params, body } = request
       if (!isRowId(params.id)) throw unknownUser()
       const passwordHash = await passwords.hash(body.password)
 
       await db.transaction().execute(async (trx) => {
         const change = { userId: params.id, passwordHash, except: caller.sessionId, now: clock() }
-        await lockAsAdmin(trx, claims, change.now, params.id)
+        await lockAsAdmin(trx, { caller, now: change.now }, params.id)
         const user = await setPassword(trx, change)
         if (!user) throw unknownUser()
         await audit(trx, {
