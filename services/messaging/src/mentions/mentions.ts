@@ -22,7 +22,7 @@ export async function findMentions(db: Reader, content: string): Promise<string[
 }
 
 /** Whether it is worth to look for mentions. NFKC makes one character of the narrow, the wide and the small `@`. */
-export const mayMention = (content: string): boolean => /[@\uff20\ufe6b]/.test(content)
+const mayMention = (content: string): boolean => /[@\uff20\ufe6b]/.test(content)
 
 /**
  * For each `@` that begins a name, the keys of the names that may be meant, longest first: a full name goes on over

@@ -5,7 +5,7 @@ import { type AccessClaims, findCaller } from '@parley/identity'
 import { asRefusal, type Deps, sendJsonText } from '@parley/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { findMentions, mayMention } from '../mentions/mentions.ts'
+import { findMentions } from '../mentions/mentions.ts'
 import { MessageBody, readContent } from '../messages/message.fields.ts'
 import { hasFiles } from '../uploads/message-uploads.ts'
 import { IdempotencyHeaders, requestHash } from './idempotency.ts'
@@ -66,7 +66,7 @@ async function sendMessage(
   key: string | undefined,
 ): Promise<string> {
   const content = readContent(body)
-  const mentions = mayMention(content) ? await findMentions(deps.db, content) : []
+  const mentions = await findMentions(deps.db, content)
   const idempotency = key === undefined ? null : { key, requestHash: requestHash(place.channelId, body) }
   if (hasFiles(body)) return sendWithFiles(deps, { ...place, claims: caller, body, content, mentions, idempotency })
   return sender.send({
