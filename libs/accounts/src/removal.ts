@@ -1,6 +1,5 @@
 import { everyone, notFound, unauthorized } from '@parley/contract'
-import { audit, record, type Transaction, type UserRow } from '@parley/database'
-import { sql } from 'kysely'
+import { anyOf, audit, record, type Transaction, type UserRow } from '@parley/database'
 import { lockAdminsAnd, refuseLastAdmin, requireStillAdmin } from './roles.ts'
 import { markEnded } from './sessions.ts'
 import type { Act } from './users.ts'
@@ -88,8 +87,7 @@ async function leaveChannels(trx: Transaction, userId: string) {
     .execute()
   if (channels.length === 0) return
 
-  // One parameter, however many there are: a statement has room for 65,535.
-  const left = sql<string>`any(${channels.map(({ id }) => id)}::uuid[])`
+  const left = anyOf(channels.map(({ id }) => id))
   await trx.deleteFrom('channelMembers').where('userId', '=', userId).where('channelId', '=', left).execute()
   await trx
     .updateTable('channels')

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { everyone, invalid, unauthorized } from '@parley/contract'
 import {
+  anyOf,
   audit,
   isDuplicate,
   isRowId,
@@ -12,7 +13,6 @@ import {
   uuidv7,
 } from '@parley/database'
 import type { Caller } from '@parley/identity'
-import { sql } from 'kysely'
 import { automaticNames, nameKey, readUserName } from './names.ts'
 
 /** Who does something, from where, when. */
@@ -132,7 +132,7 @@ export async function lockLivePeople(trx: Transaction, userIds: readonly string[
   const rows = await trx
     .selectFrom('users')
     .select('id')
-    .where('id', '=', sql<string>`any(${userIds.filter(isRowId)}::uuid[])`)
+    .where('id', '=', anyOf(userIds.filter(isRowId)))
     .where('removedAt', 'is', null)
     .orderBy('id')
     .forShare()

@@ -1,3 +1,4 @@
+export { anyOf } from './any-of.ts'
 export {
   type Connection,
   type ConnectionOptions,

@@ -1,5 +1,6 @@
 import type { EventType } from '@parley/contract'
 import { sql } from 'kysely'
+import { anyOf } from './any-of.ts'
 import type { Reader } from './connect.ts'
 import { foldParts } from './search-text.ts'
 import type { StoredAttachment } from './tables.ts'
@@ -116,11 +117,7 @@ async function unfold(db: Reader, rows: readonly Changed[]): Promise<string[]> {
   const replies =
     deleted.length === 0
       ? []
-      : await db
-          .selectFrom('messages')
-          .select('id')
-          .where('threadId', '=', sql<string>`any(${deleted}::uuid[])`)
-          .execute()
+      : await db.selectFrom('messages').select('id').where('threadId', '=', anyOf(deleted)).execute()
   return [...new Set([...changed, ...replies.map(({ id }) => id)])]
 }
 

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { anyOf } from './any-of.ts'
 import type { Transaction } from './connect.ts'
 
 /** The key of an upload's thumbnail in the blob store; that of the upload itself is its `filename`. */
@@ -22,7 +23,7 @@ export async function releaseUploads(
       eb
         .selectFrom('messageUploads')
         .select('filename')
-        .where('messageId', '=', sql<string>`any(${messageIds}::uuid[])`)
+        .where('messageId', '=', anyOf(messageIds))
         .$if(only !== undefined, (query) => query.where('filename', '=', sql<string>`any(${only}::text[])`)),
     )
     .orderBy('filename')

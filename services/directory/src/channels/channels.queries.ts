@@ -1,5 +1,6 @@
 import { limits } from '@parley/contract'
 import {
+  anyOf,
   type ChannelRow,
   listAsJson,
   type PageRequest,
@@ -78,6 +79,3 @@ export const insertMembers = (trx: Transaction, channelId: string, userIds: stri
 
 export const deleteMembers = (trx: Transaction, channelId: string, userIds: string[]) =>
   trx.deleteFrom('channelMembers').where('channelId', '=', channelId).where('userId', '=', anyOf(userIds)).execute()
-
-/** One parameter, however many there are: a statement has room for 65,535. */
-const anyOf = (ids: string[]) => sql<string>`any(${ids}::uuid[])`

@@ -1,6 +1,7 @@
 import { accessMessage, wireChannelId } from '@parley/access'
 import { forbidden } from '@parley/contract'
 import {
+  anyOf,
   audit,
   type ChannelRow,
   type Database,
@@ -9,7 +10,6 @@ import {
   type Transaction,
 } from '@parley/database'
 import type { Caller } from '@parley/identity'
-import { sql } from 'kysely'
 import { recountReplies } from '../threads/threads.queries.ts'
 import { recordMessageDeleted, recordReplyDeleted } from './message.events.ts'
 import { type Place, requirePlace } from './message.fields.ts'
@@ -78,8 +78,7 @@ async function leaveTombstones(trx: Transaction, id: string, now: number) {
     .returning('id')
     .execute()
   const ids = deleted.map((row) => row.id)
-  // One parameter, however many replies there were: a statement has room for 65,535.
-  await trx.deleteFrom('reactions').where('messageId', '=', sql<string>`any(${ids}::uuid[])`).execute()
+  await trx.deleteFrom('reactions').where('messageId', '=', anyOf(ids)).execute()
   await releaseUploads(trx, ids, now)
   await trx.deleteFrom('threads').where('messageId', '=', id).execute()
 }

@@ -1,5 +1,5 @@
 import { type ApiError, type Message, unavailable } from '@parley/contract'
-import { type ChannelRow, type Database, isOutOfTime, prepared, type Reader } from '@parley/database'
+import { anyOf, type ChannelRow, type Database, isOutOfTime, prepared, type Reader } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { sql } from 'kysely'
 import { selectMessages } from '../messages/messages.queries.ts'
@@ -44,17 +44,9 @@ export function searchMessages(
 ): Promise<Message[]> {
   return inSnapshot(db, wanted.text, sizes.patienceMs, async (snapshot, beginning, requireTime) => {
     const search = { caller, wanted, ...beginning }
-    const { unseenIds, unreadBelow } = beginning
-
     await requireTime()
     const projected = await searchProjection(snapshot, search, channel, sizes, requireTime)
-    const unseen = await searchUnseen(
-      snapshot,
-      search,
-      unreadBelow === null ? unseenIds : unseenIds.filter((id) => id >= unreadBelow),
-      sizes,
-      requireTime,
-    )
+    const unseen = await searchUnseen(snapshot, search, sizes, requireTime)
     const hits = [...projected, ...unseen, ...(await searchUnread(snapshot, search, sizes, requireTime))]
     await requireTime()
     return findWhole(snapshot, hits.sort(newestFirst).slice(0, wanted.limit))
@@ -89,14 +81,18 @@ async function searchProjection(
   return [...new Map([...byText, ...byAuthors].map((hit) => [hit.id, hit])).values()]
 }
 
-/** Some at a time: there may be tens of thousands, and judging them is work of this process, in which others wait. */
+/**
+ * Those that are not part of the unread past, some at a time: there may be tens of thousands, and judging them is work of this
+ * process, in which others wait.
+ */
 async function searchUnseen(
   snapshot: Reader,
   search: Search,
-  ids: readonly string[],
   { portion }: SearchSizes,
   requireTime: RequireTime,
 ): Promise<Hit[]> {
+  const { unseenIds, unreadBelow } = search
+  const ids = unreadBelow === null ? unseenIds : unseenIds.filter((id) => id >= unreadBelow)
   const hits: Hit[] = []
   for (let from = 0; from < ids.length; from += portion) {
     await requireTime(catchingUp)
@@ -132,7 +128,7 @@ async function findWhole(snapshot: Reader, hits: readonly Hit[]): Promise<Messag
 }
 
 const selectThese = prepared((db, { ids }: { ids: string[] }) =>
-  selectMessages(db).where('messages.id', '=', sql<string>`any(${ids}::uuid[])`),
+  selectMessages(db).where('messages.id', '=', anyOf(ids)),
 )
 
 /** Ids as PostgreSQL compares them: all are lower-case. */

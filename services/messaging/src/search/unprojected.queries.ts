@@ -1,14 +1,12 @@
 import { mayRead } from '@parley/access'
-import { foldedText, listMessageIdsBelow, type Reader, selectSearchable } from '@parley/database'
+import { anyOf, foldedText, listMessageIdsBelow, type Reader, selectSearchable } from '@parley/database'
 import { sql } from 'kysely'
 import type { Hit, Search } from './projection.queries.ts'
 
 /** Those of the given messages that are wanted, judged by what they say now. */
 export async function searchThese(snapshot: Reader, search: Search, ids: readonly string[]): Promise<Hit[]> {
   if (ids.length === 0) return []
-  const messages = await selectWanted(snapshot, search)
-    .where('messages.id', '=', sql<string>`any(${ids}::uuid[])`)
-    .execute()
+  const messages = await selectWanted(snapshot, search).where('messages.id', '=', anyOf(ids)).execute()
   return judge(messages, search)
 }
 

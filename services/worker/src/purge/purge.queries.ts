@@ -1,5 +1,4 @@
-import { type Database, isRowId, type Reader, releaseUploads, type Transaction } from '@parley/database'
-import { sql } from 'kysely'
+import { anyOf, type Database, isRowId, type Reader, releaseUploads, type Transaction } from '@parley/database'
 
 /** A channel that is live is never purged, whatever a job says. */
 export const isDeleted = async (db: Reader, channelId: string): Promise<boolean> =>
@@ -88,5 +87,3 @@ export async function deleteRest(trx: Transaction, channelId: string): Promise<v
   await trx.deleteFrom('readFolds').where('channelId', '=', channelId).execute()
   await trx.deleteFrom('webhooks').where('channelId', '=', channelId).execute()
 }
-
-const anyOf = (ids: string[]) => sql<string>`any(${ids}::uuid[])`

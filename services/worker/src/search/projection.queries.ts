@@ -1,4 +1,4 @@
-import { foldedText, type SearchProgress, selectSearchable, type Transaction } from '@parley/database'
+import { anyOf, foldedText, type SearchProgress, selectSearchable, type Transaction } from '@parley/database'
 import { type Selectable, sql } from 'kysely'
 import { divide } from './segments.ts'
 
@@ -55,5 +55,3 @@ export async function project(trx: Transaction, messageIds: readonly string[], s
       .execute()
   }
 }
-
-const anyOf = (ids: readonly string[]) => sql<string>`any(${ids}::uuid[])`

@@ -27,6 +27,9 @@ export interface Projected {
   behind: number
 }
 
+/** By a step that found nothing to do. */
+export const nothingDone: Projected = { more: false, messages: 0, behind: 0 }
+
 /**
  * One step of the projection that search reads: what the next events have changed, and some of the past while that was never
  * read. It follows the positions of the events, which have no gaps, so nothing is skipped however late it is committed; the
@@ -35,7 +38,7 @@ export interface Projected {
 export function projectNext(db: Database, sizes: ProjectionSizes = projectionSizes): Promise<Projected> {
   return db.transaction().execute(async (trx) => {
     const progress = await lockProgress(trx)
-    if (!progress) return { more: false, messages: 0, behind: 0 }
+    if (!progress) return nothingDone
     const relayed = await findRelayed(trx)
     const changes = await readChanges(trx, progress.pos, sizes.atOnce)
     if (changes === 'gone' || (changes.count === 0 && changes.pos < relayed.pos)) return startAnew(trx, relayed)

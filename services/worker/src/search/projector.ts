@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Database, isDatabaseAway } from '@parley/database'
 import { type Logger, type Metrics, metric } from '@parley/telemetry'
 import { sql } from 'kysely'
-import { type Projected, projectNext } from './projection.ts'
+import { nothingDone, type Projected, projectNext } from './projection.ts'
 
 export interface ProjectorOptions {
   db: Database
@@ -10,7 +10,6 @@ export interface ProjectorOptions {
   metrics: Metrics
 }
 
-const nothing: Projected = { more: false, messages: 0, behind: 0 }
 /** With nothing to do, it looks this often. */
 const idleMs = 250
 /** Of its time it works a quarter at most: what it leaves undone searches do themselves, what it takes sends miss. */
@@ -43,11 +42,11 @@ export function startProjector({ db, logger, metrics }: ProjectorOptions): { sto
 
   async function step(): Promise<Projected> {
     try {
-      return (await isBehind(db)) ? await projectNext(db) : nothing
+      return (await isBehind(db)) ? await projectNext(db) : nothingDone
     } catch (err) {
       if (isDatabaseAway(err)) logger.warn({ err }, 'search could not be brought up to date, will try again')
       else logger.error({ err }, 'search could not be brought up to date, will try again')
-      return nothing
+      return nothingDone
     }
   }
   const running = run()
