@@ -21,6 +21,8 @@ export interface Options {
   idleStreams: number
   /** Event streams that are cut at once in the storm rows. */
   stormStreams: number
+  /** Events that a node is behind in the row about catching up. */
+  catchUpEvents: number
   /** Messages that are searched. */
   messages: number
   /** How many people the team load is measured with, one after the other. */
@@ -69,6 +71,7 @@ export function readOptions(args: string[]): Options {
           streams: 500,
           idleStreams: 1_000,
           stormStreams: 500,
+          catchUpEvents: 5_000,
           messages: 50_000,
           teamPeople: [250, 500],
           teamMessages: 20_000,
@@ -79,6 +82,7 @@ export function readOptions(args: string[]): Options {
           streams: 2_000,
           idleStreams: 10_000,
           stormStreams: 5_000,
+          catchUpEvents: 50_000,
           messages: 1_000_000,
           teamPeople: [2_000, 4_000, 6_500, 8_000, 16_000],
           teamMessages: 200_000,

@@ -1,0 +1,207 @@
+import { deepestLevel, type Inline, type MarkupOptions } from './document.ts'
+import { linkAt, type NamedLink, urlAt } from './links.ts'
+import { nameAt } from './names.ts'
+import { createScanner, isBoundary, isSpace, type Scanner } from './scanner.ts'
+
+/** Where a part stands. */
+interface Surroundings extends MarkupOptions {
+  /** The number of quotes, lists and links around it. */
+  level: number
+  /** The text of a link holds no further link, mention or channel. */
+  isInLink: boolean
+}
+
+/** A complete part, a link whose text is not read yet, or a marker of emphasis. A marker without a partner is text. */
+type Token = Inline | NamedLink | Marker
+interface Marker {
+  kind: 'marker'
+  text: string
+  /** Set on both markers of a pair. */
+  role: 'opens' | 'closes' | null
+}
+
+interface FoundPart {
+  part: Inline | NamedLink
+  /** Index behind it. */
+  end: number
+}
+
+/** Reads the text of a paragraph. `level` is the number of quotes and lists around it. */
+export function parseInlines(text: string, level: number, options: MarkupOptions): Inline[] {
+  return readInlines(createScanner(text), 0, text.length, { ...options, level, isInLink: false })
+}
+
+/** Reads what stands between two indexes, from left to right. No step goes back. */
+function readInlines(scanner: Scanner, start: number, end: number, surroundings: Surroundings): Inline[] {
+  const { text } = scanner
+  const tokens: Token[] = []
+  const openMarkers = createOpenMarkers()
+  let textStart = start
+  let at = start
+  const add = (token: Token, next: number) => {
+    if (at > textStart) tokens.push({ kind: 'text', text: text.slice(textStart, at) })
+    tokens.push(token)
+    at = next
+    textStart = next
+  }
+
+  while (at < end) {
+    const found = partAt(scanner, at, end, surroundings)
+    if (found) {
+      add(found.part, found.end)
+      continue
+    }
+    const length = markerLength(text, at)
+    if (length === 0) {
+      at++
+      continue
+    }
+    const marker: Marker = { kind: 'marker', text: text.slice(at, at + length), role: null }
+    const mayClose = at > start && !isSpace(text, at - 1) && isBoundary(text, at + length, 'after')
+    const mayOpen = at + length < end && !isSpace(text, at + length) && isBoundary(text, at, 'before')
+    add(marker, at + length)
+    if (mayClose && openMarkers.close(marker)) continue
+    if (mayOpen) openMarkers.push(marker)
+  }
+  if (at > textStart) tokens.push({ kind: 'text', text: text.slice(textStart, at) })
+  return nest(tokens, scanner, surroundings)
+}
+
+/** The length of the marker of emphasis at the index: `*`, `**`, `***`, `_` or `~`. 0 when there is none. */
+function markerLength(text: string, at: number): number {
+  const character = text[at]!
+  if (character !== '*' && character !== '_' && character !== '~') return 0
+  if (text[at - 1] === character) return 0
+  const longest = character === '*' ? 3 : 1
+  let end = at + 1
+  while (text[end] === character && end - at <= longest) end++
+  return end - at > longest ? 0 : end - at
+}
+
+/** Markers that wait for their partner. Each enters and leaves once, so all calls together take linear time. */
+function createOpenMarkers() {
+  const open: Marker[] = []
+  const counts = new Map<string, number>()
+  const count = ({ text }: Marker, change: number) => counts.set(text, (counts.get(text) ?? 0) + change)
+
+  return {
+    push(marker: Marker): void {
+      open.push(marker)
+      count(marker, 1)
+    },
+
+    /** Pairs the marker with the nearest equal one and drops those in between, because pairs do not cross. */
+    close(marker: Marker): boolean {
+      if (!counts.get(marker.text)) return false
+      for (;;) {
+        const opening = open.pop()!
+        count(opening, -1)
+        if (opening.text !== marker.text) continue
+        opening.role = 'opens'
+        marker.role = 'closes'
+        return true
+      }
+    },
+  }
+}
+
+/** Makes a tree of the pairs and reads the texts of links. What is nested too deep stays text. */
+function nest(tokens: Token[], scanner: Scanner, surroundings: Surroundings): Inline[] {
+  const lists: Inline[][] = [[]]
+  let pairsTooDeep = 0
+  for (const token of tokens) {
+    const current = lists.at(-1)!
+    const level = surroundings.level + lists.length
+    if (token.kind === 'named-link') {
+      appendPart(current, level <= deepestLevel ? readLink(token, scanner, { ...surroundings, level }) : token.source)
+    } else if (token.kind === 'link' && level > deepestLevel) {
+      appendPart(current, token.children[0]!)
+    } else if (token.kind !== 'marker') {
+      appendPart(current, token)
+    } else if (token.role === 'opens' && level <= deepestLevel) {
+      lists.push([])
+    } else if (token.role === 'closes' && pairsTooDeep === 0) {
+      lists.pop()
+      lists.at(-1)!.push({ kind: emphasis[token.text[0]!]!, children: current })
+    } else {
+      if (token.role === 'opens') pairsTooDeep++
+      if (token.role === 'closes') pairsTooDeep--
+      appendPart(current, { kind: 'text', text: token.text })
+    }
+  }
+  return lists[0]!
+}
+
+function readLink({ url, textStart, textEnd }: NamedLink, scanner: Scanner, surroundings: Surroundings): Inline {
+  return { kind: 'link', url, children: readInlines(scanner, textStart, textEnd, { ...surroundings, isInLink: true }) }
+}
+
+const emphasis: Record<string, 'bold' | 'italic' | 'strike'> = { '*': 'bold', _: 'italic', '~': 'strike' }
+
+/** Joins neighbouring texts. */
+function appendPart(parts: Inline[], part: Inline): void {
+  const last = parts.at(-1)
+  if (part.kind === 'text' && last?.kind === 'text') last.text += part.text
+  else parts.push(part)
+}
+
+/** What begins at the index and is not emphasis. Null: the character is a marker or plain text. */
+function partAt(scanner: Scanner, at: number, end: number, surroundings: Surroundings): FoundPart | null {
+  const { text } = scanner
+  switch (text[at]) {
+    case '\n':
+      return { part: { kind: 'break' }, end: at + 1 }
+    case '`':
+      return codeAt(scanner, at, end)
+    case ':':
+      return emojiAt(text, at, end)
+  }
+  if (surroundings.isInLink) return null
+  switch (text[at]) {
+    case '[': {
+      const link = linkAt(text, at)
+      return link && { part: link, end: link.end }
+    }
+    case 'h':
+    case 'H':
+    case 'm':
+    case 'M':
+      return bareUrlAt(text, at)
+    case '@':
+    case '\uff20':
+    case '\ufe6b':
+      return foundName('mention', nameAt(text, at, surroundings.chooseMention), at)
+    case '#':
+      return foundName('channel', nameAt(text, at, surroundings.chooseChannel), at)
+    default:
+      return null
+  }
+}
+
+/** Between two runs of backticks of the same length. */
+function codeAt(scanner: Scanner, at: number, end: number): FoundPart | null {
+  const run = scanner.runOfBackticks(at)
+  if (!run || run.closing === null || run.closing + run.length > end) return null
+  const text = scanner.text.slice(at + run.length, run.closing)
+  return { part: { kind: 'code', text }, end: run.closing + run.length }
+}
+
+function emojiAt(text: string, at: number, end: number): FoundPart | null {
+  if (!isBoundary(text, at, 'before')) return null
+  emoji.lastIndex = at
+  const name = emoji.exec(text)?.[1]
+  if (name === undefined || at + name.length + 2 > end) return null
+  return { part: { kind: 'emoji', name }, end: at + name.length + 2 }
+}
+const emoji = /:([a-z0-9_+-]{1,64}):/y
+
+/** An address that nobody can open stays text, but is read as a whole: its parts are not looked at again. */
+function bareUrlAt(text: string, at: number): FoundPart | null {
+  const found = isBoundary(text, at, 'before') ? urlAt(text, at) : null
+  if (!found) return null
+  const label: Inline = { kind: 'text', text: text.slice(at, found.end) }
+  return { part: found.url === null ? label : { kind: 'link', url: found.url, children: [label] }, end: found.end }
+}
+
+const foundName = (kind: 'mention' | 'channel', name: string | null, at: number): FoundPart | null =>
+  name === null ? null : { part: { kind, name }, end: at + 1 + name.length }

@@ -1,0 +1,86 @@
+import type { Inline } from './document.ts'
+
+export interface NamedLink {
+  kind: 'named-link'
+  url: string
+  /** All of it as it was typed. */
+  source: Inline
+  textStart: number
+  textEnd: number
+  /** Index behind the closing bracket. */
+  end: number
+}
+
+/**
+ * `[text](url)` at the index. Neither part holds square brackets, so a search ends at the next bracket at the latest,
+ * and all searches of a text together take linear time.
+ */
+export function linkAt(text: string, at: number): NamedLink | null {
+  linkText.lastIndex = at
+  const [opening, label] = linkText.exec(text) ?? []
+  if (opening === undefined || label!.trim() === '') return null
+
+  const urlStart = at + opening.length
+  const urlEnd = closingParenthesis(text, urlStart)
+  if (urlEnd === null) return null
+  const url = text.slice(urlStart, urlEnd)
+  if (!scheme.test(url) || !URL.canParse(url)) return null
+  return {
+    kind: 'named-link',
+    url,
+    source: { kind: 'text', text: text.slice(at, urlEnd + 1) },
+    textStart: at + 1,
+    textEnd: urlStart - 2,
+    end: urlEnd + 1,
+  }
+}
+
+const linkText = /\[([^[\]\n]+)\]\(/y
+const scheme = /^(?:https?:\/\/|mailto:)/i
+
+/** The parenthesis that ends the address. Addresses may hold pairs of parentheses of their own. */
+function closingParenthesis(text: string, start: number): number | null {
+  let depth = 0
+  for (let at = start; at < text.length; at++) {
+    const character = text[at]!
+    if (outsideUrl.test(character)) return null
+    if (character === '(') depth++
+    else if (character === ')' && depth-- === 0) return at
+  }
+  return null
+}
+
+const outsideUrl = /[\s<>"[\]\p{Cc}\p{Cf}]/u
+
+/**
+ * A bare address at the index, without the punctuation of the sentence around it. `url` is null when it looks like an
+ * address and is none.
+ */
+export function urlAt(text: string, at: number): { url: string | null; end: number } | null {
+  bareUrl.lastIndex = at
+  const run = bareUrl.exec(text)?.[0]
+  if (run === undefined) return null
+  const url = withoutPunctuation(run)
+  const isComplete = url.length > scheme.exec(run)![0].length
+  return { url: isComplete && URL.canParse(url) ? url : null, end: at + (isComplete ? url.length : run.length) }
+}
+
+const bareUrl = /(?:https?:\/\/|mailto:)[^\s<>"[\]\p{Cc}\p{Cf}]+/iuy
+
+/** `(see https://example.org/a_(b)).` ends before the second closing parenthesis. */
+function withoutPunctuation(url: string): string {
+  let surplus = 0
+  for (const character of url) {
+    if (character === '(') surplus--
+    else if (character === ')') surplus++
+  }
+  let end = url.length
+  for (; end > 0; end--) {
+    const last = url[end - 1]!
+    if (last === ')' && surplus > 0) surplus--
+    else if (!punctuation.test(last)) break
+  }
+  return url.slice(0, end)
+}
+
+const punctuation = /[.,;:!?'*_~`]/
