@@ -12,8 +12,10 @@ export interface Places {
 type Files = Record<string, string>
 
 export interface Secrets {
-  /** For every process. */
+  /** For every service; the worker issues and checks no tokens and gets no secret of theirs. */
   shared: Files
+  /** For the first start, which removes it. */
+  firstStart: Files
   /** For each service that uses PostgreSQL, the way in by its role; for `migrate` the owner's, and what the roles' passwords are to be. */
   database: Record<string, Files>
   postgres: Files
@@ -32,8 +34,8 @@ export function makeSecrets({ postgres, redis }: Places): Secrets {
     shared: {
       'jwt-secret': randomText(48),
       'redis-url': `redis://:${redisPassword}@${redis}`,
-      'initial-user-password': randomText(15),
     },
+    firstStart: { 'initial-user-password': randomText(15) },
     database: {
       ...Object.fromEntries(passwords.map(({ role, password }) => [role, wayIn(roleName(role), password)])),
       migrate: {
@@ -48,16 +50,26 @@ export function makeSecrets({ postgres, redis }: Places): Secrets {
 
 const randomText = (bytes: number) => randomBytes(bytes).toString('base64url')
 
-/** A folder for each reader. */
-export const asFolders = ({ shared, database, postgres, redis }: Secrets): Record<string, Files> => ({
-  gateway: shared,
-  ...Object.fromEntries(Object.entries(database).map(([name, files]) => [name, { ...shared, ...files }])),
-  postgres,
-  redis,
-})
+/** A folder for each reader, with what that one needs. */
+export const asFolders = ({ shared, firstStart, database, postgres, redis }: Secrets): Record<string, Files> => {
+  const { 'jwt-secret': _, ...withoutTokens } = shared
+  const sharedWith: Record<string, Files> = { migrate: {}, worker: withoutTokens }
+  return {
+    gateway: shared,
+    ...Object.fromEntries(
+      Object.entries(database).map(([name, files]) => [name, { ...(sharedWith[name] ?? shared), ...files }]),
+    ),
+    [firstStartFolder]: firstStart,
+    postgres,
+    redis,
+  }
+}
+
+/** Whoever reads this folder may empty it. */
+export const firstStartFolder = 'first-start'
 
 /** Manifests for `kubectl apply -f -`; JSON is YAML. */
-export function asManifests({ shared, database, postgres, redis }: Secrets, namespace: string): string {
+export function asManifests({ shared, firstStart, database, postgres, redis }: Secrets, namespace: string): string {
   const secret = (name: string, stringData: Files) => ({
     apiVersion: 'v1',
     kind: 'Secret',
@@ -66,6 +78,7 @@ export function asManifests({ shared, database, postgres, redis }: Secrets, name
   })
   const items = [
     secret('parley-shared', shared),
+    secret('parley-first-start', firstStart),
     ...Object.entries(database).map(([name, files]) => secret(`parley-database-${name}`, files)),
     secret('parley-postgres', postgres),
     secret('parley-redis', redis),

@@ -4,10 +4,10 @@
  *     setup --directory D    writes a folder of files for each process (docker-compose.yml); a second time it changes nothing
  *     setup --kubernetes     prints Secrets for `kubectl apply -f -`, and the password on standard error
  */
-import { access, mkdir, rm, writeFile } from 'node:fs/promises'
+import { access, chmod, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { asFolders, asManifests, makeSecrets, type Secrets } from './secrets.ts'
+import { asFolders, asManifests, firstStartFolder, makeSecrets, type Secrets } from './secrets.ts'
 
 const { values } = parseArgs({
   options: {
@@ -45,6 +45,7 @@ async function writeFolders(directory: string) {
       await writeFile(file, text, { mode: 0o444 })
     }
   }
+  await chmod(join(directory, firstStartFolder), 0o777)
   process.stdout.write(announcement(secrets))
   await writeFile(mark, '', { mode: 0o444 })
 }
@@ -56,13 +57,13 @@ function exists(path: string): Promise<boolean> {
   )
 }
 
-function announcement({ shared }: Secrets): string {
+function announcement({ firstStart }: Secrets): string {
   return [
     '',
     '  The first admin signs in with',
     '',
     `    address    ${values.email}`,
-    `    password   ${shared['initial-user-password']}`,
+    `    password   ${firstStart['initial-user-password']}`,
     '',
     '  This is shown once.',
     '',

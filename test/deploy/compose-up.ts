@@ -64,7 +64,11 @@ export class ComposeUp {
         PORT: String(this.#ports.get(name) ?? 0),
         PARLEY_METRICS_PORT: '0',
       },
-      mounts: { '/run/secrets': path.join(this.secrets, reader), '/secrets': this.secrets },
+      mounts: {
+        '/run/secrets': path.join(this.secrets, reader),
+        '/run/first-start': path.join(this.secrets, 'first-start'),
+        '/secrets': this.secrets,
+      },
       asOwner: user === '0:0',
     }
   }

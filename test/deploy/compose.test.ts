@@ -1,11 +1,18 @@
-import { existsSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { promisify } from 'node:util'
 import { Ajv } from 'ajv'
 import composeverter from 'composeverter'
-import { expect, test } from 'vitest'
-import { composition, withoutProfile } from './composition.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { composition, text, withoutProfile } from './composition.ts'
 import { configurationFrom } from './environment.ts'
 import { root } from './rendered.ts'
+
+const made = mkdtempSync(path.join(tmpdir(), 'parley-secrets-'))
+beforeAll(() => promisify(execFile)(process.execPath, ['deploy/image/setup.ts', '--directory', made], { cwd: root }))
+afterAll(() => rmSync(made, { recursive: true }))
 
 const services = ['gateway', 'auth', 'directory', 'messaging', 'realtime', 'admin', 'worker']
 
@@ -32,12 +39,54 @@ test('without a profile: what a server needs, each process once, of one image th
     image: 'parley:local',
     read_only: true,
     cap_drop: ['ALL'],
-    volumes: composition.services.migrate!.volumes,
+    volumes: ['secrets-migrate:/run/secrets:ro'],
   })
   expect(composition.services.postgres!.image).toMatch(/^postgres:18/)
   expect(composition.services.redis!.image).toMatch(/^redis:8/)
-  expect(composition.services.redis!.command!.join(' ')).toMatch(/--appendonly yes --maxmemory-policy noeviction$/)
-  for (const { image } of Object.values(composition.services)) expect(image).toMatch(/:(?!latest$).+/)
+  const redis = composition.services.redis!.command!.join(' ')
+  expect(redis).toMatch(/--appendonly yes --maxmemory 512mb --maxmemory-policy noeviction$/)
+})
+
+test('every container is confined: a read-only root, no capabilities, bounded memory, logs that rotate', () => {
+  for (const [name, service] of Object.entries(composition.services)) {
+    expect(service, name).toMatchObject({
+      read_only: true,
+      tmpfs: expect.arrayContaining(['/tmp']),
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+      mem_limit: expect.stringMatching(/^\d+[mg]$/),
+      logging: { driver: 'local', options: { 'max-size': '20m', 'max-file': '5' } },
+    })
+    expect(service.cap_add, name).toBeUndefined()
+  }
+  const roomOfRedis = Number.parseInt(String(composition.services.redis!.mem_limit), 10) * 1024
+  expect(roomOfRedis).toBeGreaterThanOrEqual(2 * 512)
+})
+
+test('images are of an exact version, and each can be given by its digest instead', () => {
+  for (const [name, { image }] of Object.entries(composition.services)) {
+    expect(image, name).toMatch(/^(parley:local|[\w./-]+:v?\d+(\.\d+)+)$/)
+    if (!image.startsWith('parley:')) expect(text, name).toContain(`\${${name.toUpperCase()}_IMAGE:-${image}}`)
+  }
+})
+
+test('who reaches whom: PostgreSQL and Redis only those who need them, and nothing outside', () => {
+  const reaching = (network: string) =>
+    Object.entries(composition.services)
+      .filter(([, { networks = [] }]) => networks.includes(network))
+      .map(([name]) => name)
+      .sort()
+  const [gateway, ...inside] = services
+  expect(reaching('public')).toEqual([gateway])
+  expect(reaching('database')).toEqual([...inside, 'migrate', 'parley', 'postgres'].sort())
+  expect(reaching('redis')).toEqual([gateway, ...inside, 'redis'].sort())
+  expect(reaching('services')).toEqual([...services, 'collector', 'migrate', 'parley', 'prometheus'].sort())
+  expect(reaching('mail')).toEqual(['mailpit', 'worker'])
+  expect(composition.networks).toMatchObject({ database: { internal: true }, redis: { internal: true } })
+  for (const [name, { networks, network_mode }] of Object.entries(composition.services)) {
+    if (name === 'setup') expect([networks, network_mode]).toEqual([undefined, 'none'])
+    for (const network of networks ?? []) expect(composition.networks, name).toHaveProperty(network)
+  }
 })
 
 test('the order: secrets, PostgreSQL and Redis, migrations, services, gateway', () => {
@@ -60,8 +109,12 @@ test('each reader of secrets has a folder of its own, which only the set-up may 
     const mounted = composition.services[name]!.volumes!.filter((volume) => volume.startsWith('secrets-'))
     expect(mounted).toEqual([`secrets-${name}:/run/secrets:ro`])
   }
-  const written = readers.map((name) => `secrets-${name}:/secrets/${name}`)
+  const written = [...readers.map((name) => `secrets-${name}:/secrets/${name}`), 'first-start:/secrets/first-start']
   expect(composition.services.setup!.volumes!.toSorted()).toEqual(written.sort())
+  const readersOfFirst = Object.entries(composition.services).filter(([, { volumes = [] }]) =>
+    volumes.includes('first-start:/run/first-start'),
+  )
+  expect(readersOfFirst.map(([name]) => name)).toEqual(['migrate'])
   expect(composition.services.setup!.network_mode).toBe('none')
   for (const volume of Object.values(composition.services).flatMap(({ volumes = [] }) => volumes)) {
     const [source] = volume.split(':')
@@ -72,10 +125,20 @@ test('each reader of secrets has a folder of its own, which only the set-up may 
   }
 })
 
+test('the set-up gives each process the secrets that it needs and no others', () => {
+  const filesOf = (name: string) => readdirSync(path.join(made, name)).sort()
+  const ofService = ['database-url', 'jwt-secret', 'redis-url']
+  for (const name of ['auth', 'directory', 'messaging', 'admin', 'realtime']) expect(filesOf(name)).toEqual(ofService)
+  expect(filesOf('gateway')).toEqual(['jwt-secret', 'redis-url'])
+  expect(filesOf('worker')).toEqual(['database-url', 'redis-url'])
+  expect(filesOf('migrate').filter((file) => !file.startsWith('database-password-'))).toEqual(['database-url'])
+  expect(filesOf('first-start')).toEqual(['initial-user-password'])
+})
+
 test('every environment is a configuration that the code accepts', async () => {
   for (const name of [...services, 'migrate']) {
     const { environment = {}, stop_grace_period } = composition.services[name]!
-    const config = await configurationFrom(environment)
+    const config = await configurationFrom(environment, readdirSync(path.join(made, name)))
     expect([config.environment, config.auth.authMode, config.server.port]).toEqual(['production', 'password', 3000])
     expect(config.events.drainSeconds).toBeLessThanOrEqual(config.server.shutdownSeconds / 2)
     if (name === 'migrate') continue

@@ -13,18 +13,22 @@ export interface ComposedService {
   depends_on?: Record<string, { condition: string }>
   profiles?: string[]
   user?: string
+  networks?: string[]
   [field: string]: unknown
 }
 
+export const text = readFileSync(path.join(root, 'docker-compose.yml'), 'utf8')
+
 /** The file as compose reads it where nothing is set: variables are their defaults, anchors are merged. */
-export const composition = read() as { services: Record<string, ComposedService>; volumes: Record<string, null> }
+export const composition = parse(text.replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1').replaceAll('$$', '$'), {
+  merge: true,
+}) as {
+  services: Record<string, ComposedService>
+  volumes: Record<string, null>
+  networks: Record<string, { internal?: boolean }>
+}
 
 /** What `docker compose up` starts. */
 export const withoutProfile = Object.entries(composition.services)
   .filter(([, { profiles }]) => !profiles)
   .map(([name]) => name)
-
-function read(): unknown {
-  const text = readFileSync(path.join(root, 'docker-compose.yml'), 'utf8')
-  return parse(text.replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1').replaceAll('$$', '$'), { merge: true })
-}

@@ -8,15 +8,20 @@ import { imageEnvironment } from './dockerfile.ts'
 const secrets: Record<string, string> = {
   'jwt-secret': 'a secret of at least 32 characters',
   'redis-url': 'redis://:secret@redis:6379',
-  'initial-user-password': 'long enough',
   'database-url': 'postgres://parley:secret@postgres:5432/parley',
 }
 
-/** What the code makes of a container's environment, beside the image's own. @throws ConfigError when it refuses it. */
-export async function configurationFrom(environment: Record<string, string>): Promise<Config> {
+/**
+ * What the code makes of a container's environment, beside the image's own, where these secrets are mounted.
+ * @throws ConfigError when it refuses it.
+ */
+export async function configurationFrom(
+  environment: Record<string, string>,
+  mounted: readonly string[],
+): Promise<Config> {
   const directory = await mkdtemp(path.join(tmpdir(), 'parley-environment-'))
   try {
-    for (const [file, text] of Object.entries(secrets)) await writeFile(path.join(directory, file), text)
+    for (const file of mounted) await writeFile(path.join(directory, file), secrets[file] ?? '')
     const env = Object.fromEntries(
       Object.entries({ ...imageEnvironment(), ...environment }).map(([name, value]) => [
         name,

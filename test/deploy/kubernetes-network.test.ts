@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import {
   base,
   configurationOf,
+  deploymentsOf,
   evaluation,
   folders,
   named,
@@ -19,7 +20,7 @@ const withDatabase = services.filter((name) => name !== 'gateway')
 
 describe.skipIf(whyNotRendered)(`what runs in a cluster${whyNotRendered ? ` (${whyNotRendered})` : ''}`, () => {
   test('a process that stops is given the time it takes, and gives its clients theirs', async () => {
-    for (const { metadata, spec } of ofKind(base, 'Deployment')) {
+    for (const { metadata, spec } of deploymentsOf(base)) {
       const pod = spec.template.spec
       const { server, events } = await configurationOf(base, metadata.name)
       const preStop = pod.containers[0].lifecycle.preStop.sleep.seconds
@@ -42,7 +43,7 @@ describe.skipIf(whyNotRendered)(`what runs in a cluster${whyNotRendered ? ` (${w
 
   test('ports and probes are those of the image and of the code', async () => {
     const { server, metrics } = await configurationOf(base, 'auth')
-    for (const { metadata, spec } of ofKind(base, 'Deployment')) {
+    for (const { metadata, spec } of deploymentsOf(base)) {
       const [container] = spec.template.spec.containers
       expect(container.ports).toEqual([
         { name: 'http', containerPort: server.port },

@@ -1,22 +1,35 @@
 import { execFileSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
-import { evaluation, named, rendered, services } from './manifests.ts'
+import { evaluation, mountedSecrets, rendered, secretSources, services } from './manifests.ts'
 import { type Manifest, root, whyNotRendered } from './rendered.ts'
 import { faultsOf } from './schemas.ts'
 
 describe.skipIf(whyNotRendered)(`secrets of a cluster${whyNotRendered ? ` (${whyNotRendered})` : ''}`, () => {
-  test('each process has a way into PostgreSQL of its own, and the secrets are not in the repository', () => {
+  test('each process is given the secrets that it needs and no others, and none is in the repository', () => {
     for (const documents of Object.values(rendered)) {
       expect(documents.filter(({ kind }) => kind === 'Secret')).toEqual([])
       for (const name of [...services, 'migrate']) {
-        const { spec } = (named(documents, 'Deployment', name) ?? named(documents, 'Job', name))!
-        const { sources } = spec.template.spec.volumes.find(
-          (volume: { name: string }) => volume.name === 'secrets',
-        ).projected
-        const secrets = sources.map(({ secret }: { secret: { name: string } }) => secret.name)
-        const own = name === 'gateway' ? [] : [`parley-database-${name}`]
-        expect(secrets).toEqual(['parley-shared', 'parley-settings', ...own])
+        const sources = secretSources(documents, name)
+        const shared = name === 'migrate' ? [] : ['redis-url', ...(name === 'worker' ? [] : ['jwt-secret'])]
+        const database = name === 'gateway' ? [] : ['database-url']
+        expect(mountedSecrets(documents, name).sort(), name).toEqual([...shared, ...database].sort())
+        expect(sources.flatMap(({ name, optional }) => (optional ? [name] : []))).toEqual([
+          ...(name === 'migrate' ? ['parley-first-start'] : []),
+          `parley-settings-${name}`,
+        ])
+        expect(sources.map(({ name }) => name).filter((secret) => secret.startsWith('parley-database-'))).toEqual(
+          database.map(() => `parley-database-${name}`),
+        )
       }
+    }
+  })
+
+  test('the first password is mounted by the migration alone, and need not be there after the first start', () => {
+    for (const documents of Object.values(rendered)) {
+      const readers = documents.filter((document) =>
+        /parley-first-start|initial-user-password/.test(JSON.stringify(document)),
+      )
+      expect(readers.map(({ kind, metadata }) => [kind, metadata.name])).toEqual([['Deployment', 'migrate']])
     }
   })
 
@@ -29,7 +42,7 @@ describe.skipIf(whyNotRendered)(`secrets of a cluster${whyNotRendered ? ` (${why
     const { items } = JSON.parse(text) as { items: Manifest[] }
     expect((await Promise.all(items.map(faultsOf))).flat()).toEqual([])
     const made = new Map(items.map(({ metadata, stringData }) => [metadata.name, Object.keys(stringData)]))
-    for (const { spec } of evaluation.filter(({ kind }) => ['Deployment', 'StatefulSet', 'Job'].includes(kind))) {
+    for (const { spec } of evaluation.filter(({ kind }) => ['Deployment', 'StatefulSet'].includes(kind))) {
       for (const { projected, secret } of spec.template.spec.volumes) {
         if (secret) expect(made.has(secret.secretName), secret.secretName).toBe(true)
         for (const source of projected?.sources ?? []) {

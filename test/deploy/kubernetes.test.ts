@@ -1,12 +1,12 @@
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { base, evaluation, folders, named, production, rendered, services } from './manifests.ts'
+import { base, evaluation, folders, named, ofKind, production, rendered, services } from './manifests.ts'
 import { type Manifest, render, whyNotRendered } from './rendered.ts'
 import { faultsOf } from './schemas.ts'
 
 const workloads = [...base, ...evaluation, ...production].filter(({ kind }) =>
-  ['Deployment', 'StatefulSet', 'Job'].includes(kind),
+  ['Deployment', 'StatefulSet'].includes(kind),
 )
 
 describe.skipIf(whyNotRendered)(`manifests${whyNotRendered ? ` (${whyNotRendered})` : ''}`, () => {
@@ -86,7 +86,7 @@ describe.skipIf(whyNotRendered)(`manifests${whyNotRendered ? ` (${whyNotRendered
         seccompProfile: { type: 'RuntimeDefault' },
       })
       expect([pod.automountServiceAccountToken, pod.enableServiceLinks]).toEqual([false, false])
-      for (const container of pod.containers) {
+      for (const container of containersOf(spec)) {
         expect(container.securityContext).toEqual({
           allowPrivilegeEscalation: false,
           readOnlyRootFilesystem: true,
@@ -98,7 +98,7 @@ describe.skipIf(whyNotRendered)(`manifests${whyNotRendered ? ` (${whyNotRendered
         })
         expect(container.image).not.toMatch(/:latest$/)
       }
-      if (kind === 'Deployment') {
+      if (kind === 'Deployment' && metadata.name !== 'migrate') {
         expect(pod.containers[0].args).toEqual([metadata.name])
         expect(pod.topologySpreadConstraints).toHaveLength(2)
         // Of a rolling update only the new pods count, which are to stay.
@@ -108,18 +108,49 @@ describe.skipIf(whyNotRendered)(`manifests${whyNotRendered ? ` (${whyNotRendered
     }
     const images = (documents: Manifest[]) =>
       new Set(
-        documents
-          .filter(({ kind, metadata }) => kind === 'Deployment' || metadata.name === 'migrate')
-          .flatMap(({ spec }) => spec?.template?.spec.containers?.map(({ image }: { image: string }) => image) ?? []),
+        ofKind(documents, 'Deployment').flatMap(({ spec }) =>
+          containersOf(spec).map(({ image }: { image: string }) => image),
+        ),
       )
     for (const folder of folders) expect(images(rendered[folder]!).size).toBe(1)
   })
 
+  test('what is there can be applied again: no Job, whose template cannot be changed, and migrations run by what can', () => {
+    for (const documents of Object.values(rendered)) {
+      expect(ofKind(documents, 'Job')).toEqual([])
+      const { spec } = named(documents, 'Deployment', 'migrate')!
+      expect(spec).toMatchObject({ replicas: 1, strategy: { type: 'Recreate' } })
+      const { initContainers, containers } = spec.template.spec
+      expect(initContainers.map(({ args }: { args: string[] }) => args.slice(0, 2))).toEqual([['parley', 'migrate']])
+      // It stays, and must not keep the way into PostgreSQL that the owner has.
+      expect(containers).toMatchObject([{ command: ['sleep', 'infinity'] }])
+      expect(containers[0]).not.toHaveProperty('volumeMounts')
+      expect(containers[0]).not.toHaveProperty('env')
+    }
+  })
+
+  test('Argo CD and Flux prune neither what holds data nor settings that are still in use', () => {
+    for (const documents of Object.values(rendered)) {
+      const kept = [...ofKind(documents, 'Namespace'), ...ofKind(documents, 'StatefulSet')]
+      expect(kept.length).toBeGreaterThan(0)
+      for (const { kind, metadata } of kept) {
+        expect(metadata.annotations, `${kind} ${metadata.name}`).toMatchObject({
+          'argocd.argoproj.io/sync-options': 'Prune=false,Delete=false',
+          'kustomize.toolkit.fluxcd.io/prune': 'disabled',
+        })
+      }
+      const settings = ofKind(documents, 'ConfigMap').find(({ metadata }) => /^parley-\w{10}$/.test(metadata.name))!
+      expect(settings.metadata.annotations).toEqual({ 'argocd.argoproj.io/sync-options': 'PruneLast=true' })
+    }
+  })
+
   test('every name that is referred to is there', () => {
     for (const documents of [evaluation, production]) {
-      for (const { spec } of documents.filter(({ kind }) => ['Deployment', 'Job'].includes(kind))) {
-        for (const { envFrom } of spec.template.spec.containers) {
-          for (const { configMapRef } of envFrom) expect(named(documents, 'ConfigMap', configMapRef.name)).toBeDefined()
+      for (const { spec } of ofKind(documents, 'Deployment')) {
+        for (const { envFrom = [] } of containersOf(spec)) {
+          for (const { configMapRef } of envFrom) {
+            if (!configMapRef.optional) expect(named(documents, 'ConfigMap', configMapRef.name)).toBeDefined()
+          }
         }
         expect(named(documents, 'ServiceAccount', spec.template.spec.serviceAccountName)).toBeDefined()
       }
@@ -129,3 +160,8 @@ describe.skipIf(whyNotRendered)(`manifests${whyNotRendered ? ` (${whyNotRendered
     }
   })
 })
+
+const containersOf = ({ template }: Manifest['spec']) => [
+  ...(template.spec.initContainers ?? []),
+  ...template.spec.containers,
+]

@@ -15,16 +15,42 @@ export const [base, evaluation, production] = folders.map((folder) => rendered[f
 ]
 
 export const ofKind = (documents: Manifest[], kind: string) => documents.filter((document) => document.kind === kind)
+/** The Deployments of the services: `migrate` is one too, and serves nothing. */
+export const deploymentsOf = (documents: Manifest[]) =>
+  ofKind(documents, 'Deployment').filter(({ metadata }) => metadata.name !== 'migrate')
 export const named = (documents: Manifest[], kind: string, name: string) =>
   ofKind(documents, kind).find(({ metadata }) => metadata.name === name)
 
 /** What the code makes of the environment of a container: the image's, its ConfigMaps' and its own, with made-up secrets. */
 export function configurationOf(documents: Manifest[], name: string) {
-  const { spec } = (named(documents, 'Deployment', name) ?? named(documents, 'Job', name))!
-  const [container] = spec.template.spec.containers
-  const maps = (container.envFrom as { configMapRef: { name: string } }[]).map(
-    ({ configMapRef }) => named(documents, 'ConfigMap', configMapRef.name)!.data,
+  const pod = named(documents, 'Deployment', name)!.spec.template.spec
+  const [container] = pod.initContainers ?? pod.containers
+  const maps = (container.envFrom as { configMapRef: { name: string; optional?: boolean } }[]).map(
+    ({ configMapRef: { name, optional } }) =>
+      optional ? named(documents, 'ConfigMap', name)?.data : named(documents, 'ConfigMap', name)!.data,
   )
   const own = (container.env as { name: string; value: string }[]).map(({ name, value }) => [name, value])
-  return configurationFrom({ ...Object.assign({}, ...maps), ...Object.fromEntries(own) })
+  return configurationFrom(
+    { ...Object.assign({}, ...maps), ...Object.fromEntries(own) },
+    mountedSecrets(documents, name),
+  )
+}
+
+/** The files below `/run/secrets` of a process, without those of Secrets that need not be there. */
+export function mountedSecrets(documents: Manifest[], name: string): string[] {
+  return secretSources(documents, name).flatMap(({ name: secret, items, optional }) =>
+    optional ? [] : secret.startsWith('parley-database-') ? ['database-url'] : items!.map(({ path }) => path),
+  )
+}
+
+interface SecretSource {
+  name: string
+  items?: { key: string; path: string }[]
+  optional?: boolean
+}
+
+export function secretSources(documents: Manifest[], name: string): SecretSource[] {
+  const { spec } = named(documents, 'Deployment', name)!
+  const { projected } = spec.template.spec.volumes.find((volume: { name: string }) => volume.name === 'secrets')
+  return projected.sources.map(({ secret }: { secret: SecretSource }) => secret)
 }

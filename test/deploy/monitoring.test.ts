@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { label, metric } from '@parley/telemetry'
+import { everyMetric, label } from '@parley/telemetry'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { root } from './rendered.ts'
@@ -31,7 +31,7 @@ test.each([
   ['alerts', rules.map(({ expr }) => expr)],
   ['dashboard', queries],
 ])('%s ask for metrics and labels that there are', (_what, expressions) => {
-  const definitions = Object.values(metric)
+  const definitions = Object.values(everyMetric)
   const known = new Set([
     'up',
     ...definitions.flatMap(({ name, kind }) =>
@@ -43,9 +43,9 @@ test.each([
   expect(expressions.length).toBeGreaterThan(10)
 
   for (const expression of expressions) {
-    const metrics = [...expression.matchAll(/\b(?:up|parley_\w+|http_server_\w+|nodejs_\w+|process_\w+)\b/g)].map(
-      ([name]) => name,
-    )
+    const metrics = [
+      ...expression.matchAll(/\b(?:up|parley_\w+|http_server_\w+|nodejs_\w+|v8js_\w+|process_\w+)\b/g),
+    ].map(([name]) => name)
     const labels = [...expression.matchAll(/(\w+)(?:=~|!=|!~|=)"|by \(([\w, ]+)\)/g)].flatMap(
       ([, one, several]) => one ?? several!.split(', '),
     )
@@ -65,7 +65,7 @@ test('the states that alerts ask for stand where the metric is written: about an
   const sources = globSync('{libs,services}/*/src/**/*.ts', { cwd: root }).map(text)
   const unknown = rules.flatMap(({ expr }) =>
     [...expr.matchAll(/(parley_\w+)\{state="(\w+)"\}/g)].filter(([, name, value]) => {
-      const [key] = Object.entries(metric).find((entry) => entry[1].name === name)!
+      const [key] = Object.entries(everyMetric).find((entry) => entry[1].name === name)!
       const writers = sources.filter((source) => source.includes(`metric.${key}`))
       return !writers.some((source) => new RegExp(`\\b${value}\\b`).test(source))
     }),
@@ -76,7 +76,7 @@ test('the states that alerts ask for stand where the metric is written: about an
 test('the dashboard shows every metric', () => {
   const shown = queries.join('\n')
   expect(
-    Object.values(metric)
+    Object.values(everyMetric)
       .map(({ name }) => name)
       .filter((name) => !shown.includes(name)),
   ).toEqual([])
