@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { version } from '@parley/config/version'
 import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '@parley/telemetry/testing'
 import { Person } from '@parley/test'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -9,6 +10,7 @@ describe('the trace of one send', () => {
   let installation: Installation
   let trace: ReceivedSpan[]
   const content = `nobody must read this ${randomUUID()}`
+  const foreignParent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
   const secrets: string[] = []
 
   beforeAll(async () => {
@@ -21,7 +23,11 @@ describe('the trace of one send', () => {
     secrets.push(content, ann.token!, ann.refreshToken!, key, 'ann@example.com')
 
     const channel = await ann.creates({ name: 'traced' })
-    const message = await ann.says(content, channel, { 'idempotency-key': key })
+    const message = await ann.says(content, channel, {
+      'idempotency-key': key,
+      // Not continued: the gateway begins a trace of its own.
+      traceparent: foreignParent,
+    })
     await stream.waitFor('NEW_MESSAGE', { id: message.id })
     await ann.post('/auth/refresh', { refreshToken: ann.refreshToken })
     await byQuery.body?.cancel()
@@ -40,6 +46,12 @@ describe('the trace of one send', () => {
   afterAll(async () => {
     await installation?.discard()
     await collector?.close()
+  })
+
+  test('does not continue a client’s, and says which version of Parley it comes from', () => {
+    expect(foreignParent).not.toContain(trace[0]!.traceId)
+    expect(collector.bodies.join()).not.toContain(foreignParent.split('-')[1])
+    expect(new Set(trace.map((span) => span.version))).toEqual(new Set([version]))
   })
 
   test('leads from the gateway through messaging and the relay to the stream, each step the child of the one before', () => {

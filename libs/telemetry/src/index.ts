@@ -1,9 +1,9 @@
 export type { BoundCounter, BoundHistogram, Counter, Histogram, Observation } from './instruments.ts'
 export { type CreateLogger, createLogger, type Logger } from './logger.ts'
-export type { MetricDefinition } from './metric-definition.ts'
+export type { CounterDefinition, LabelSets, MetricDefinition } from './metric-definition.ts'
 export { type CreateMetrics, createMetrics, type Metrics } from './metrics.ts'
 export { type ServeMetrics, serveMetrics } from './metrics-server.ts'
-export { label, logField, metric, spanAttribute, spanName } from './names.ts'
+export { everyMetric, label, logField, metric, spanAttribute, spanName } from './names.ts'
 export { withoutQuery } from './redaction.ts'
 export {
   type Attributes,
@@ -13,6 +13,6 @@ export {
   inSpan,
   type Span,
   SpanKind,
-  shutdownTracing,
+  shutdownTelemetry,
   tracer,
 } from './tracing.ts'

@@ -3,19 +3,20 @@ import otel from '@fastify/otel'
 import { HttpInstrumentation } from '@opentelemetry/instrumentation-http'
 import { IORedisInstrumentation } from '@opentelemetry/instrumentation-ioredis'
 import { PgInstrumentation } from '@opentelemetry/instrumentation-pg'
+import { PinoInstrumentation } from '@opentelemetry/instrumentation-pino'
 import { UndiciInstrumentation } from '@opentelemetry/instrumentation-undici'
 import { spanAttribute } from './names.ts'
 import { withoutQuery } from './redaction.ts'
 
 /** Modules that the ES module loader hooks have to intercept for these instrumentations. */
-export const patchedModules = ['pg', 'pg-pool', 'ioredis', 'fastify', 'undici']
+export const patchedModules = ['pg', 'pg-pool', 'ioredis', 'fastify', 'undici', 'pino']
 
 /**
- * What is traced by itself: requests in and out, statements, Redis commands. No span gets a query string, a header, a
+ * What is sent by itself: requests in and out, statements and Redis commands as spans, log lines as records. No span gets a query string, a header, a
  * statement's values, a command's arguments or a client's address.
  */
-export function instrumentations() {
-  return [http(), undici(), fastify(), pg(), redis()]
+export function instrumentations({ traces, logs }: { traces: boolean; logs: boolean }) {
+  return [...(traces ? [http(), undici(), fastify(), pg(), redis()] : []), ...(logs ? [pino()] : [])]
 }
 
 function http() {
@@ -58,6 +59,11 @@ function pg() {
 
 function redis() {
   return new IORedisInstrumentation({ requireParentSpan: true, dbStatementSerializer: (command) => command })
+}
+
+// Sends each line as it was written, so that what is blanked there is blanked here. The logger names the span itself.
+function pino() {
+  return new PinoInstrumentation({ disableLogCorrelation: true })
 }
 
 function isProbe(path: string) {

@@ -1,5 +1,5 @@
 import type { Attributes, Meter } from '@opentelemetry/api'
-import type { MetricDefinition } from './metric-definition.ts'
+import type { CounterDefinition, LabelSets, MetricDefinition } from './metric-definition.ts'
 
 /** Values of all labels of a metric; absent for a metric without labels. */
 type LabelValues<Label extends string> = [Label] extends [never] ? [] : [labels: Readonly<Record<Label, string>>]
@@ -13,9 +13,17 @@ export interface BoundHistogram {
   record(value: number): void
 }
 
-export interface Counter<Label extends string> {
+export interface Counter<Sets extends LabelSets> {
   /** The counter for these label values. Bind once and keep it where it is called often: adding is then one addition. */
-  with(...labels: LabelValues<Label>): BoundCounter
+  with(
+    ...labels: [keyof Sets] extends [never]
+      ? []
+      : [
+          labels: {
+            readonly [Label in keyof Sets]: Sets[Label] extends readonly string[] ? Sets[Label][number] : string
+          },
+        ]
+  ): BoundCounter
 }
 
 export interface Histogram<Label extends string> {
@@ -41,10 +49,10 @@ export type Gauge = <Label extends string>(
 
 // The API has no counters bound to their attributes, and hashing those costs a microsecond: count in a plain number, and
 // show it when somebody asks.
-export function createCounter<Label extends string>(
+export function createCounter<Sets extends LabelSets>(
   meter: Meter,
-  definition: MetricDefinition<'counter', Label>,
-): Counter<Label> {
+  definition: CounterDefinition<Sets>,
+): Counter<Sets> {
   const series = new Map<string, { labels: Attributes; value: number; add(amount?: number): void }>()
   meter.createObservableCounter(definition.name, { description: definition.description }).addCallback((result) => {
     for (const { value, labels } of series.values()) result.observe(value, labels)
@@ -57,10 +65,17 @@ export function createCounter<Label extends string>(
       this.value += amount
     },
   })
-  const counter: Counter<Label> = { with: (...[labels]) => boundOnce(series, definition, labels, bind) }
-  // A counter without labels starts at 0 rather than at its first use, so that rates and alerts see its first step.
-  if (definition.labels.length === 0) boundOnce(series, definition, undefined, bind)
-  return counter
+  for (const labels of everyCombination(definition.values)) boundOnce(series, definition, labels, bind)
+  return { with: (...[labels]) => boundOnce(series, definition, labels, bind) }
+}
+
+/** Every combination of the label values; none where a label has values that only the caller knows. */
+function everyCombination(sets: LabelSets): Record<string, string>[] {
+  return Object.entries(sets).reduce<Record<string, string>[]>(
+    (combinations, [label, values]) =>
+      combinations.flatMap((labels) => (values ?? []).map((value) => ({ ...labels, [label]: value }))),
+    [{}],
+  )
 }
 
 export function createHistogram<Label extends string>(

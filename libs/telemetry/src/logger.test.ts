@@ -24,6 +24,21 @@ describe('createLogger', () => {
     expect(last()).not.toHaveProperty('trace_id')
   })
 
+  test('leaves out the stack of a lost connection, and keeps that of other errors', () => {
+    const faults = [
+      Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }),
+      Object.assign(new Error('terminating connection'), { code: '57P01' }),
+      new Error('Connection terminated unexpectedly'),
+      new Error('Client has encountered a connection error and is not queryable'),
+    ]
+    for (const err of faults) {
+      logger.warn({ err }, 'failed')
+      expect(last().err).toEqual({ type: 'Error', message: err.message, ...('code' in err && { code: err.code }) })
+    }
+    logger.warn({ err: new TypeError('a defect') }, 'failed')
+    expect(last().err.stack).toContain('logger.test.ts')
+  })
+
   test('names the active span', () => {
     const span = tracer.startSpan('work')
     context.with(trace.setSpan(context.active(), span), () => logger.info('inside'))

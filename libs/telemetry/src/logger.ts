@@ -52,6 +52,26 @@ function urlField(url: unknown) {
   return typeof url === 'string' ? withoutQuery(url) : undefined
 }
 
+/** Something that we connect to is away: the lines of code that found out tell nobody anything. */
+function isConnectionFault(error: Error & { code?: unknown }): boolean {
+  if (error.name === 'DatabaseUnreachable' || lostConnection.test(error.message)) return true
+  return typeof error.code === 'string' && (networkCodes.has(error.code) || /^(08...|57P0.)$/.test(error.code))
+}
+
+/** In the words of the PostgreSQL driver, whose errors have no code. */
+const lostConnection = /^Connection terminated|connection error and is not queryable/
+
+const networkCodes = new Set([
+  'EAI_AGAIN',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EPIPE',
+  'ETIMEDOUT',
+])
+
 const errorFacts = ['code', 'statusCode', 'constraint', 'table', 'column', 'syscall', 'signal'] as const
 const deepestCause = 4
 
@@ -61,7 +81,7 @@ function errorFields(error: unknown, depth = 0): unknown {
   const fields: Record<string, unknown> = {
     type: error.name,
     message: withoutQueryValues(error.message),
-    stack: error.stack && withoutQueryValues(error.stack),
+    stack: isConnectionFault(error) ? undefined : error.stack && withoutQueryValues(error.stack),
   }
   for (const fact of errorFacts) {
     if (fact in error) fields[fact] = (error as unknown as Record<string, unknown>)[fact]

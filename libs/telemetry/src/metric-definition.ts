@@ -10,13 +10,24 @@ export interface MetricDefinition<Kind extends MetricKind = MetricKind, Label ex
   buckets?: readonly number[]
 }
 
-/** A counter: only grows; its name ends with `_total`. */
-export function counter<const Label extends string = never>(
+/** Label names with every value they can have; null where only the caller knows them. */
+export type LabelSets = Readonly<Record<string, readonly string[] | null>>
+
+export interface CounterDefinition<Sets extends LabelSets = LabelSets>
+  extends MetricDefinition<'counter', keyof Sets & string> {
+  values: Sets
+}
+
+/**
+ * A counter: only grows; its name ends with `_total`. Its label values are listed, so that each series exists with 0 before
+ * its first step: `rate` and `increase` do not see the step that creates a series.
+ */
+export function counter<const Sets extends LabelSets = Record<never, null>>(
   name: `${string}_total`,
   description: string,
-  labels: readonly Label[] = [],
-): MetricDefinition<'counter', Label> {
-  return { kind: 'counter', name, description, labels }
+  values: Sets = {} as Sets,
+): CounterDefinition<Sets> {
+  return { kind: 'counter', name, description, labels: Object.keys(values), values }
 }
 
 /** A gauge: read when somebody scrapes. */

@@ -1,5 +1,6 @@
-import { afterAll, describe, expect, test } from 'vitest'
-import { createMetrics, metric, serveMetrics } from './index.ts'
+import { version } from '@parley/config/version'
+import { afterAll, describe, expect, test, vi } from 'vitest'
+import { createMetrics, everyMetric, metric, serveMetrics } from './index.ts'
 
 describe('metrics', () => {
   const warnings: unknown[] = []
@@ -18,11 +19,19 @@ describe('metrics', () => {
     expect(text).toContain('parley_deliveries_total{audience="everyone"} 1')
   })
 
-  test('show a counter without labels before its first step', async () => {
-    const counter = metrics.counter(metric.eventsRelayed).with()
-    expect(await metrics.text()).toContain('parley_events_relayed_total 0')
-    counter.add(2)
-    expect(await metrics.text()).toContain('parley_events_relayed_total 2')
+  test('show a counter before its first step, with every value of its labels, so that a rate sees that step', async () => {
+    const relayed = metrics.counter(metric.eventsRelayed).with()
+    const ended = metrics.counter(metric.streamsEnded)
+    const before = await metrics.text()
+    expect(before).toContain('parley_events_relayed_total 0')
+    for (const reason of metric.streamsEnded.values.reason)
+      expect(before).toContain(`parley_streams_ended_total{reason="${reason}"} 0`)
+
+    relayed.add(2)
+    ended.with({ reason: 'reset' }).add(250)
+    const after = await metrics.text()
+    expect(after).toContain('parley_events_relayed_total 2')
+    expect(after).toContain('parley_streams_ended_total{reason="reset"} 250')
   })
 
   test('have the request duration as a histogram with the names of the semantic conventions', async () => {
@@ -78,11 +87,33 @@ describe('metrics', () => {
     endDepth()
   })
 
-  test('have the event loop, the memory and the service from the start', async () => {
+  test('have version, processor, memory, heap, garbage collection, event loop and open files from the start', async () => {
+    await vi.waitFor(async () => expect(await metrics.text()).toMatch(/^nodejs_eventloop_delay_p99 [\d.e-]+$/m))
+    // So that there was a collection; without exposing it, V8 has none on demand.
+    const garbage = Array.from({ length: 200_000 }, (_, index) => ({ index }))
+    expect(garbage).toHaveLength(200_000)
+    await vi.waitFor(async () =>
+      expect(await metrics.text()).toMatch(/^v8js_gc_duration_count\{v8js_gc_type="minor"\} \d+$/m),
+    )
+
     const text = await metrics.text()
-    expect(text).toMatch(/^nodejs_eventloop_delay_seconds\{statistic="p99"\} [\d.e-]+$/m)
+    expect(text).toContain(
+      `parley_service_info{service="solo",version="${version}",node_version="${process.version}"} 1`,
+    )
+    expect(text).toMatch(/^process_cpu_seconds_total [\d.]+$/m)
     expect(text).toMatch(/^process_resident_memory_bytes \d+$/m)
-    expect(text).toContain('parley_service_info{service="solo"} 1')
+    expect(text).toMatch(/^process_start_time_seconds [\d.]+$/m)
+    expect(text).toMatch(/^nodejs_eventloop_utilization [\d.e-]+$/m)
+    expect(text).toMatch(/^v8js_memory_heap_used\{v8js_heap_space_name="old_space"\} \d+$/m)
+    if (process.platform !== 'linux') return
+    expect(text).toMatch(/^process_open_fds \d+$/m)
+    expect(text).toMatch(/^process_max_fds \d+$/m)
+  })
+
+  test('have nothing that docs/telemetry.md does not name', async () => {
+    const named = Object.values(everyMetric).map(({ name }) => name)
+    const shown = [...(await metrics.text()).matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name!)
+    expect(shown.filter((name) => !named.includes(name as (typeof named)[number]))).toEqual([])
   })
 
   test('are served at /metrics and nowhere else', async () => {

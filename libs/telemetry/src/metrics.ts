@@ -1,6 +1,7 @@
 import type { Attributes } from '@opentelemetry/api'
 import { PrometheusSerializer } from '@opentelemetry/exporter-prometheus'
 import { AggregationTemporality, InstrumentType, MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics'
+import { version } from '@parley/config/version'
 import {
   type Counter,
   createCounter,
@@ -10,13 +11,14 @@ import {
   type Observation,
 } from './instruments.ts'
 import type { Logger } from './logger.ts'
-import type { MetricDefinition } from './metric-definition.ts'
+import type { CounterDefinition, LabelSets, MetricDefinition } from './metric-definition.ts'
+import { takeMetricPush } from './metric-push.ts'
 import { metric } from './names.ts'
-import { observeProcess } from './process-metrics.ts'
+import { droppedViews, observeProcess } from './process-metrics.ts'
 
 export interface Metrics {
   /** The same definition always answers the same instrument, so services that share a process share it. */
-  counter<Label extends string>(definition: MetricDefinition<'counter', Label>): Counter<Label>
+  counter<Sets extends LabelSets>(definition: CounterDefinition<Sets>): Counter<Sets>
   histogram<Label extends string>(definition: MetricDefinition<'histogram', Label>): Histogram<Label>
   gauge: Gauge
   /** Everything in Prometheus' text format. */
@@ -33,11 +35,21 @@ export interface CreateMetrics {
 }
 
 const observationTimeoutMs = 2_000
+const pushTimeoutMs = 2_000
 
-/** The metrics of one process, which every service in it gets handed; the event loop and memory are in them from the start. */
+/**
+ * The metrics of one process, which every service in it gets handed; those of the process itself are in them from the start.
+ * They are read at /metrics, and pushed by OTLP as well where the preload was asked to.
+ */
 export function createMetrics({ service, logger }: CreateMetrics): Metrics {
   const reader = new ScrapedReader()
-  const meter = new MeterProvider({ readers: [reader] }).getMeter('parley')
+  const push = takeMetricPush()
+  const provider = new MeterProvider({
+    resource: push?.resource,
+    readers: push ? [reader, push.reader] : [reader],
+    views: droppedViews,
+  })
+  const meter = provider.getMeter('parley')
   const serializer = new PrometheusSerializer(undefined, false, undefined, true, true)
   const instruments = new Map<string, unknown>()
 
@@ -68,14 +80,18 @@ export function createMetrics({ service, logger }: CreateMetrics): Metrics {
       return serializer.serialize(resourceMetrics)
     },
     async close() {
+      // A collector that is away must not hold up the process.
+      await provider.shutdown({ timeoutMillis: pushTimeoutMs }).catch((err) => {
+        logger?.warn({ err }, 'the last metrics could not be sent')
+      })
       stopObserving()
-      await reader.shutdown()
     },
   }
 
   const failures = metrics.counter(metric.observationFailures).with()
-  metrics.gauge(metric.serviceInfo, () => [{ value: 1, labels: { service } }])
-  const stopObserving = observeProcess(metrics.gauge)
+  const labels = { service, version, node_version: process.version }
+  metrics.gauge(metric.serviceInfo, () => [{ value: 1, labels }])
+  const stopObserving = observeProcess(provider, meter)
 
   return metrics
 }

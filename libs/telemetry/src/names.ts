@@ -17,7 +17,10 @@ export const label = {
   queue: 'queue',
   state: 'state',
   outcome: 'outcome',
-  statistic: 'statistic',
+  version: 'version',
+  nodeVersion: 'node_version',
+  gcType: 'v8js_gc_type',
+  heapSpace: 'v8js_heap_space_name',
 } as const
 
 export const labelMeaning: Record<(typeof label)[keyof typeof label], string> = {
@@ -26,29 +29,42 @@ export const labelMeaning: Record<(typeof label)[keyof typeof label], string> = 
   http_response_status_code: 'status of the reply',
   service: 'name of the process or service',
   audience: 'kind of audience of an event',
-  source: 'where replayed events were read: `memory`, `redis`, `postgresql`',
-  reason: 'why a stream ended',
+  source: 'where replayed events were read',
+  reason: 'why a stream or connection ended',
   queue: 'name of the job queue',
   state: 'state of the job or connection',
-  outcome: '`completed` or `failed`',
-  statistic: '`p50`, `p90`, `p99` or `max` since the last scrape',
+  outcome: 'whether the work succeeded',
+  version: 'version of Parley',
+  node_version: 'version of Node.js',
+  v8js_gc_type: '`major`, `minor`, `incremental` or `weakcb`',
+  v8js_heap_space_name: 'part of the heap, such as `old_space`',
 }
 
 const requestSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const jobSeconds = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300]
+const outcomes = ['completed', 'failed'] as const
 const batchSizes = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 
 /** Every metric. Services make instruments of them with `metrics.counter(metric.…)`, `.histogram(…)`, `.gauge(…)`. */
 export const metric = {
   requestDuration: histogram(
     'http_server_request_duration_seconds',
-    'Time from a request’s arrival to the end of its reply. Rate and errors are its count by status. Event streams are not in it.',
+    'Time from a request’s arrival to the end of its reply. Rate and errors are its count by status. Event streams and health checks are not in it.',
     requestSeconds,
     [label.method, label.route, label.status],
   ),
   rateLimitUnavailable: counter(
     'parley_rate_limit_unavailable_total',
     'Requests let through unchecked because Redis did not answer the rate limit.',
+  ),
+  clientsCut: counter(
+    'parley_clients_cut_total',
+    'Connections ended because the client was too slow: `slow_body`, `unread_reply` (nothing read for a while), `unread_bytes` (too much unread for one person).',
+    { [label.reason]: ['slow_body', 'unread_reply', 'unread_bytes'] },
+  ),
+  connectionsRefused: counter(
+    'parley_connections_refused_total',
+    'Connections closed at once because the process may not open more files.',
   ),
   sendBatchSize: histogram('parley_send_batch_size', 'Messages stored by one shared send statement.', batchSizes),
   databaseConnections: gauge('parley_database_connections', 'Connections of the PostgreSQL pool.', [label.state]),
@@ -77,10 +93,12 @@ export const metric = {
     'Ephemeral events (typing) that went to nobody because Redis was away.',
   ),
   streamsOpen: gauge('parley_streams_open', 'Event streams open on this node.'),
-  streamsEnded: counter('parley_streams_ended_total', 'Event streams that ended.', [label.reason]),
-  deliveries: counter('parley_deliveries_total', 'Events written to streams: one per event and stream.', [
-    label.audience,
-  ]),
+  streamsEnded: counter('parley_streams_ended_total', 'Event streams that ended.', {
+    [label.reason]: ['client', 'session', 'slow', 'reset', 'drain', 'gone', 'failed'],
+  }),
+  deliveries: counter('parley_deliveries_total', 'Events written to streams: one per event and stream.', {
+    [label.audience]: ['everyone', 'nobody', 'users', 'channel', 'outsiders'],
+  }),
   presenceUpdates: counter(
     'parley_presence_updates_total',
     'Presence updates written to streams: one per person and stream.',
@@ -90,11 +108,19 @@ export const metric = {
     'Time from the recording of an event to its writing to the streams of this node; one for each batch of the relay, of its oldest event.',
     requestSeconds,
   ),
-  eventsReplayed: counter('parley_events_replayed_total', 'Events read again for resuming streams or to fill a hole.', [
-    label.source,
-  ]),
-  queueDepth: gauge('parley_queue_depth', 'Jobs in a queue.', [label.queue, label.state]),
-  jobs: counter('parley_jobs_total', 'Jobs done.', [label.queue, label.outcome]),
+  deliveryWaiting: gauge(
+    'parley_delivery_waiting_seconds',
+    'How long the oldest event has waited that some stream of this node still has to get; 0 when all have everything. Rises while nothing is delivered, when `parley_delivery_lag_seconds` is silent.',
+  ),
+  eventsReplayed: counter('parley_events_replayed_total', 'Events read again for resuming streams or to fill a hole.', {
+    [label.source]: ['memory', 'redis', 'postgresql'],
+  }),
+  queueDepth: gauge(
+    'parley_queue_depth',
+    'Jobs in a queue: `recorded` in PostgreSQL only, `wait`, `active`, `delayed` until their next attempt, `dead` when given up.',
+    [label.queue, label.state],
+  ),
+  jobs: counter('parley_jobs_total', 'Jobs done.', { [label.queue]: null, [label.outcome]: outcomes }),
   jobDuration: histogram('parley_job_duration_seconds', 'Running time of a job.', jobSeconds, [
     label.queue,
     label.outcome,
@@ -102,20 +128,48 @@ export const metric = {
   passwordDerivations: counter(
     'parley_password_derivations_total',
     'Passwords hashed or compared (scrypt). `failed` are those refused with 503 because too many waited.',
-    [label.outcome],
+    { [label.outcome]: outcomes },
   ),
-  eventLoopDelay: gauge(
-    'nodejs_eventloop_delay_seconds',
-    'Delay of the event loop: by how much timers are late because something held the thread.',
-    [label.statistic],
-  ),
+  cpuSeconds: counter('process_cpu_seconds_total', 'Processor time of the process, user and system.'),
   residentMemory: gauge('process_resident_memory_bytes', 'Resident memory of the process.'),
+  openFiles: gauge('process_open_fds', 'Open file descriptors, sockets included. Linux only.'),
+  maxFiles: gauge('process_max_fds', 'How many file descriptors the process may open. Linux only.'),
+  startTime: gauge('process_start_time_seconds', 'When the process started, as Unix time.'),
   observationFailures: counter(
     'parley_metrics_observation_failures_total',
     'Gauges that could not be read at a scrape, because what they ask is away.',
   ),
-  serviceInfo: gauge('parley_service_info', 'Always 1; tells which service a target is.', [label.service]),
+  serviceInfo: gauge('parley_service_info', 'Always 1; tells which service a target is, and its versions.', [
+    label.service,
+    label.version,
+    label.nodeVersion,
+  ]),
 } as const
+
+/** What OpenTelemetry's instrumentation of the runtime measures, under its names. */
+const runtimeMetric = {
+  eventLoopDelayP50: gauge(
+    'nodejs_eventloop_delay_p50',
+    'Time between two ticks of a timer of 10 ms, in seconds, since the last scrape. What is above 0.01 is delay: something held the thread. Median.',
+  ),
+  eventLoopDelayP90: gauge('nodejs_eventloop_delay_p90', 'The same, 90th percentile.'),
+  eventLoopDelayP99: gauge('nodejs_eventloop_delay_p99', 'The same, 99th percentile.'),
+  eventLoopDelayMax: gauge('nodejs_eventloop_delay_max', 'The same, maximum.'),
+  eventLoopUtilization: gauge(
+    'nodejs_eventloop_utilization',
+    'Share of time in which the event loop was busy, 0 to 1.',
+  ),
+  gcDuration: histogram(
+    'v8js_gc_duration',
+    'Duration of garbage collections, in seconds.',
+    [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
+    [label.gcType],
+  ),
+  heapUsed: gauge('v8js_memory_heap_used', 'Used memory of the JavaScript heap, in bytes.', [label.heapSpace]),
+} as const
+
+/** Everything that is at /metrics: what the code records and what is measured by itself. */
+export const everyMetric = { ...metric, ...runtimeMetric } as const
 
 /** Names of our own spans; requests, statements and commands are named by their instrumentations. */
 export const spanName = {

@@ -1,10 +1,11 @@
 /**
  * Loaded before a service with `node --import @parley/telemetry/preload …`. Loads nothing of OpenTelemetry's SDK and patches
- * nothing unless the environment asks for traces.
+ * nothing unless the environment asks for traces, metrics or logs by OTLP.
  */
-import { telemetryEnabled } from '@parley/config/telemetry-environment'
+import { telemetrySignals } from '@parley/config/telemetry-environment'
 
-if (telemetryEnabled()) {
-  const { startTracing } = await import('./start-tracing.ts')
-  startTracing()
+const signals = telemetrySignals()
+if (signals.traces || signals.metrics || signals.logs) {
+  const { startTelemetry } = await import('./start-telemetry.ts')
+  await startTelemetry(signals)
 }

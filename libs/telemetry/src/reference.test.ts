@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { metric } from './names.ts'
+import { everyMetric } from './names.ts'
 import { renderReference } from './reference.ts'
 
 test('docs/telemetry.md is what the names say', async () => {
@@ -7,7 +7,7 @@ test('docs/telemetry.md is what the names say', async () => {
 })
 
 test('no two metrics share a name, and names keep to the form of Prometheus', () => {
-  const names = Object.values(metric).map(({ name }) => name)
+  const names = Object.values(everyMetric).map(({ name }) => name)
   expect(new Set(names).size).toBe(names.length)
   for (const name of names) expect(name).toMatch(/^[a-z][a-z0-9]*(_[a-z0-9]+)+$/)
 })

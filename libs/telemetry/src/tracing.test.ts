@@ -1,6 +1,6 @@
 import { startNodeSdk } from '@opentelemetry/sdk-node'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { contextFromTraceparent, currentTraceparent, inSpan, SpanKind, shutdownTracing, tracer } from './index.ts'
+import { contextFromTraceparent, currentTraceparent, inSpan, SpanKind, shutdownTelemetry, tracer } from './index.ts'
 
 const traceId = '0af7651916cd43dd8448eb211c80319c'
 const spanId = 'b7ad6b7169203331'
@@ -26,7 +26,7 @@ describe('with an SDK', () => {
   beforeEach(() => {
     ended.length = 0
   })
-  afterAll(() => shutdownTracing())
+  afterAll(() => shutdownTelemetry())
 
   test('inSpan answers what its function answers, at once or later, and ends the span', async () => {
     expect(inSpan('sync', { kind: SpanKind.CONSUMER, attributes: { a: 1 } }, () => 42)).toBe(42)

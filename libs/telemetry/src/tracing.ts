@@ -4,6 +4,7 @@ import {
   context,
   isSpanContextValid,
   type Link,
+  logs,
   ProxyTracerProvider,
   ROOT_CONTEXT,
   type Span,
@@ -61,23 +62,24 @@ export function contextFromTraceparent(traceparent: string | null): Context {
 }
 
 /**
- * Sends what is still buffered and ends tracing; to be called last in a graceful shutdown. Gives up after `timeoutMs` (2 s),
- * because a collector that is away must not hold up the process. Does nothing when nothing is traced.
+ * Sends the spans and log lines that are still buffered and ends both; to be called last in a graceful shutdown. Gives up after
+ * `timeoutMs` (2 s), because a collector that is away must not hold up the process. Does nothing when nothing is sent.
  */
-export async function shutdownTracing({ timeoutMs = 2_000 } = {}): Promise<void> {
-  const proxy = trace.getTracerProvider()
-  const provider: object = proxy instanceof ProxyTracerProvider ? proxy.getDelegate() : proxy
-  if (!('shutdown' in provider) || typeof provider.shutdown !== 'function') return
-
+export async function shutdownTelemetry({ timeoutMs = 2_000 } = {}): Promise<void> {
   const { promise: late, resolve } = Promise.withResolvers<void>()
   const timer = setTimeout(resolve, timeoutMs)
   try {
-    await Promise.race([provider.shutdown(), late])
+    await Promise.race([Promise.all([trace.getTracerProvider(), logs.getLoggerProvider()].map(shutDown)), late])
   } catch {
     // The exporter has reported it through the diagnostics logger; a lost trace is no reason to fail a shutdown.
   } finally {
     clearTimeout(timer)
   }
+}
+
+async function shutDown(provider: object): Promise<void> {
+  const real: object = provider instanceof ProxyTracerProvider ? provider.getDelegate() : provider
+  if ('shutdown' in real && typeof real.shutdown === 'function') await real.shutdown()
 }
 
 const noTrace: SpanContext = { traceId: '0'.repeat(32), spanId: '0'.repeat(16), traceFlags: TraceFlags.NONE }

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { version } from '@parley/config/version'
 import { type EmbeddedPart, startPostgres, startRedis } from '@parley/embedded'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '../src/testing/otlp-receiver.ts'
@@ -93,9 +94,15 @@ describe('a process with the preload and a collector', () => {
     )
   })
 
-  test('names its process, and every one anew', () => {
+  test('names its process and its version, and every process anew', () => {
     expect(new Set(collector.spans.map(({ service }) => service))).toEqual(new Set(['parley']))
+    expect(new Set(collector.spans.map((span) => span.version))).toEqual(new Set([version]))
     expect(everything).toContain('service.instance.id')
+  })
+
+  test('sends neither metrics nor log lines, which nobody asked for', () => {
+    expect(collector.metrics.size).toBe(0)
+    expect(collector.logs).toEqual([])
   })
 
   test('logs the trace, and no token', () => {
@@ -123,6 +130,41 @@ describe('a process with the preload', () => {
     await collector.close()
   })
 
+  test('sends metrics and log lines too when asked to, the lines as they are written, without secrets', async () => {
+    const collector = await startOtlpReceiver()
+    const app = await startTracedApp({
+      ...collector.env,
+      OTEL_METRICS_EXPORTER: 'otlp',
+      OTEL_LOGS_EXPORTER: 'otlp',
+      OTEL_RESOURCE_ATTRIBUTES: 'service.name=chat',
+    })
+    const { traceparent } = await app.get('/calls/1')
+    const written = await app.stop()
+    await collector.close()
+
+    expect(collector.metrics).toContain('chat:parley_events_relayed_total')
+    expect(collector.metrics).toContain('chat:nodejs.eventloop.utilization')
+    expect(collector.logs.find(({ body }) => body === 'calls made')).toMatchObject({
+      service: 'chat',
+      severity: 'info',
+      traceId: traceOf({ traceparent }),
+      attributes: { password: '[redacted]' },
+    })
+    expect(written).toContainEqual(expect.objectContaining({ msg: 'calls made', password: '[redacted]' }))
+    expect(collector.bodies.join()).not.toContain('S3CRET')
+  })
+
+  test('sends log lines alone where traces are not wanted', async () => {
+    const collector = await startOtlpReceiver()
+    const env = { ...collector.env, OTEL_TRACES_EXPORTER: 'none', OTEL_LOGS_EXPORTER: 'otlp' }
+    const app = await startTracedApp(env)
+    expect(await app.get('/calls/1')).toEqual({ traceparent: null })
+    await app.stop()
+    await collector.close()
+    expect(collector.logs).toContainEqual(expect.objectContaining({ body: 'calls made', traceId: '' }))
+    expect(collector.spans).toEqual([])
+  })
+
   test('traces nothing where no collector is named', async () => {
     const app = await startTracedApp({})
     expect(await app.get('/calls/1')).toEqual({ traceparent: null })
@@ -132,7 +174,11 @@ describe('a process with the preload', () => {
   test('ends in time when the collector is away', async () => {
     const collector = await startOtlpReceiver()
     await collector.close()
-    const app = await startTracedApp(collector.env)
+    const app = await startTracedApp({
+      ...collector.env,
+      OTEL_METRICS_EXPORTER: 'otlp',
+      OTEL_LOGS_EXPORTER: 'otlp',
+    })
     await app.get('/events')
     expect(await app.stop()).toContainEqual(expect.objectContaining({ msg: 'incoming request' }))
   })

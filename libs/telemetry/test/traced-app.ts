@@ -8,13 +8,15 @@ import type { AddressInfo } from 'node:net'
 import fastify from 'fastify'
 import { Redis } from 'ioredis'
 import pg from 'pg'
-import { createLogger, currentTraceparent, inSpan, shutdownTracing } from '../src/index.ts'
+import { createLogger, createMetrics, currentTraceparent, inSpan, metric, shutdownTelemetry } from '../src/index.ts'
 
 const [, , databaseUrl = '', redisUrl = ''] = process.argv
 const pool = new pg.Pool({ connectionString: databaseUrl })
 const redis = new Redis(redisUrl, { lazyConnect: true })
 
 const logger = createLogger({ service: 'traced-app', level: 'info' })
+const metrics = createMetrics({ service: 'traced-app', logger })
+metrics.counter(metric.eventsRelayed).with().add()
 const app = fastify({ loggerInstance: logger })
 
 app.get('/calls/:id', async () => {
@@ -28,7 +30,7 @@ app.get('/calls/:id', async () => {
     'response',
   )
   await once(reply.resume(), 'end')
-  logger.info('calls made')
+  logger.info({ password: 'S3CRET' }, 'calls made')
 
   return { traceparent: currentTraceparent() }
 })
@@ -59,6 +61,7 @@ process.send?.((app.server.address() as AddressInfo).port)
 process.once('disconnect', async () => {
   await app.close()
   await Promise.all([pool.end(), redis.disconnect()])
-  await shutdownTracing()
+  await metrics.close()
+  await shutdownTelemetry()
   process.exit(0)
 })

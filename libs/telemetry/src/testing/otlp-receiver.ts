@@ -3,9 +3,21 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 
+/** A log line as a collector receives it. */
+export interface ReceivedLogLine {
+  service: string
+  body: unknown
+  severity: string
+  attributes: Record<string, unknown>
+  /** Empty outside of any trace. */
+  traceId: string
+}
+
 /** A span as a collector receives it, with its attributes as a plain object. */
 export interface ReceivedSpan {
   service: string
+  /** Version of Parley that the process says it is. */
+  version: string
   scope: string
   name: string
   kind: number
@@ -25,6 +37,9 @@ export interface OtlpReceiver {
   env: Record<string, string>
   /** Everything received so far, oldest first. */
   spans: ReceivedSpan[]
+  logs: ReceivedLogLine[]
+  /** Names of the metrics received, with the service before a colon: `gateway:parley_streams_open`. */
+  metrics: Set<string>
   /** Bodies as they came, for asserting that something is in none of them. */
   bodies: string[]
   /** Resolves with the spans as soon as `complete` holds for them; rejects after `timeoutMs` (10 s) with what was there. */
@@ -32,18 +47,21 @@ export interface OtlpReceiver {
   close(): Promise<void>
 }
 
-/** A collector for tests: takes traces by OTLP over HTTP in JSON on a free loopback port. */
+/** A collector for tests: takes traces, metrics and logs by OTLP over HTTP in JSON on a free loopback port. */
 export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   const spans: ReceivedSpan[] = []
+  const logs: ReceivedLogLine[] = []
+  const metrics = new Set<string>()
   const bodies: string[] = []
   const arrivals = new EventEmitter()
 
   const server = createServer(async (request: IncomingMessage, response) => {
     const body = await text(request)
     response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
-    if (request.url !== '/v1/traces') return
     bodies.push(body)
-    spans.push(...decode(JSON.parse(body)))
+    if (request.url === '/v1/traces') spans.push(...decode(JSON.parse(body)))
+    else if (request.url === '/v1/logs') logs.push(...decodeLogs(JSON.parse(body)))
+    else if (request.url === '/v1/metrics') for (const name of decodeMetrics(JSON.parse(body))) metrics.add(name)
     arrivals.emit('arrival')
   })
   server.listen(0, '127.0.0.1')
@@ -55,8 +73,11 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
       OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
       OTEL_BSP_SCHEDULE_DELAY: '50',
+      OTEL_BLRP_SCHEDULE_DELAY: '50',
     },
     spans,
+    logs,
+    metrics,
     bodies,
     async until(complete, { timeoutMs = 10_000 } = {}) {
       const signal = AbortSignal.timeout(timeoutMs)
@@ -79,25 +100,41 @@ interface KeyValue {
   value: Record<string, unknown>
 }
 
-interface ExportedSpan extends Omit<ReceivedSpan, 'attributes' | 'events' | 'status' | 'links'> {
+interface ExportedSpan extends Omit<ReceivedSpan, 'version' | 'attributes' | 'events' | 'status' | 'links'> {
   attributes?: KeyValue[]
   links?: { traceId: string; spanId: string }[]
   events?: { name: string }[]
   status?: { code?: number }
 }
 
+interface Exported {
+  resource: { attributes: KeyValue[] }
+}
+
+interface LogExport {
+  resourceLogs: (Exported & {
+    scopeLogs: {
+      logRecords: { body: Record<string, unknown>; severityText: string; attributes?: KeyValue[]; traceId?: string }[]
+    }[]
+  })[]
+}
+
+interface MetricExport {
+  resourceMetrics: (Exported & { scopeMetrics: { metrics: { name: string }[] }[] })[]
+}
+
 interface TraceExport {
-  resourceSpans: {
-    resource: { attributes: KeyValue[] }
+  resourceSpans: (Exported & {
     scopeSpans: { scope: { name: string }; spans: ExportedSpan[] }[]
-  }[]
+  })[]
 }
 
 function decode({ resourceSpans }: TraceExport): ReceivedSpan[] {
   return resourceSpans.flatMap(({ resource, scopeSpans }) =>
     scopeSpans.flatMap(({ scope, spans }) =>
       spans.map((span) => ({
-        service: String(plain(resource.attributes)['service.name']),
+        service: serviceOf(resource),
+        version: String(plain(resource.attributes)['service.version']),
         scope: scope.name,
         name: span.name,
         kind: span.kind,
@@ -112,6 +149,28 @@ function decode({ resourceSpans }: TraceExport): ReceivedSpan[] {
     ),
   )
 }
+
+function decodeLogs({ resourceLogs }: LogExport): ReceivedLogLine[] {
+  return resourceLogs.flatMap(({ resource, scopeLogs }) =>
+    scopeLogs.flatMap(({ logRecords }) =>
+      logRecords.map(({ body, severityText, attributes, traceId = '' }) => ({
+        service: serviceOf(resource),
+        body: Object.values(body)[0],
+        severity: severityText,
+        attributes: plain(attributes),
+        traceId,
+      })),
+    ),
+  )
+}
+
+function decodeMetrics({ resourceMetrics }: MetricExport): string[] {
+  return resourceMetrics.flatMap(({ resource, scopeMetrics }) =>
+    scopeMetrics.flatMap(({ metrics }) => metrics.map(({ name }) => `${serviceOf(resource)}:${name}`)),
+  )
+}
+
+const serviceOf = (resource: Exported['resource']) => String(plain(resource.attributes)['service.name'])
 
 function plain(attributes: KeyValue[] = []): Record<string, unknown> {
   return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]))
