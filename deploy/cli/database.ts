@@ -9,8 +9,11 @@ export async function withDatabase<T>(
 ): Promise<T> {
   const connection = connectDatabase({
     url: database.url,
+    ca: database.tls.ca,
     poolSize: 2,
     applicationName: 'parley-cli',
+    pooler: database.pooler,
+    preparedStatements: database.preparedStatements,
     // What needed the connection fails by itself.
     onIdleError: () => {},
     ...(silenceMs !== undefined && { silenceMs }),

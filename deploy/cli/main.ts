@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { ConfigError, loadConfig, separateFlags } from '@parley/config'
+import { ConfigError, loadConfig, separateFlags, version } from '@parley/config'
 import { ApiError } from '@parley/contract'
-import { isDatabaseAway } from '@parley/database'
+import { DatabaseUnreachable, isDatabaseAway } from '@parley/database'
 import { type Command, Refused, UsageError } from './command.ts'
 import { checkConfig } from './commands/check-config.ts'
 import { createAdmin } from './commands/create-admin.ts'
@@ -23,6 +23,7 @@ type FindKept = (directory: string) => Promise<string | undefined>
 export async function main(argv: string[], findKept: FindKept = async () => undefined): Promise<number> {
   const [name = '', ...rest] = argv
   if (/^(--help|-h|help)$/.test(name)) return tell(usage(commands))
+  if (/^(--version|-V|version)$/.test(name)) return tell(`Parley ${version}\n`)
   const command = commands.find((each) => each.name === name)
   if (!command) return complain(name === '' ? 'a command is missing' : 'there is no such command', usage(commands))
   if (rest.some((argument) => argument === '--help' || argument === '-h')) return tell(usageOf(command))
@@ -40,7 +41,7 @@ async function run(command: Command, argv: string[], findKept: FindKept): Promis
   const named = (withValue: boolean) =>
     command.options.filter(({ value }) => (value !== undefined) === withValue).map(({ name }) => name)
   const { own, config, unknown } = separateFlags(argv, { withValue: named(true), alone: named(false) })
-  if (unknown.length > 0) throw new UsageError(`${unknown[0]} is not understood`)
+  if (unknown.length > 0) throw new UsageError(`${unknown[0]} is not an option of this command`)
   await command.run({
     options: parseOwn(command, own),
     configFlags: config,
@@ -91,6 +92,7 @@ function complain(what: string, help: string): number {
 function explain(error: unknown): string {
   if (error instanceof ConfigError) return error.message
   if (error instanceof Refused || error instanceof ApiError) return `parley: ${error.message}`
+  if (error instanceof DatabaseUnreachable) return `parley: ${error.message}`
   if (isDatabaseAway(error)) return `parley: PostgreSQL does not answer: ${(error as Error).message}`
   if (isSystemError(error)) return `parley: ${error.message}`
   return error instanceof Error ? (error.stack ?? error.message) : String(error)

@@ -98,6 +98,10 @@ describe('the command line', () => {
     expect(err).not.toContain('in-the-open')
   })
 
+  test.each(['--version', '-V'])('%s tells the version', async (flag) => {
+    expect(await here([flag])).toEqual({ code: 0, out: expect.stringMatching(/^Parley \d+\.\d+\.\d+\n$/), err: '' })
+  })
+
   test('tells when the database is away', async () => {
     const env = { DATABASE_URL: 'postgres://nobody:topsecret@127.0.0.1:1/none' }
     const away = `--database.url=${env.DATABASE_URL}`
@@ -107,7 +111,10 @@ describe('the command line', () => {
       await here(['export', '--out=-', away]),
     ]
     for (const { code, err } of ran) {
-      expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('PostgreSQL does not answer') })
+      expect({ code, err }).toEqual({
+        code: 1,
+        err: 'parley: PostgreSQL at 127.0.0.1:1 refuses the connection (ECONNREFUSED): check that it runs there, and host and port in database.url\n',
+      })
       expect(err).not.toMatch(/topsecret|at .*\.ts/)
     }
   })
@@ -131,11 +138,95 @@ test('from nothing to a server with an admin', async () => {
   }
 })
 
+test('migrate makes the first admin by the password in a file, removes that, and does not miss it afterwards', async () => {
+  const fresh = await createEmptyDatabase()
+  const file = path.join(folder, 'first-password')
+  const args = ['migrate', `--first-password=${file}`, `--database.url=${fresh.url}`]
+  try {
+    await writeFile(file, 'the first password\n')
+    expect(await here(args)).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/admin@example.com is the first admin/),
+    })
+    const { passwordHash } = await fresh.db.selectFrom('users').select('passwordHash').executeTakeFirstOrThrow()
+    expect(await verifyPassword('the first password', passwordHash!)).toBe(true)
+    await expect(stat(file)).rejects.toMatchObject({ code: 'ENOENT' })
+    expect(await here(args)).toMatchObject({ code: 0, out: 'The schema is up to date.\n' })
+
+    await writeFile(file, 'another password')
+    expect(await here(args)).toMatchObject({ code: 0, out: 'The schema is up to date.\n' })
+    const after = await fresh.db.selectFrom('users').select('passwordHash').execute()
+    expect(after).toEqual([{ passwordHash }])
+  } finally {
+    await fresh.drop()
+  }
+})
+
 test('migrate may be repeated', async () => {
   expect(await parley(['migrate'])).toMatchObject({ code: 0, out: 'The schema is up to date.\n', err: '' })
 })
 
+describe('migrate --passwords', () => {
+  const migrate = async (files: Record<string, string>) => {
+    const passwords = await mkdtemp(path.join(folder, 'passwords-'))
+    for (const [name, text] of Object.entries(files)) await writeFile(path.join(passwords, name), text)
+    return { passwords, ...(await here(['migrate', '--passwords', passwords, url()])) }
+  }
+
+  test('with a folder that is not there, or is a file, fails and migrates nothing', async () => {
+    const file = path.join(folder, 'no-folder')
+    await writeFile(file, '')
+    const nowhere = '--database.url=postgres://nobody@127.0.0.1:1/none'
+    for (const [what, reason] of [
+      ['/nope', 'there is no such folder'],
+      [file, 'it is a file, not a folder'],
+    ] as const) {
+      const ran = await here(['migrate', '--passwords', what, nowhere])
+      expect(ran).toEqual({ code: 1, out: '', err: `parley: --passwords ${what}: ${reason}\n` })
+    }
+  })
+
+  test.each(['database-password-mesaging', 'database_password_auth', 'Database-Password-auth', 'database-password'])(
+    'with a file that is misnamed %s fails and says what the names are',
+    async (name) => {
+      const { passwords, ...ran } = await migrate({ 'database-password-auth': 'one', [name]: 'two' })
+      expect(ran).toEqual({
+        code: 1,
+        out: '',
+        err: expect.stringContaining(`--passwords ${passwords}: ${name} is not`),
+      })
+      expect(ran.err).toContain('database-password-messaging')
+    },
+  )
+
+  test('with an empty password fails', async () => {
+    const { code, err } = await migrate({ 'database-password-auth': '\n' })
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('the file database-password-auth is empty') })
+  })
+
+  test('passes by other secrets that lie there', async () => {
+    const { code, out } = await migrate({ 'smtp-password': 'x', 'database-url': 'y' })
+    expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining('Passwords set for: no service.') })
+  })
+})
+
 describe('check-config', () => {
+  test('tells what the first start would refuse, with the other faults', async () => {
+    const env = {
+      PARLEY_AUTH_JWT_SECRET: 'hush-hush-hush-hush-hush-hush-hush-hush',
+      REDIS_URL: 'redis://redis:6379',
+      PORT: 'http',
+      PARLEY_CHAT_INITIAL_USER_USER_NAME: 'channel',
+      PARLEY_CHAT_INITIAL_USER_EMAIL: 'x<root@example.com>',
+      INITIAL_USER_PASSWORD: 'x'.repeat(1_001),
+    }
+    const { code, err } = await parley(['check-config'], { env })
+    expect(code).toBe(1)
+    for (const key of ['server.port', ...['userName', 'email', 'password'].map((name) => `chat.initialUser.${name}`)]) {
+      expect(err).toContain(`${key}: `)
+    }
+  })
+
   test('tells every fault by key, and no value', async () => {
     const env = { PARLEY_AUTH_JWT_SECRET: 'tooshortasecret', PORT: 'http', REDIS_URL: '' }
     const { code, out, err } = await parley(['check-config'], { env })
@@ -175,6 +266,11 @@ describe('create-admin', () => {
     const { id, ...row } = await person('new@example.com')
     expect(row).toMatchObject({ userName: 'Neo', isAdmin: true, passwordHash: null })
     expect(await entries('user.create')).toContainEqual({ actorId: 'operator', targetId: id })
+  })
+
+  test.each(['ᵃdmin@example.com', 'a@example..com', 'a@[127.0.0.1]'])('refuses the address %s', async (email) => {
+    const reply = await here(['create-admin', '--email', email, url()])
+    expect(reply).toMatchObject({ code: 1, err: expect.stringMatching(/e-mail address/) })
   })
 
   test('makes one of who is there, once', async () => {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { limits } from '@parley/contract'
+import { lengthOf, limits } from '@parley/contract'
 import { Refused } from './command.ts'
 
 /**
@@ -13,9 +13,9 @@ import { Refused } from './command.ts'
 export async function readNewPassword(file: string | undefined): Promise<string> {
   const password = await readOnce(file)
   const { shortestPassword, password: longest } = limits
-  if (password.length < shortestPassword)
+  if (lengthOf(password) < shortestPassword)
     throw new Refused(`the password must have at least ${shortestPassword} characters`)
-  if (password.length > longest)
+  if (lengthOf(password) > longest)
     throw new Refused(`the password must have at most ${longest.toLocaleString('en')} characters`)
   if (/[\0\r\n]/.test(password)) throw new Refused('the password must be one line of text')
   return password
@@ -25,7 +25,7 @@ async function readOnce(file: string | undefined): Promise<string> {
   if (file !== undefined) return (await readFile(file, 'utf8')).replace(/\r?\n$/, '')
   if (!process.stdin.isTTY) return (await text(process.stdin)).replace(/\r?\n$/, '')
   const password = await ask('Password: ')
-  if ((await ask('Once more: ')) !== password) throw new Refused('the two differ')
+  if ((await ask('Once more: ')) !== password) throw new Refused('the two passwords differ')
   return password
 }
 

@@ -2,7 +2,7 @@ import type { Command } from './command.ts'
 
 const common = `
 The configuration comes from the same flags, variables and file as that of the services (docs/configuration.md), such as
-DATABASE_URL or --config. Without a database it is the one that "npm start" runs in this folder.
+DATABASE_URL or --config. Without a database it is the one that "npm start" runs in this folder; check-config demands one.
 Exit codes: 0 done, 1 it could not be done, 2 the command line is wrong.
 `
 
@@ -10,7 +10,7 @@ export const usage = (commands: readonly Command[]): string => `Usage: parley <c
 
 ${columns(commands.map(({ name, summary }) => [name, summary]))}
 
-parley <command> --help tells more of a command.
+parley <command> --help tells more of a command, parley --version which version this is.
 ${common}`
 
 export function usageOf({ name, summary, options, details }: Command): string {

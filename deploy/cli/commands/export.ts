@@ -39,7 +39,7 @@ async function writeFile(path: string, connection: Connection, { replace }: { re
   const draft = `${path}.${process.pid}.part`
   const target = await open(path, 'r').catch(() => undefined)
   await target?.close()
-  if (target && !replace) throw new Refused(`${path} is there already: --force replaces it`)
+  if (target && !replace) throw new Refused(`${path} already exists: --force replaces it`)
   const file = await open(draft, 'wx', 0o600)
   try {
     await writeTo(file.createWriteStream({ flush: true }), connection, path.endsWith('.gz'))

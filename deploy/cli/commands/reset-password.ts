@@ -1,4 +1,4 @@
-import { findUserByEmail, hashPassword, readEmail, setPassword } from '@parley/accounts'
+import { findUserByEmail, hashPassword, readKnownEmail, setPassword } from '@parley/accounts'
 import { audit } from '@parley/database'
 import { type Command, operator, Refused, required, say } from '../command.ts'
 import { withDatabase } from '../database.ts'
@@ -13,14 +13,15 @@ export const resetPassword: Command = {
     { name: 'password-file', value: 'PATH', description: 'A file whose only line is the password' },
   ],
   async run({ options, config: load }) {
-    const email = readEmail(required(options, 'email'))
+    const email = readKnownEmail(required(options, 'email'))
     const config = await load()
     await withDatabase(config, async ({ db }) => {
       const user = await findUserByEmail(db, email)
       if (!user) throw new Refused(`there is nobody with the address ${email}`)
       const passwordHash = await hashPassword(await readNewPassword(options['password-file'] as string | undefined))
       await db.transaction().execute(async (trx) => {
-        if (!(await setPassword(trx, { userId: user.id, passwordHash, now: Date.now() }))) {
+        const change = { userId: user.id, passwordHash, actorId: operator, ip: null, now: Date.now() }
+        if (!(await setPassword(trx, change))) {
           throw new Refused(`${email} was removed just now`)
         }
         await audit(trx, {

@@ -1,12 +1,30 @@
 import { Type } from 'typebox'
-import { Addresses, HttpUrl, Switch, Text, UrlOf, WholeNumber } from './values.schema.ts'
+import { Addresses, DatabaseUrl, HttpUrl, Switch, Text, UrlOf, WholeNumber } from './values.schema.ts'
 
 export const DatabaseSettings = Type.Object({
-  url: UrlOf(['postgresql:', 'postgres:'], { description: 'PostgreSQL to use.', usual: 'DATABASE_URL' }),
+  url: DatabaseUrl({ description: 'PostgreSQL to use.', usual: 'DATABASE_URL' }),
   poolSize: WholeNumber(2, 1000, {
     description:
       'Connections one process opens at most. The relay that leads keeps one of them; a worker that computes an export opens two more.',
     default: 10,
+  }),
+  pooler: Type.Enum(['none', 'transaction'], {
+    description:
+      'What stands between Parley and PostgreSQL: `transaction` for a pooler that gives out connections for a transaction at a time (docs/database.md).',
+    default: 'none',
+  }),
+  preparedStatements: Switch({
+    description:
+      'Prepare statements by name. A pooler in transaction mode must be able to keep them: PgBouncer can from 1.21 on.',
+    derived: 'true without a pooler, false with one',
+  }),
+  tls: Type.Object({
+    ca: Type.Optional(
+      Text({
+        description:
+          'Certificates (PEM) of the authority to trust for PostgreSQL. With it, and no `sslmode` in the URL, the mode is `verify-full`.',
+      }),
+    ),
   }),
 })
 

@@ -21,6 +21,7 @@ export function derive(written: Layer, cwd: string): Layer {
   }
 
   rewrite('dataDir', isText, (folder) => (folder === '' ? folder : resolve(cwd, folder)))
+  fallback('database.preparedStatements', read('database.pooler') !== 'transaction')
   fallback('auth.appUrl', soundUrl(`http://${visitable(read('server.host'))}:${read('server.port')}`))
   rewrite('auth.appUrl', isText, (url) => url.replace(/\/+$/, ''))
 

@@ -34,11 +34,20 @@ describe('the configuration file', () => {
   })
 
   test.each([
-    ['c.json', '{"auth": {\n"jwtSecret": hunter2}}', /^c\.json cannot be loaded: SyntaxError/],
-    ['c.json', '{\n "auth": {} "x"}', /^c\.json cannot be loaded: SyntaxError at line 2$/],
+    [
+      'c.json',
+      '{"auth": {\n"jwtSecret": hunter2}}',
+      /^c\.json cannot be loaded: it is not valid JSON at line 2, column 14$/,
+    ],
+    ['c.json', '{\n "auth": {} "x"}', /^c\.json cannot be loaded: it is not valid JSON at line 2, column 13$/],
+    ['c.json', '{"a": "hunter2\n"}', /^c\.json cannot be loaded: it is not valid JSON at line 1, column 7$/],
+    ['c.json', '{"a": [1, 2,]}', /^c\.json cannot be loaded: it is not valid JSON at line 1, column 13$/],
+    ['c.json', '{\n  "a": {"b": 1},\n', /^c\.json cannot be loaded: it is not valid JSON at line 3, column 1$/],
+    ['c.json', '{} {}', /^c\.json cannot be loaded: it is not valid JSON at line 1, column 4$/],
+    ['c.json', '', /^c\.json cannot be loaded: it is not valid JSON at line 1, column 1$/],
     ['c.json', '["hunter2"]', /^c\.json must hold an object$/],
     ['c.mjs', 'export const secret = "hunter2"', /^c\.mjs must export by default an object$/],
-    ['c.mjs', '\nthrow new Error("hunter2")', /^c\.mjs cannot be loaded: Error at line 2$/],
+    ['c.mjs', '\nthrow new Error("hunter2")', /^c\.mjs cannot be loaded: Error at line 2, column 7$/],
     ['c.mjs', 'throw "hunter2"', /^c\.mjs cannot be loaded: it throws something that is no error$/],
     ['c.mjs', 'import "./hunter2.js"', /^c\.mjs cannot be loaded: ERR_MODULE_NOT_FOUND/],
     ['c.yaml', 'a: hunter2', /^c\.yaml must end in \.json, \.js, \.mjs, \.ts$/],

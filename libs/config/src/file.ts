@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { basename, extname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { type Position, whereJsonBreaks } from './json-position.ts'
 import { type Faults, isTree, type Layer, layerOfTree } from './layers.ts'
 
 const EXTENSIONS = ['.json', '.js', '.mjs', '.ts']
@@ -32,8 +33,23 @@ export async function readConfigFile(named: string | undefined, cwd: string, fau
   return new Map()
 }
 
-const readJson = async (path: string): Promise<unknown> =>
-  JSON.parse((await readFile(path, 'utf8')).replace(/^\uFEFF/, ''))
+async function readJson(path: string): Promise<unknown> {
+  const text = (await readFile(path, 'utf8')).replace(/^\uFEFF/, '')
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new NotJson(text)
+  }
+}
+
+class NotJson extends Error {
+  readonly position: Position
+
+  constructor(text: string) {
+    super('not JSON')
+    this.position = whereJsonBreaks(text)
+  }
+}
 
 const importDefault = async (path: string): Promise<unknown> =>
   (await import(/* @vite-ignore */ pathToFileURL(path).href)).default
@@ -41,13 +57,16 @@ const importDefault = async (path: string): Promise<unknown> =>
 /** The kind of error and its place, without the message, which quotes the file. */
 function whatBroke(error: unknown, path: string): string {
   if (!(error instanceof Error)) return 'it throws something that is no error'
-  const kind = (error as NodeJS.ErrnoException).code ?? error.name
-  const position = /line (\d+) column (\d+)/.exec(error.message)
-  const line = position?.[1] ?? lineIn(error.stack ?? '', path)
-  return line ? `${kind} at line ${line}` : kind
+  const isJson = error instanceof NotJson
+  const kind = isJson ? 'it is not valid JSON' : ((error as NodeJS.ErrnoException).code ?? error.name)
+  const position = isJson ? error.position : positionIn(error.stack ?? '', path)
+  if (!position) return kind
+  return `${kind} at line ${position.line}${position.column ? `, column ${position.column}` : ''}`
 }
 
-function lineIn(stack: string, path: string): string | undefined {
+function positionIn(stack: string, path: string): Partial<Position> | undefined {
   const at = stack.indexOf(`${basename(path)}:`)
-  return at < 0 ? undefined : /^\d+/.exec(stack.slice(at + basename(path).length + 1))?.[0]
+  if (at < 0) return undefined
+  const [, line, column] = /^(\d+)(?::(\d+))?/.exec(stack.slice(at + basename(path).length + 1)) ?? []
+  return line === undefined ? undefined : { line: Number(line), ...(column && { column: Number(column) }) }
 }

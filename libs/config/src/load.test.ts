@@ -63,6 +63,14 @@ describe('derived keys', () => {
     expect((await load({ env })).auth.appUrl).toBe(appUrl)
   })
 
+  test.each([
+    [{}, true],
+    [{ PARLEY_DATABASE_POOLER: 'transaction' }, false],
+    [{ PARLEY_DATABASE_POOLER: 'transaction', PARLEY_DATABASE_PREPARED_STATEMENTS: 'true' }, true],
+  ])('with %o statements are prepared by name: %s', async (env, isPrepared) => {
+    expect((await load({ env })).database.preparedStatements).toBe(isPrepared)
+  })
+
   test("CORS allows the application's origin unless origins are named", async () => {
     const PARLEY_AUTH_APP_URL = 'https://example.com/chat'
     const named = { PARLEY_AUTH_APP_URL, PARLEY_SERVER_ALLOWED_ORIGINS: 'https://a.example, https://b.example' }

@@ -1,6 +1,6 @@
 import { derive } from './derive.ts'
 import { type Environment, readEnvironment } from './environment.ts'
-import { ConfigError } from './faults.ts'
+import { ConfigError, type Fault } from './faults.ts'
 import { readConfigFile } from './file.ts'
 import { readFlags } from './flags.ts'
 import { configKeys } from './keys.ts'
@@ -18,6 +18,8 @@ export interface LoadOptions {
   cwd?: string
   /** A launcher's own defaults: stronger than the built-in ones, weaker than everything a person writes. */
   defaults?: DeepPartial<Config>
+  /** What a caller refuses beyond the rules here; it gets the sound values only. Its faults are reported with the others. */
+  judge?: (config: DeepPartial<Config>) => Fault[]
 }
 
 /**
@@ -25,7 +27,7 @@ export interface LoadOptions {
  * @throws ConfigError with every fault of every source at once; its message holds no values.
  */
 export async function loadConfig(options: LoadOptions = {}): Promise<Config> {
-  const { argv = process.argv.slice(2), env = process.env, cwd = process.cwd(), defaults = {} } = options
+  const { argv = process.argv.slice(2), env = process.env, cwd = process.cwd(), defaults = {}, judge } = options
   const faults: Faults = []
 
   const flags = readFlags(argv, faults)
@@ -37,6 +39,7 @@ export async function loadConfig(options: LoadOptions = {}): Promise<Config> {
   const sound = validate(derive(overlay(builtIn, launcher, written), cwd), faults)
   const config = treeOf(sound)
   applyRules(config as DeepPartial<Config>, written, faults)
+  if (judge) faults.push(...judge(config as DeepPartial<Config>))
   if (faults.length > 0) throw new ConfigError(faults)
 
   return frozen(config) as unknown as Config

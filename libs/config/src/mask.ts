@@ -12,6 +12,7 @@ export function maskSecrets(value: unknown, name = ''): unknown {
 }
 
 function maskUrl(text: string): string {
+  if (/^postgres(ql)?:/i.test(text)) return maskDatabaseUrl(text)
   if (!URL.canParse(text)) return text
   const url = new URL(text)
   const isInQuery = url.searchParams.has('password')
@@ -20,3 +21,7 @@ function maskUrl(text: string): string {
   if (isInQuery) url.searchParams.set('password', '***')
   return url.href
 }
+
+/** It may name several hosts, which `URL` does not know. */
+const maskDatabaseUrl = (text: string) =>
+  text.replace(/^(\w+:\/\/[^/?#:]*):[^/?#]*@/, '$1:***@').replace(/([?&]password=)[^&#]*/gi, '$1***')

@@ -43,7 +43,7 @@ What depends on several keys:
 
 - \`auth.jwtSecret\` is always required. \`npm start\` makes one up and keeps it, but not in production.
 - \`auth.authMode\` \`dev\` is refused in production and on an address that is not loopback, unless \`auth.allowPublicDevMode\` is set.
-- \`auth.authMode\` \`magic-link\` needs \`email.host\`; \`password\` needs \`email.host\` or \`chat.initialUser.password\`.
+- \`auth.authMode\` \`magic-link\` needs \`email.host\`; \`password\` needs \`email.host\` or, until somebody has a password, \`chat.initialUser.password\`.
 - OAuth addresses are https, except on a loopback host. Provider ids differ from each other.
 - Of \`redis.url\`, \`redis.sentinels\` (with \`redis.sentinelName\`) and \`redis.clusterNodes\` exactly one is set; see [Redis](redis.md).
 - \`storage.store\` \`s3\` needs \`storage.s3.bucket\`; an access key and its secret come together.`

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { configToEnvironment } from './index.ts'
+import { configToEnvironment, maskSecrets } from './index.ts'
 import { enough, faultsOf, load } from './load.testing.ts'
 
 const keysOf = async (env: Record<string, string>, more = {}) =>
@@ -41,6 +41,7 @@ describe('values', () => {
     ['PARLEY_GATEWAY_UPSTREAMS_AUTH', 'auth:80', 'gateway.upstreams.auth', 'a list of http:// or https:// URLs'],
     ['PARLEY_OAUTH_CUSTOM', '[{', 'oauth.custom', 'a list of providers'],
     ['DATABASE_URL', 'mysql://localhost', 'database.url', 'a URL that starts with postgresql:// or postgres://'],
+    ['DATABASE_URL', 'postgres://a,,b/parley', 'database.url', 'a URL that starts with postgresql:// or postgres://'],
     ['REDIS_URL', 'localhost:6379', 'redis.url', 'a URL that starts with redis:// or rediss://'],
     ['INITIAL_USER_PASSWORD', 'short', 'chat.initialUser.password', 'a text of at least 8 characters'],
     ['PARLEY_CHAT_INITIAL_USER_EMAIL', 'admin', 'chat.initialUser.email', 'an e-mail address'],
@@ -95,11 +96,46 @@ describe('sign-in', () => {
     await load({ env: { ...env, PARLEY_EMAIL_HOST: 'smtp.example.com' } })
   })
 
-  test('passwords need e-mail or a first password', async () => {
-    const env = { PARLEY_AUTH_AUTH_MODE: 'password' }
-    expect(await keysOf(env)).toEqual(['chat.initialUser.password'])
-    await load({ env: { ...env, PARLEY_EMAIL_HOST: 'smtp.example.com' } })
+  test('passwords need no first password: whether there is one already only the database knows', async () => {
+    await load({ env: { PARLEY_AUTH_AUTH_MODE: 'password' } })
     await load({ env: password })
+  })
+})
+
+describe('PostgreSQL', () => {
+  const faults = (search: string, more: Record<string, string> = {}) =>
+    keysOf({ DATABASE_URL: `postgres://ann:secret@db1:5433,db2,[::1]:5434/parley${search}`, ...more })
+  const PARLEY_DATABASE_TLS_CA = '-----BEGIN CERTIFICATE-----'
+
+  test('several hosts are one URL', async () => {
+    const DATABASE_URL = 'postgres://ann:secret@db1:5433,db2,[::1]:5434/parley?sslmode=verify-full'
+    expect((await load({ env: { DATABASE_URL, PARLEY_DATABASE_TLS_CA } })).database).toMatchObject({
+      url: DATABASE_URL,
+      tls: { ca: PARLEY_DATABASE_TLS_CA },
+    })
+  })
+
+  test('what TLS needs has to fit together', async () => {
+    expect(await faults('?sslmode=prefer')).toEqual(['database.url'])
+    expect(await faults('?sslmode=verify-ca')).toEqual(['database.url'])
+    expect(await faults('?sslmode=verify-ca&sslrootcert=system')).toEqual(['database.url'])
+    expect(await faults('?sslmode=disable', { PARLEY_DATABASE_TLS_CA })).toEqual(['database.tls.ca'])
+    expect(await faults('?sslrootcert=/ca.crt', { PARLEY_DATABASE_TLS_CA })).toEqual(['database.tls.ca'])
+    for (const mode of ['require', 'verify-ca', 'verify-full']) {
+      await load({ env: { DATABASE_URL: `postgres://db/parley?sslmode=${mode}`, PARLEY_DATABASE_TLS_CA } })
+    }
+  })
+
+  test('a server that takes no writes cannot be asked for', async () => {
+    expect(await faults('?target_session_attrs=any')).toEqual(['database.url'])
+    await load({ env: { DATABASE_URL: 'postgres://db1,db2/parley?target_session_attrs=read-write' } })
+  })
+
+  test('no password of a URL with several hosts is shown', () => {
+    const shown = maskSecrets({
+      url: 'postgres://ann:se:cr@t@db1:5433,db2:5434/parley?password=secret&sslmode=require',
+    })
+    expect(shown).toEqual({ url: 'postgres://ann:***@db1:5433,db2:5434/parley?password=***&sslmode=require' })
   })
 })
 

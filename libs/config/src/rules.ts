@@ -1,3 +1,4 @@
+import { type DatabaseAddress, parseDatabaseUrl, type SslMode, sslModes } from './database-address.ts'
 import { keyNamed } from './keys.ts'
 import type { Faults, Layer } from './layers.ts'
 import { isLoopbackHost } from './loopback.ts'
@@ -42,10 +43,41 @@ const RULES: Rule[] = [
     message: 'is required: auth.authMode magic-link sends e-mail',
   },
   {
-    key: 'chat.initialUser.password',
-    reads: ['auth.authMode', 'email.host'],
-    refuses: ({ auth, email, chat }) => auth?.authMode === 'password' && !email?.host && !chat?.initialUser?.password,
-    message: 'is required: with auth.authMode password and no email.host nobody could sign in (or configure e-mail)',
+    key: 'database.url',
+    reads: [],
+    refuses: (config) => {
+      const { sslMode } = databaseAddress(config)
+      return sslMode !== undefined && !sslModes.includes(sslMode as SslMode)
+    },
+    message: `has an unknown sslmode: choose one of ${sslModes.join(', ')}`,
+  },
+  {
+    key: 'database.url',
+    reads: [],
+    refuses: (config) => !['read-write', 'primary', undefined].includes(databaseAddress(config).targetSessionAttrs),
+    message: 'has target_session_attrs that do not serve: Parley writes, so they may be read-write or primary',
+  },
+  {
+    key: 'database.url',
+    reads: ['database.tls.ca'],
+    refuses: (config) => {
+      const { sslMode, sslRootCert } = databaseAddress(config)
+      const hasOwnCa = Boolean(config.database?.tls?.ca ?? sslRootCert) && sslRootCert !== 'system'
+      return sslMode === 'verify-ca' && !hasOwnCa
+    },
+    message: 'has sslmode=verify-ca, which needs an authority of your own: set database.tls.ca, or choose verify-full',
+  },
+  {
+    key: 'database.tls.ca',
+    reads: ['database.url'],
+    refuses: (config) => Boolean(config.database?.tls?.ca) && databaseAddress(config).sslMode === 'disable',
+    message: 'is of no use with sslmode=disable in database.url',
+  },
+  {
+    key: 'database.tls.ca',
+    reads: ['database.url'],
+    refuses: (config) => Boolean(config.database?.tls?.ca && databaseAddress(config).sslRootCert),
+    message: 'cannot be used together with sslrootcert in database.url: leave one of them out',
   },
   {
     key: 'redis.url',
@@ -111,6 +143,9 @@ const RULES: Rule[] = [
     message: 'belongs together with storage.s3.accessKeyId: set both or neither',
   },
 ]
+
+const databaseAddress = ({ database }: DeepPartial<Config>): Partial<DatabaseAddress> =>
+  parseDatabaseUrl(database?.url ?? '') ?? {}
 
 const isSecureRedis = (url = '') => /^rediss:/i.test(url)
 

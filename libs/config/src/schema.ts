@@ -1,6 +1,18 @@
 import { type Static, Type } from 'typebox'
 import { DatabaseSettings, RedisSettings, Storage } from './data.schema.ts'
-import { Events, Exports, Gateway, Jobs, Log, Metrics, RateLimit, Server, Webhooks } from './server.schema.ts'
+import {
+  Events,
+  Exports,
+  Gateway,
+  Jobs,
+  Log,
+  Messages,
+  Metrics,
+  RateLimit,
+  Server,
+  Uploads,
+  Webhooks,
+} from './server.schema.ts'
 import { Auth, Chat, Email, Oauth } from './sign-in.schema.ts'
 import { Text } from './values.schema.ts'
 
@@ -23,6 +35,8 @@ export const ConfigSchema = Type.Object({
   storage: Storage,
   rateLimit: RateLimit,
   webhooks: Webhooks,
+  messages: Messages,
+  uploads: Uploads,
   events: Events,
   jobs: Jobs,
   exports: Exports,

@@ -6,6 +6,11 @@ export const Log = Type.Object({
     description: 'The least severe level that is logged.',
     default: 'info',
   }),
+  access: Switch({
+    description:
+      'The gateway logs one line for each request, with the address of the client; see [the access log](administration.md#the-access-log).',
+    default: false,
+  }),
 })
 
 export const Server = Type.Object({
@@ -24,6 +29,32 @@ export const Server = Type.Object({
   bodyLimitBytes: WholeNumber(1024, 104_857_600, {
     description: 'Largest request body, except where a route sets its own limit (uploads).',
     default: 1_048_576,
+  }),
+  continueTraces: Type.Enum(['inside', 'always', 'never'], {
+    description:
+      'Whose `traceparent` is continued: `inside` that of gateways alone, which begin traces of their own; `always` that of clients too; `never` nobody’s, for a service that clients reach past the gateways.',
+    default: 'inside',
+  }),
+  bodySeconds: WholeNumber(1, 600, {
+    description:
+      'Time a request’s body has to arrive, and longest pause in it; a larger one has a second more for each `server.bodyBytesPerSecond`.',
+    default: 10,
+  }),
+  bodyBytesPerSecond: WholeNumber(1, 1_073_741_824, {
+    description: 'Least rate of a body that takes longer than `server.bodySeconds`.',
+    default: 16_384,
+  }),
+  unreadSeconds: WholeNumber(1, 3_600, {
+    description: 'Time after which a reply or event stream is ended of which its client reads nothing.',
+    default: 30,
+  }),
+  uploadsPerPerson: WholeNumber(1, 1_000, {
+    description: 'Uploads of one person that one gateway passes on at once; further ones wait.',
+    default: 16,
+  }),
+  downloadsPerPerson: WholeNumber(1, 1_000, {
+    description: 'Files, images and exports that one gateway sends to one person at once; further ones wait.',
+    default: 32,
   }),
   shutdownSeconds: WholeNumber(1, 600, {
     description: 'Time a stopping process gives to requests under way.',
@@ -96,6 +127,20 @@ export const Exports = Type.Object({
 
 export const Webhooks = Type.Object({
   perMinute: WholeNumber(1, 600, { description: 'Posts a minute and webhook.', default: 60 }),
+})
+
+export const Messages = Type.Object({
+  maxReactions: WholeNumber(1, 10_000, { description: 'Different reactions one message may have.', default: 50 }),
+  maxPins: WholeNumber(1, 10_000, { description: 'Messages that may be pinned in one channel.', default: 100 }),
+})
+
+export const Uploads = Type.Object({
+  maxUnattachedBytes: WholeNumber(65_536, 1_000_000_000_000, {
+    description:
+      'Bytes that one person may have uploaded without having put them on messages. An upload counts as at least 4096 bytes, and for as long ' +
+      'as no message has it, at most 24 hours.',
+    default: 524_288_000,
+  }),
 })
 
 const Upstreams = (service: string) =>

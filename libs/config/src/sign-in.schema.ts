@@ -37,6 +37,10 @@ export const Auth = Type.Object({
     description: 'Sessions a person may hold; one more ends the oldest.',
     default: 3,
   }),
+  registrationsPerNetwork: WholeNumber(1, 1000, {
+    description: 'Registrations from one network (IPv4 address, or /64 of IPv6) in 15 minutes, successful or not.',
+    default: 30,
+  }),
   allowPublicDevMode: Switch({
     description: 'Allow `dev` sign-in in production or on a public address: anyone who reaches it is let in.',
     default: false,
@@ -54,7 +58,19 @@ export const Email = Type.Object({
   secure: Switch({ description: 'TLS from the start; `false` means STARTTLS when offered.', default: false }),
   user: Type.Optional(Text({ description: 'SMTP user.' })),
   password: Type.Optional(Text({ description: 'SMTP password.' })),
-  maxRetries: WholeNumber(0, 100, { description: 'Repeated attempts for one e-mail, with backoff.', default: 5 }),
+  perNetwork: WholeNumber(1, 10_000, {
+    description: 'Mails that people of one network (IPv4 address, or /64 of IPv6) may ask for in 15 minutes.',
+    default: 30,
+  }),
+  perServer: WholeNumber(1, 10_000, {
+    description:
+      'Mails in 15 minutes that people get who ask for them without having signed in. Invitations do not count.',
+    default: 1_000,
+  }),
+  maxRetries: WholeNumber(0, 100, {
+    description: 'Repeated attempts for one e-mail: after 15 seconds, 1, 4, 16 and 64 minutes, then every 4 hours.',
+    default: 5,
+  }),
 })
 
 const ProviderUrl = (description: string) => HttpUrl({ description })
@@ -94,6 +110,12 @@ const CustomProvider = Type.Object({
 })
 
 export const Oauth = Type.Object({
+  attemptsPerNetwork: WholeNumber(1, 1_000_000, {
+    description:
+      'Sign-ins through providers that one client address (IPv6: its /64) may begin in 15 minutes. An office behind one ' +
+      'address needs more than its people sign in within that time.',
+    default: 10,
+  }),
   presets: Type.Object({
     google: Preset,
     microsoft: Type.Optional(

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { type TSchemaOptions, Type } from 'typebox'
+import { parseDatabaseUrl } from './database-address.ts'
 
 /**
  * The kinds of values that several keys share. Besides JSON Schema's own words a schema may carry `expects` (what a
@@ -27,6 +28,16 @@ export const UrlOf = (protocols: string[], about: About) =>
   Type.Refine(
     Type.String({ expects: `a URL that starts with ${protocols.map((name) => `${name}//`).join(' or ')}`, ...about }),
     (value) => parsesAsUrl(value, protocols),
+  )
+
+/** `new URL` does not know several hosts. */
+export const DatabaseUrl = (about: About) =>
+  Type.Refine(
+    Type.String({
+      expects: 'a URL that starts with postgresql:// or postgres://; several hosts are separated by commas',
+      ...about,
+    }),
+    (value) => parseDatabaseUrl(value) !== undefined,
   )
 
 export const HttpUrl = (about: About) => UrlOf(['http:', 'https:'], about)

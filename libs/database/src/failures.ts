@@ -1,3 +1,5 @@
+import { DatabaseUnreachable } from './unreachable.ts'
+
 interface PostgresError {
   code?: string
   constraint?: string
@@ -5,6 +7,7 @@ interface PostgresError {
 
 /** Whether the database was away, gave up (connection lost, shutting down, overloaded) or does not let us in: trying again may help. */
 export function isDatabaseAway(error: unknown): boolean {
+  if (error instanceof DatabaseUnreachable) return true
   const { code } = error as PostgresError
   if (code && awayCodes.has(code)) return true
   if (code?.length === 5 && code.startsWith('08')) return true

@@ -1,4 +1,4 @@
-export { anyOf } from './any-of.ts'
+export { anyOf, isUnset } from './conditions.ts'
 export {
   type Connection,
   type ConnectionOptions,
@@ -9,6 +9,7 @@ export {
   type Transaction,
 } from './connect.ts'
 export { isDatabaseAway, isDuplicate, isOutOfTime, isSchemaMissing } from './failures.ts'
+export { type AnswerForm, claimOf, findAnswer, keyLifetimeMs, keyReused, once, type RequestKey } from './idempotency.ts'
 export { type Listing, type ListingPage, listAsJson, type PageRequest } from './listings.ts'
 export {
   foldedText,
@@ -23,6 +24,7 @@ export {
   type UnprojectedRow,
 } from './message-changes.ts'
 export { migrate, requireSchema } from './migrate.ts'
+export { looksLike, nameSkeleton } from './name-skeleton.ts'
 export { executePrepared, prepared } from './prepared.ts'
 export {
   buryNodes,
@@ -50,5 +52,6 @@ export { type DatabaseRole, databaseRoles, roleName } from './rights.ts'
 export { letSignIn } from './roles.ts'
 export { foldedFurther, foldParts, foldText, searchGrams, withoutPiles } from './search-text.ts'
 export type * from './tables.ts'
+export { DatabaseUnreachable } from './unreachable.ts'
 export { releaseUploads, thumbnailKey } from './uploads.ts'
 export { isRowId, uuidv7 } from './uuidv7.ts'

@@ -60,4 +60,4 @@ export async function listAsJson(db: Reader, request: PageRequest, listing: List
   return rows[0]!.reply
 }
 
-const unknownPlace = () => invalid('after is no item of this listing', 'invalid_cursor')
+const unknownPlace = () => invalid('after must be the id of an item of this list', 'invalid_cursor')

@@ -1,6 +1,6 @@
 import type { EventType } from '@parley/contract'
 import { sql } from 'kysely'
-import { anyOf } from './any-of.ts'
+import { anyOf } from './conditions.ts'
 import type { Reader } from './connect.ts'
 import { foldParts } from './search-text.ts'
 import type { StoredAttachment } from './tables.ts'
@@ -19,16 +19,23 @@ const changes: Partial<Record<EventType, string>> = {
   DELETE_THREAD_REPLY: '{payload,id}',
 }
 
+/** As far as the id reaches when it comes first. */
+const beginningLength = 120
+
 const pathOfType = sql`case split_part(o.event, '"', 4) ${sql.join(
   Object.entries(changes).map(([type, path]) => sql`when ${sql.lit(type)} then ${sql.lit(path)}::text[]`),
   sql` `,
 )} end`
 
 /**
- * Of the outbox row `o`: the message that its event says has changed, null for any other event. An event begins with its type, which
- * is found without reading the rest.
+ * Of the outbox row `o`: the message that its event says has changed, null for any other event. An event begins with its type, and
+ * most payloads with their id: both are found without reading the rest.
  */
-const changedMessage = sql`(o.event::json #>> ${pathOfType})`
+const changedMessage = sql`case
+  when ${pathOfType} is null then null
+  when ${pathOfType} = '{payload,id}' and split_part(left(o.event, ${sql.lit(beginningLength)}), '"', 8) = 'id'
+    then split_part(left(o.event, ${sql.lit(beginningLength)}), '"', 10)
+  else o.event::json #>> ${pathOfType} end`
 
 /** The replies to a message go with it, by one event. */
 const withReplies = sql`coalesce(o.event like '{"type":"DELETE_MESSAGE"%', false)`
@@ -46,21 +53,22 @@ export interface MessageChanges {
 
 /**
  * What the events after a position have changed, whole batches of them until `limit` events are reached. 'gone' when the next
- * one is no longer kept.
+ * one is no longer kept. Each row is looked up by itself, see `readBatches` in libs/events.
  */
 export async function readChanges(db: Reader, after: number, limit: number): Promise<MessageChanges | 'gone'> {
   const { rows } = await sql<BatchRow>`
-    with near as (
-      select last_pos, outbox_ids, created_at, cardinality(outbox_ids) as n
-      from event_positions where last_pos > ${after} order by last_pos limit ${limit}
-    ), chosen as materialized (
-      select * from (select *, sum(n) over (order by last_pos) - n as before from near) counted where before < ${limit}
-    )
-    select chosen.last_pos, chosen.n as count, found.*
-    from chosen cross join lateral (
+    select chosen.last_pos, cardinality(chosen.outbox_ids) as count, found.*
+    from (
+      select last_pos, outbox_ids from event_positions
+      where last_pos > ${after} and last_pos <= coalesce((
+        select last_pos from event_positions where last_pos >= ${after}::bigint + ${limit} order by last_pos limit 1
+      ), 9223372036854775807)
+      order by last_pos offset 0
+    ) chosen cross join lateral (
       select count(*)::int as kept, array_agg(${changedMessage}) as ids,
         array_agg(${changedMessage}) filter (where ${withReplies}) as deleted, max(o.created_at) as recorded_at
-      from unnest(chosen.outbox_ids) u (id) join outbox o on o.id = u.id
+      from unnest(chosen.outbox_ids) u (id)
+        cross join lateral (select * from outbox where outbox.id = u.id limit 1) o
     ) found
     order by chosen.last_pos`.execute(db)
 
@@ -75,25 +83,34 @@ export async function readChanges(db: Reader, after: number, limit: number): Pro
 }
 
 export interface Unprojected {
-  /** Messages that events have changed of which the projection does not know; committed ones, with a position or without. */
+  /** Messages that events have sent, changed or deleted of which the projection does not know; with a position or without. */
   unseenIds: string[]
+  /** Those of them that were changed or deleted: the projection may have them as they were before. */
+  changedIds: string[]
   /** All messages with a smaller id were never read by it; null when there is nothing left to read. */
   unreadBelow: string | null
 }
 
 /** Selects what the projection that search reads does not have yet, for `readUnprojected`. */
 export const selectUnprojected = sql<UnprojectedRow>`
-  select progress.unread_below, unseen.ids, unseen.deleted from search_progress progress cross join lateral (
-    select array_agg(${changedMessage}) as ids, array_agg(${changedMessage}) filter (where ${withReplies}) as deleted
-    from outbox o where o.id > progress.seen_id
+  select progress.unread_below, unseen.* from search_progress progress cross join lateral (
+    select string_agg(id, ',') filter (where is_sent) as sent, array_agg(id) filter (where not is_sent) as ids,
+      array_agg(id) filter (where takes_replies) as deleted
+    from (
+      select ${changedMessage} as id, o.event like '{"type":"NEW_%' as is_sent, ${withReplies} as takes_replies
+      from outbox o where o.id > progress.seen_id offset 0
+    ) told where id is not null
   ) unseen`
 
-export const readUnprojected = async (db: Reader, row: UnprojectedRow): Promise<Unprojected> => ({
-  unseenIds: await unfold(db, [row]),
-  unreadBelow: row.unreadBelow,
-})
+export async function readUnprojected(db: Reader, row: UnprojectedRow): Promise<Unprojected> {
+  const changedIds = await unfold(db, [row])
+  const sent = row.sent?.split(',').filter(isRowId) ?? []
+  return { unseenIds: [...new Set([...sent, ...changedIds])], changedIds, unreadBelow: row.unreadBelow }
+}
 
 export interface UnprojectedRow extends Changed {
+  /** Ids with commas between them, because there may be hundreds of thousands: the driver reads arrays slowly. */
+  sent: string | null
   unreadBelow: string | null
 }
 

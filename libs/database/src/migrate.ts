@@ -16,28 +16,34 @@ const ourMigrations = new FileMigrationProvider({
  * Brings the database to the newest schema and returns the names of the migrations that were run. Runs under a lock:
  * any number of processes may call it at once, one does the work and the others wait. A database that a newer version has
  * migrated is left as it is: the version before runs on it too.
- * Each service's role gets its rights, see `rights.ts`.
+ * Each service's role gets its rights, see `rights.ts`; what only the version before needs is left until this is run once more.
  * @throws the database's error when a migration fails; its transaction is rolled back.
  */
 export async function migrate(db: Database): Promise<string[]> {
   const known = await ourMigrations.getMigrations()
   const newer = await findNewerMigrations(db, Object.keys(known).sort().at(-1)!)
+  const isNew = await isUnmigrated(db)
   const migrator = new Migrator({ db, provider: { getMigrations: async () => ({ ...known, ...newer }) } })
   const { error, results } = await migrator.migrateToLatest()
   if (error) throw error
   // A newer version knows what its tables are for.
-  if (Object.keys(newer).length === 0) await grantRights(db)
-  return (results ?? []).map(({ migrationName }) => migrationName)
+  const names = (results ?? []).map(({ migrationName }) => migrationName)
+  if (Object.keys(newer).length === 0) await grantRights(db, { isUpgrade: !isNew && names.length > 0 })
+  return names
 }
 
 /** What a newer version has done already, with nothing left to do: Kysely refuses a database with migrations it is not given. */
 async function findNewerMigrations(db: Database, newestOfOurs: string): Promise<Record<string, Migration>> {
-  const { rows } = await sql<{ exists: boolean }>`select to_regclass('kysely_migration') is not null as exists`.execute(
-    db,
-  )
-  if (!rows[0]!.exists) return {}
+  if (await isUnmigrated(db)) return {}
   const newer = await sql<{ name: string }>`select name from kysely_migration where name > ${newestOfOurs}`.execute(db)
   return Object.fromEntries(newer.rows.map(({ name }) => [name, { up: async () => {} }]))
+}
+
+async function isUnmigrated(db: Database): Promise<boolean> {
+  const { rows } = await sql<{ missing: boolean }>`select to_regclass('kysely_migration') is null as missing`.execute(
+    db,
+  )
+  return rows[0]!.missing
 }
 
 /**

@@ -23,6 +23,16 @@ test('a statement is prepared once, with and without a transaction, and others a
   await close()
 })
 
+test('without prepared statements nothing has a name, not even what brings one along', async () => {
+  const options = { url: database.url, poolSize: 1, applicationName: 'test', onIdleError() {} }
+  const { db, pool, close } = connectDatabase({ ...options, preparedStatements: false })
+  expect(await executePrepared(db, sql<{ n: number }>`select ${1}::int as n`.compile(db))).toEqual([{ n: 1 }])
+  const { rows } = await pool.query({ name: 'named', text: 'select $1::int as n', values: [2] })
+  expect(rows).toEqual([{ n: 2 }])
+  expect((await pool.query('select from pg_prepared_statements')).rowCount).toBe(0)
+  await close()
+})
+
 test('what is written once gets the values of each call, and is prepared once', async () => {
   const { db, close } = connectDatabase({ url: database.url, poolSize: 1, applicationName: 'test', onIdleError() {} })
   let written = 0

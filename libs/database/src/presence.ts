@@ -182,7 +182,7 @@ const changesStatement = {
     select pg_snapshot_xmin(seen.at)::text::bigint as xmin, c.*
     from seen left join lateral (
       select p.user_id, p.shown, p.last_seen, p.changed_by::text::bigint as changed_by
-      from presence p join users u on u.id = p.user_id and u.removed_at is null
+      from presence p join users u on u.id = p.user_id and coalesce(u.removed_at, 0) = 0
       where p.changed_by >= $1::text::xid8 and p.changed_by < pg_snapshot_xmax(seen.at)
       order by p.changed_by
     ) c on true`,

@@ -47,7 +47,7 @@ export async function recordJob<N extends JobName>(trx: Transaction, name: N, da
 export interface AuditEntry {
   action: AuditAction
   actorId: string
-  targetType: 'user' | 'channel' | 'message' | 'webhook' | 'session' | 'server' | 'export'
+  targetType: 'user' | 'channel' | 'message' | 'webhook' | 'session' | 'network' | 'server' | 'export'
   targetId: string
   metadata?: Record<string, unknown>
   ip?: string | null
@@ -61,6 +61,10 @@ export type AuditAction =
   | 'user.role.update'
   | 'user.name.update'
   | 'user.password.reset'
+  | 'sign-in.fail'
+  | 'sign-in.lock'
+  | 'session.create'
+  | 'session.end'
   | 'session.reuse'
   | 'channel.create'
   | 'channel.update'
@@ -68,6 +72,8 @@ export type AuditAction =
   | 'message.delete'
   | 'webhook.create'
   | 'webhook.delete'
+  | 'webhook.orphan'
+  | 'webhook.take-over'
   | 'export.create'
 
 /** Writes an audit entry in the transaction of the change it tells of. */

@@ -9,8 +9,12 @@ type Rights = Record<string, string>
 /** Whether the migrations of its version were run: readiness asks that of every service. */
 const schema: Rights = { kysely_migration: 'select' }
 
+/** What is known of people but their password hashes, which only auth and directory may read. A new column of the table goes here too. */
+const people =
+  'select (id, user_name, user_name_key, user_name_skeleton, email, email_unproven, is_admin, created_at, removed_at)'
+
 /** Who calls: `libs/identity`. */
-const identity: Rights = { sessions: 'select', users: 'select' }
+const identity: Rights = { sessions: 'select', users: people }
 
 /** What happened: `record`, `recordJob` and `audit`. Entries of the audit log can be added and by no service changed. */
 const recording: Rights = {
@@ -20,6 +24,9 @@ const recording: Rights = {
   jobs: 'insert',
   audit_log: 'insert',
 }
+
+/** What requests with an `Idempotency-Key` were answered: `once`. */
+const repeating: Rights = { idempotency_keys: 'select, insert, update' }
 
 /** People with their credentials and sessions: `libs/accounts`, for auth and directory. */
 const accounts: Rights = {
@@ -32,6 +39,8 @@ const accounts: Rights = {
   read_states: 'select, insert, update',
   read_folds: 'select',
   server_settings: 'select',
+  // Who is told when the admin who answers for a webhook leaves.
+  webhooks: 'select (id, name, channel_id, created_by, deleted_at)',
 }
 
 export const rights: Record<DatabaseRole, Rights> = {
@@ -39,11 +48,12 @@ export const rights: Record<DatabaseRole, Rights> = {
     ...schema,
     ...recording,
     ...accounts,
-    oauth_states: 'select, insert, delete',
+    oauth_states: 'select, insert, delete, update (expires_at)',
   },
   directory: {
     ...schema,
     ...recording,
+    ...repeating,
     ...accounts,
     messages: 'select',
     presence: 'select, insert, update',
@@ -52,7 +62,7 @@ export const rights: Record<DatabaseRole, Rights> = {
     ...schema,
     ...recording,
     ...identity,
-    users: 'select, update (created_at)',
+    users: `${people}, update (created_at)`,
     channels: 'select, insert, update',
     channel_members: 'select, insert',
     messages: 'select, insert, update',
@@ -76,7 +86,9 @@ export const rights: Record<DatabaseRole, Rights> = {
   admin: {
     ...schema,
     ...recording,
+    ...repeating,
     ...identity,
+    users: `${people}, update (created_at)`,
     audit_log: 'select, insert',
     server_settings: 'select, update',
     channels: 'select, update (topic)',
@@ -134,6 +146,14 @@ export const rights: Record<DatabaseRole, Rights> = {
     exports: 'select, update, delete',
     export_parts: 'select, insert, delete',
   },
+}
+
+/**
+ * What only the version before needs: an upgrade leaves it to that version until its replicas are gone, and migrating once more
+ * takes it away. Emptied with every release.
+ */
+export const rightsOfVersionBefore: Partial<Record<DatabaseRole, Rights>> = {
+  messaging: { users: 'select' },
 }
 
 export const databaseRoles = Object.keys(rights) as DatabaseRole[]

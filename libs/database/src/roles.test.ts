@@ -1,9 +1,9 @@
-import { createDatabase, type TestDatabase } from '@parley/test'
+import { createDatabase, createDatabaseApart, type TestDatabase } from '@parley/test'
 import { sql } from 'kysely'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { connectDatabase } from './connect.ts'
-import { type DatabaseRole, databaseRoles, rights, roleName } from './rights.ts'
-import { letSignIn } from './roles.ts'
+import { type DatabaseRole, databaseRoles, rights, rightsOfVersionBefore, roleName } from './rights.ts'
+import { grantRights, letSignIn } from './roles.ts'
 
 /** What no service has to do with: the migrations' own tables, and what waits to be dropped. */
 const nobodys = ['kysely_migration_lock', 'oauth_attempts']
@@ -26,6 +26,12 @@ const as = (role: DatabaseRole, statement: string) =>
     })
     .catch((error: Error & { code?: string }) => (error.message === 'undo' ? 'allowed' : error.code))
 
+/** `select (a, b), insert` is `select a`, `select b` and `insert`. */
+const eachRight = (list: string) =>
+  [...list.matchAll(/(\w+)(?: \(([^)]+)\))?/g)].flatMap(([, right, columns]) =>
+    columns ? columns.split(', ').map((column) => `${right} ${column}`) : [right!],
+  )
+
 describe('the roles of the services', () => {
   test('every table is somebody’s', async () => {
     const { rows } = await sql<{ name: string }>`
@@ -37,16 +43,15 @@ describe('the roles of the services', () => {
 
   test.each(databaseRoles)('%s has what is written down and nothing else', async (role) => {
     const { rows } = await sql<{ name: string; privileges: string[] }>`
-      select relname as name, array_agg(lower(privilege_type) order by privilege_type) as privileges
-      from pg_class, aclexplode(relacl) where grantee = ${roleName(role)}::regrole group by 1`.execute(database.db)
-    const found = Object.fromEntries(rows.map(({ name, privileges }) => [name, privileges]))
-    const written = Object.entries(rights[role]).map(([table, list]) => [
-      table,
-      list
-        .split(', ')
-        .filter((right) => !right.includes('('))
-        .sort(),
-    ])
+      select name, array_agg(privilege order by privilege) as privileges from (
+        select relname as name, lower(privilege_type) as privilege
+        from pg_class, aclexplode(relacl) where grantee = ${roleName(role)}::regrole
+        union all
+        select relname, lower(privilege_type) || ' ' || attname
+        from pg_class join pg_attribute on attrelid = pg_class.oid, aclexplode(attacl) where grantee = ${roleName(role)}::regrole
+      ) found group by 1`.execute(database.db)
+    const found = Object.fromEntries(rows.map(({ name, privileges }) => [name, privileges.sort()]))
+    const written = Object.entries(rights[role]).map(([table, list]) => [table, eachRight(list).sort()])
     expect(found).toEqual(Object.fromEntries(written))
   })
 
@@ -58,6 +63,20 @@ describe('the roles of the services', () => {
     expect(await as(role, 'alter table users add column mine integer')).not.toBe('allowed')
     expect(await as(role, 'drop table users')).not.toBe('allowed')
   })
+
+  test.each(databaseRoles.filter((role) => role !== 'auth' && role !== 'directory'))(
+    '%s reads people without their password hashes, while the version before still may during an upgrade',
+    async (role) => {
+      const askHash = () => as(role, 'select password_hash from users')
+      expect([await askHash(), await as(role, 'select * from users')]).toEqual([denied, denied])
+      expect(await as(role, 'select id, user_name, email, is_admin from users')).toBe('allowed')
+
+      await grantRights(database.db, { isUpgrade: true })
+      expect(await as(role, 'select * from users')).toBe(rightsOfVersionBefore[role]?.users ? 'allowed' : denied)
+      await grantRights(database.db)
+      expect(await askHash()).toBe(denied)
+    },
+  )
 
   test.each<[DatabaseRole, string]>([
     ['realtime', `update sessions set ended_at = null`],
@@ -80,11 +99,31 @@ describe('the roles of the services', () => {
     expect(await as(role, statement)).toBe(denied)
   })
 
+  test('migrating gives every role what a session needs, in this database alone', async () => {
+    await grantRights(database.db)
+    const { rows } = await sql<{ role: string; settings: string[] }>`
+      select setrole::regrole::text as role, setconfig as settings from pg_db_role_setting
+      where setdatabase = (select oid from pg_database where datname = current_database())`.execute(database.db)
+    const settings = [
+      'enable_seqscan=off',
+      'enable_bitmapscan=off',
+      'jit=off',
+      'statement_timeout=30000',
+      'idle_in_transaction_session_timeout=30000',
+    ]
+    expect(rows.toSorted((a, b) => (a.role < b.role ? -1 : 1))).toEqual(
+      databaseRoles.map((role) => ({ role: roleName(role), settings })).toSorted((a, b) => (a.role < b.role ? -1 : 1)),
+    )
+  })
+
   test('a role signs in with the password it was given, and only with that', async () => {
     const password = 'of the role, with a quote: \' and a "'
-    await letSignIn(database.db, 'admin', password)
+    // Roles belong to the server, which the other tests use too.
+    const apart = await createDatabaseApart(1)
+    onTestFinished(apart.drop)
+    await letSignIn(apart.db, 'admin', password)
     const knock = async (password: string) => {
-      const url = Object.assign(new URL(database.url), { username: roleName('admin'), password })
+      const url = Object.assign(new URL(apart.url), { username: roleName('admin'), password })
       const options = { poolSize: 1, applicationName: 'roles', onIdleError: () => {} }
       const { db, close } = connectDatabase({ url: url.href, ...options })
       const asked = sql<{ user: string }>`select current_user as user`.execute(db)
@@ -97,6 +136,5 @@ describe('the roles of the services', () => {
     }
     expect(await knock(password)).toBe('parley_admin')
     expect(await knock('another')).toBe('28P01')
-    await sql`alter role parley_admin nologin`.execute(database.db)
   })
 })

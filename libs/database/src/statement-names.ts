@@ -18,3 +18,14 @@ export function nameStatements(client: Client): void {
   }
   client.query = named as typeof client.query
 }
+
+/** Takes away the names that single statements bring along: a pooler may give the next one to a connection that does not know it. */
+export function leaveOutNames(client: Client): void {
+  const query = client.query.bind(client) as (...args: unknown[]) => unknown
+  const unnamed = (config: unknown, ...rest: unknown[]) =>
+    query(
+      typeof config === 'object' && config !== null && 'name' in config ? { ...config, name: undefined } : config,
+      ...rest,
+    )
+  client.query = unnamed as typeof client.query
+}

@@ -9,6 +9,8 @@ export interface Users {
   userName: string
   /** NFKC and lower-case: what makes a name unique. */
   userNameKey: string
+  /** What the name looks like, see `nameSkeleton`; null when the version before wrote the name. */
+  userNameSkeleton: ColumnType<string | null, string | null | undefined, string | null>
   /** Lower-case. */
   email: string
   isAdmin: Generated<boolean>
@@ -29,7 +31,6 @@ export interface Sessions {
   /** The generation of the refresh token that is current; earlier ones were rotated away. */
   refreshGeneration: Generated<number>
   rotatedAt: Moment | null
-  previousRotatedAt: Moment | null
   ip: string | null
   userAgent: string | null
 }
@@ -103,6 +104,8 @@ export interface Uploads {
   digest: Buffer
   /** Content type of the thumbnail, which is in the blob store under `thumbnailKey(filename)`; null while there is none. */
   thumbnailType: string | null
+  /** Bytes of the thumbnail; 0 while there is none. */
+  thumbnailSize: Generated<number>
   uploadedBy: string
   createdAt: Moment
   /** Null until all bytes are in the blob store. */
@@ -291,6 +294,8 @@ export interface Attempts {
   /** The attempts that still count, oldest first; as many as the limit at most. */
   attemptedAt: Moment[]
   lastAttemptAt: Moment
+  /** The address of the account it is about; null where it is about none. */
+  account: string | null
 }
 
 export type ExportState = 'waiting' | 'running' | 'ready' | 'failed'

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { anyOf } from './any-of.ts'
+import { anyOf } from './conditions.ts'
 import type { Transaction } from './connect.ts'
 
 /** The key of an upload's thumbnail in the blob store; that of the upload itself is its `filename`. */

@@ -1,15 +1,17 @@
-import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { lockDataDirectory } from './index.ts'
 
+let home: string
 let directory: string
 
 beforeEach(async () => {
-  directory = join(await mkdtemp(join(tmpdir(), 'parley-lock-')), 'data')
+  home = await mkdtemp(join(tmpdir(), 'parley-lock-'))
+  directory = join(home, 'data')
 })
-afterEach(() => rm(join(directory, '..'), { recursive: true }))
+afterEach(() => rm(home, { recursive: true }))
 
 test('a second lock is refused with the pid of the holder, until the first is released', async () => {
   const lock = await lockDataDirectory(directory)
@@ -26,4 +28,30 @@ test('of many at once one gets it', async () => {
   expect(locks).toHaveLength(1)
   expect((await stat(join(directory, 'launcher.lock'))).mode & 0o777).toBe(0o600)
   await locks[0]!.release()
+})
+
+test.each([
+  ['a file lies in its place', async () => writeFile(directory, ''), () => `${directory} is not a directory`],
+  [
+    'a file lies on the way to it',
+    async () => {
+      await writeFile(directory, '')
+      directory = join(directory, 'deeper')
+    },
+    () => 'is not a directory. Move that file away',
+  ],
+  [
+    'a directory lies where its lock should be',
+    async () => mkdir(join(directory, 'launcher.lock'), { recursive: true }),
+    () => `${join(directory, 'launcher.lock')} is a directory`,
+  ],
+])('when %s, the refusal names the directory and what to do', async (_what, spoil, words) => {
+  await spoil()
+  const refusal: Error = await lockDataDirectory(directory).then(
+    () => new Error('it was accepted'),
+    (error) => error,
+  )
+  expect(refusal.message).toContain(`The data directory ${directory} cannot be used: `)
+  expect(refusal.message).toContain(words())
+  expect(refusal.message).toContain('PARLEY_DATA_DIR')
 })

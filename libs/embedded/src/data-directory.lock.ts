@@ -12,10 +12,11 @@ const held = new Set<DatabaseSync>()
 
 /**
  * Makes this process the only one that works on a data directory (which is created when missing).
- * Throws, naming the holder's pid, while another process has it; a holder that was killed holds nothing.
+ * Throws, naming the holder's pid, while another process has it; a holder that was killed holds nothing. Throws also when the
+ * directory cannot be made or written to, with what to do about it.
  */
 export async function lockDataDirectory(directory: string): Promise<DataDirectoryLock> {
-  await makeDataDirectory(directory)
+  await makeDataDirectory(directory).catch(explain(directory))
   const pidFile = join(directory, 'launcher.pid')
   const lock = await acquire(directory, pidFile)
   held.add(lock)
@@ -36,11 +37,7 @@ export async function lockDataDirectory(directory: string): Promise<DataDirector
  */
 async function acquire(directory: string, pidFile: string): Promise<DatabaseSync> {
   const lockFile = join(directory, 'launcher.lock')
-  try {
-    await (await open(lockFile, 'a', 0o600)).close()
-  } catch (error) {
-    throw new Error(`Cannot write to the data directory ${directory}: start as its owner`, { cause: error })
-  }
+  await open(lockFile, 'a', 0o600).then((file) => file.close(), explain(directory))
   const lock = new DatabaseSync(lockFile)
   try {
     // Nothing is ever written, so there is no journal to leave lying about.
@@ -56,8 +53,32 @@ async function acquire(directory: string, pidFile: string): Promise<DatabaseSync
   }
 }
 
-/** Secrets in it have mode 0600 each; the directory itself lets PostgreSQL's own user pass when root starts it, whatever the umask is. */
+/** Says which directory it is, what is wrong with it and what helps. */
+const explain = (directory: string) => (error: NodeJS.ErrnoException) => {
+  const code = error.code ?? error.name
+  const reason = reasons[code] ?? ((path: string) => `${path} fails with ${code}. Look at that path`)
+  throw new Error(
+    `The data directory ${directory} cannot be used: ${reason(error.path ?? directory)}, or name another directory by PARLEY_DATA_DIR or --dataDir`,
+    { cause: error },
+  )
+}
+
+const notWritable = (path: string) =>
+  `${path} may not be written to by this user. Start as the owner of the directory, or make this user its owner (chown -R)`
+const notDirectory = (path: string) => `${path} is not a directory. Move that file away`
+const reasons: Record<string, (path: string) => string> = {
+  EACCES: notWritable,
+  EPERM: notWritable,
+  EROFS: (path) => `${path} is on a file system that is read-only. Make it writable`,
+  ENOSPC: (path) => `the disk of ${path} is full. Make room on it`,
+  EEXIST: notDirectory,
+  ENOTDIR: notDirectory,
+  EISDIR: (path) => `${path} is a directory and should be a file. Move it away`,
+}
+
+/** Secrets in it have mode 0600 each, in a folder of their own; the directory itself lets PostgreSQL's own user pass when root starts it, whatever the umask is. */
 async function makeDataDirectory(directory: string): Promise<void> {
   const created = await mkdir(directory, { recursive: true })
   if (created && process.getuid?.() === 0) await chmod(directory, 0o711)
+  await mkdir(join(directory, 'secrets'), { recursive: true, mode: 0o700 })
 }

@@ -1,4 +1,6 @@
+export { cachedEntry } from './cache.directory.ts'
 export { type DataDirectoryLock, lockDataDirectory } from './data-directory.lock.ts'
+export { fetchDebianPackages, unpackedLibraries } from './debian-packages.ts'
 export { freePort, keptPort } from './kept.port.ts'
 export { keptSecret } from './kept.secret.ts'
 export type { EmbeddedPart, PartExit } from './part.ts'

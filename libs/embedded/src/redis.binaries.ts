@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process'
 import { constants } from 'node:fs'
-import { access, readdir, readFile } from 'node:fs/promises'
+import { access, readFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { childEnvironment } from '@parley/config'
 import { cachedEntry, exists } from './cache.directory.ts'
-import { fetchDebianRedis } from './redis.download.ts'
+import { fetchDebianPackages, unpackedLibraries } from './debian-packages.ts'
 
 export interface RedisBinary {
   command: string
@@ -41,22 +41,18 @@ export async function findRedis(cacheDirectory: string | undefined, log: (line: 
 async function fetchedRedis(cacheDirectory: string | undefined, log: (line: string) => void): Promise<RedisBinary> {
   const root = await cachedEntry(`redis-${await systemName()}-${process.arch}`, cacheDirectory, async (draft) => {
     log('Fetching Redis from the package archive of this system (once)')
-    await fetchDebianRedis(draft)
+    // The server is in redis-tools.
+    await fetchDebianPackages(draft, ['redis-server', 'redis-tools'], { librariesOf: ['redis-tools'] })
     if (!(await serves(await unpackedRedis(draft)))) throw new Error('what was fetched does not run here')
   })
   return unpackedRedis(root)
 }
 
-/** The unpacked packages bring their libraries along, below lib/<architecture> and usr/lib/<architecture>. */
+/** The unpacked packages bring their libraries along. */
 async function unpackedRedis(root: string): Promise<RedisBinary> {
-  const libraries: string[] = []
-  for (const lib of [join(root, 'usr/lib'), join(root, 'lib')]) {
-    for (const entry of await readdir(lib).catch(() => []))
-      if (entry.includes('-linux-')) libraries.push(join(lib, entry))
-  }
   const programs = ['redis-server', 'valkey-server'].map((program) => join(root, 'usr/bin', program))
   const command = (await exists(programs[0]!)) ? programs[0]! : programs[1]!
-  return { command, env: { LD_LIBRARY_PATH: libraries.join(delimiter) } }
+  return { command, env: await unpackedLibraries(root) }
 }
 
 async function serves({ command, env }: RedisBinary): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { mkdir, readdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { childEnvironment } from '@parley/config'
 
@@ -8,10 +8,15 @@ const run = promisify(execFile)
 const STEP_LIMIT_MS = 180_000
 
 /**
- * Unpacks Debian's or Ubuntu's Redis and the libraries it asks for into a directory, with package lists and state of its own: the system stays
- * as it is, and neither root nor earlier lists are needed. Signatures are checked by apt as ever. Throws with apt's words.
+ * Unpacks packages of Debian or Ubuntu into a directory, with package lists and state of its own: the system stays as it is,
+ * and neither root nor earlier lists are needed. Of those named in `librariesOf` the libraries they depend on come too.
+ * Signatures are checked by apt as ever. Throws with apt's words.
  */
-export async function fetchDebianRedis(root: string): Promise<void> {
+export async function fetchDebianPackages(
+  root: string,
+  names: readonly string[],
+  { librariesOf = [] }: { librariesOf?: readonly string[] } = {},
+): Promise<void> {
   const work = join(root, '.apt')
   const debs = join(work, 'debs')
   for (const path of ['state/lists/partial', 'cache/archives/partial', 'debs'])
@@ -20,8 +25,9 @@ export async function fetchDebianRedis(root: string): Promise<void> {
   // A source of the machine's list that has nothing to do with us may fail: what counts is whether the packages come.
   const complaints = await apt(work, ['update']).catch((error: Error) => error.message)
   try {
-    await apt(work, ['download', 'redis-server', 'redis-tools'], debs)
-    await apt(work, ['download', ...(await neededLibraries(debs))], debs)
+    await apt(work, ['download', ...names], debs)
+    const libraries = await neededLibraries(debs, librariesOf)
+    if (libraries.length > 0) await apt(work, ['download', ...libraries], debs)
   } catch (error) {
     throw new Error(`${complaints}${(error as Error).message}`, { cause: error })
   }
@@ -29,11 +35,24 @@ export async function fetchDebianRedis(root: string): Promise<void> {
   await rm(work, { recursive: true, force: true })
 }
 
-/** What redis-tools (the server is in there) says it depends on; names differ between releases. The C library is always there and must not be mixed. */
-async function neededLibraries(debs: string): Promise<string[]> {
-  const tools = (await readdir(debs)).find((file) => file.startsWith('redis-tools'))!
-  const { stdout } = await run('dpkg-deb', ['--field', join(debs, tools), 'Depends'])
-  return stdout
+/** The variable by which a program finds the libraries that were unpacked with it, below lib/<architecture> and usr/lib/<architecture>. */
+export async function unpackedLibraries(root: string): Promise<{ LD_LIBRARY_PATH: string }> {
+  const libraries: string[] = []
+  for (const lib of [join(root, 'usr/lib'), join(root, 'lib')]) {
+    for (const entry of await readdir(lib).catch(() => []))
+      if (entry.includes('-linux-')) libraries.push(join(lib, entry))
+  }
+  return { LD_LIBRARY_PATH: libraries.join(delimiter) }
+}
+
+/** What the packages say they depend on; names differ between releases. The C library is always there and must not be mixed. */
+async function neededLibraries(debs: string, packages: readonly string[]): Promise<string[]> {
+  const files = (await readdir(debs)).filter((file) => packages.includes(file.split('_')[0]!))
+  const dependencies = await Promise.all(
+    files.map((file) => run('dpkg-deb', ['--field', join(debs, file), 'Depends']).then(({ stdout }) => stdout)),
+  )
+  return dependencies
+    .join(',')
     .split(',')
     .map((dependency) => dependency.trim().split(/[\s|:(]/)[0]!)
     .filter((name) => name.startsWith('lib') && name !== 'libc6')

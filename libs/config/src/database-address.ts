@@ -1,0 +1,44 @@
+/** How far a connection is protected, in libpq's words. `allow` and `prefer` are left out: nobody could tell whether it is encrypted. */
+export const sslModes = ['disable', 'require', 'verify-ca', 'verify-full'] as const
+export type SslMode = (typeof sslModes)[number]
+
+/** What `database.url` says. Several hosts are separated by commas, each with a port of its own or none. */
+export interface DatabaseAddress {
+  /** A URL for each host, in the order in which they are tried, without what is said about TLS. */
+  servers: string[]
+  /** As written; `ssl=true` is another spelling of `require`. */
+  sslMode: string | undefined
+  /** Files: the authority to trust (or the word `system`), our own certificate and its key. */
+  sslRootCert: string | undefined
+  sslCert: string | undefined
+  sslKey: string | undefined
+  /** As written: which kind of server is wanted. */
+  targetSessionAttrs: string | undefined
+}
+
+const pattern = /^(postgres(?:ql)?:\/\/)([^/?#]*@)?([^/?#@]*)([^?#]*)(?:\?([^#]*))?/i
+
+/** Reads a PostgreSQL URL as libpq does; undefined when it is none. */
+export function parseDatabaseUrl(text: string): DatabaseAddress | undefined {
+  const [, scheme, credentials = '', hosts = '', path = '', query] = pattern.exec(text) ?? []
+  if (scheme === undefined) return undefined
+  const parameters = new URLSearchParams(query)
+  const take = (name: string) => {
+    const value = parameters.get(name) ?? undefined
+    parameters.delete(name)
+    return value
+  }
+  const ssl = take('ssl')
+  const address = {
+    sslMode: take('sslmode') ?? (ssl === 'true' || ssl === '1' ? 'require' : undefined),
+    sslRootCert: take('sslrootcert'),
+    sslCert: take('sslcert'),
+    sslKey: take('sslkey'),
+    targetSessionAttrs: take('target_session_attrs'),
+  }
+  const rest = parameters.size > 0 ? `?${parameters}` : ''
+  const names = hosts.split(',')
+  if (names.length > 1 && names.includes('')) return undefined
+  const servers = names.map((host) => `${scheme}${credentials}${host}${path}${rest}`)
+  return servers.every((url) => URL.canParse(url)) ? { servers, ...address } : undefined
+}

@@ -1,0 +1,147 @@
+import { X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { ConnectionOptions } from 'node:tls'
+import { ConfigError, type DatabaseAddress, parseDatabaseUrl } from '@parley/config'
+import pg from 'pg'
+import { DatabaseUnreachable, standbyCode } from './unreachable.ts'
+
+/** `url` may name several hosts; `ca` is the authority (PEM) to trust. */
+export type ServerPoolOptions = Omit<pg.PoolConfig, 'connectionString' | 'ssl' | 'Client'> & {
+  url: string
+  ca?: string | undefined
+}
+
+/**
+ * A pool over one server or several. Of several, each new connection goes to the one that served last; when that cannot be used or takes no
+ * writes (a standby), the others are tried in their order. A connection that fails is a `DatabaseUnreachable`.
+ * @throws ConfigError when the address or a certificate file cannot be used.
+ */
+export function createServerPool({ url, ca, ...options }: ServerPoolOptions): pg.Pool {
+  const address = parseDatabaseUrl(url)
+  if (!address) throw faultyUrl('is not the URL of a PostgreSQL')
+  const { servers } = address
+  const mustWrite = servers.length > 1 || address.targetSessionAttrs !== undefined
+  const ssl = tlsOf(address, ca)
+  let current = 0
+
+  class ServerClient extends pg.Client {
+    readonly server: number
+
+    constructor(config: pg.ClientConfig) {
+      super({ ...config, connectionString: servers[current]!, ...(ssl !== undefined && { ssl }) })
+      this.server = current
+      // A connection lost while in use fails its query; nobody else listens, and the unheard event would end the process.
+      this.on('error', () => {})
+    }
+
+    override connect(): Promise<this>
+    override connect(callback: (error: Error) => void): void
+    override connect(callback?: (error: Error) => void): Promise<this> | undefined {
+      const connected = this.#connectAndCheck()
+      if (!callback) return connected
+      connected.then(() => callback(undefined as never), callback)
+      return undefined
+    }
+
+    async #connectAndCheck(): Promise<this> {
+      try {
+        await super.connect()
+        if (mustWrite) await this.#refuseStandby()
+        return this
+      } catch (error) {
+        // Not waited for: a server that is silent would not answer this either.
+        this.end().catch(() => {})
+        throw new DatabaseUnreachable(this, error as Error)
+      }
+    }
+
+    async #refuseStandby() {
+      const { rows } = await this.query<{ transaction_read_only: string }>('show transaction_read_only')
+      if (rows[0]?.transaction_read_only !== 'on') return
+      throw Object.assign(new Error('the server is a read-only standby'), { code: standbyCode })
+    }
+  }
+
+  class ServerPool extends pg.Pool {
+    override connect(): Promise<pg.PoolClient>
+    override connect(
+      callback: (error: Error | undefined, client: pg.PoolClient | undefined, done: () => void) => void,
+    ): void
+    override connect(
+      callback?: (
+        error: Error | undefined,
+        client: pg.PoolClient | undefined,
+        done: (release?: unknown) => void,
+      ) => void,
+    ): Promise<pg.PoolClient> | undefined {
+      const connected = this.#connectInTurn()
+      if (!callback) return connected
+      connected.then(
+        (client) => callback(undefined, client, (release) => client.release(release as boolean)),
+        (error) => callback(error, undefined, () => {}),
+      )
+      return undefined
+    }
+
+    async #connectInTurn(): Promise<pg.PoolClient> {
+      const faults: DatabaseUnreachable[] = []
+      while (faults.length < servers.length) {
+        try {
+          return await super.connect()
+        } catch (error) {
+          faults.push(faultOf(error as Error))
+        }
+      }
+      throw DatabaseUnreachable.all(faults)
+    }
+  }
+
+  /** What a failed connection says; other errors (the pool is busy, or closed) are thrown on. */
+  function faultOf(error: Error): DatabaseUnreachable {
+    // The pool's own time limit ends the connection, and hides how that ended below it.
+    const isOutOfTime = error.cause instanceof DatabaseUnreachable
+    const fault = isOutOfTime ? (error.cause as DatabaseUnreachable) : error
+    if (!(fault instanceof DatabaseUnreachable)) throw error
+    // Others who were refused at the same time may have gone on already.
+    if (fault.client.server === current) current = (current + 1) % servers.length
+    return isOutOfTime ? fault.outOfTime() : fault
+  }
+
+  return new ServerPool({ ...options, Client: ServerClient as never })
+}
+
+/** Undefined leaves it to the driver: no TLS, unless its own variables say otherwise. */
+function tlsOf(address: DatabaseAddress, ca: string | undefined): ConnectionOptions | false | undefined {
+  const authority = ca ?? (address.sslRootCert === 'system' ? undefined : readPem(address.sslRootCert, 'sslrootcert'))
+  if (authority !== undefined) demandCertificate(authority, ca === undefined ? 'database.url' : 'database.tls.ca')
+  const isAsked = authority !== undefined || address.sslRootCert !== undefined || address.sslCert !== undefined
+  const mode = address.sslMode ?? (isAsked ? 'verify-full' : undefined)
+  if (mode === undefined) return undefined
+  if (mode === 'disable') return false
+  const own = { cert: readPem(address.sslCert, 'sslcert'), key: readPem(address.sslKey, 'sslkey') }
+  const options = { ca: authority, ...own }
+  if (mode === 'verify-full') return options
+  if (authority === undefined) return { ...options, rejectUnauthorized: false }
+  // As libpq has it: `require` with an authority is `verify-ca`.
+  return { ...options, checkServerIdentity: () => undefined }
+}
+
+function readPem(file: string | undefined, parameter: string): string | undefined {
+  if (file === undefined) return undefined
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw faultyUrl(`names the ${parameter} ${file}, which cannot be read (${(error as NodeJS.ErrnoException).code})`)
+  }
+}
+
+/** OpenSSL passes over what is no certificate, and would trust nobody then. */
+function demandCertificate(pem: string, key: string) {
+  try {
+    new X509Certificate(pem)
+  } catch (cause) {
+    throw Object.assign(new ConfigError([{ key, message: 'must name certificates in the PEM format' }]), { cause })
+  }
+}
+
+const faultyUrl = (message: string) => new ConfigError([{ key: 'database.url', message }])

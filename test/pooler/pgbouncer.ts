@@ -1,0 +1,135 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { cachedEntry, fetchDebianPackages, freePort, unpackedLibraries } from '@parley/embedded'
+import type { TestDatabase } from '@parley/test'
+import { root } from '../src/launch.ts'
+
+const run = promisify(execFile)
+
+export interface PgbouncerBinary {
+  command: string
+  env: Record<string, string>
+  /** Whether it keeps statements that clients prepare by name: from 1.21 on. */
+  keepsStatements: boolean
+}
+
+/** PgBouncer of the PATH, or of Debian's package, fetched once into the cache; or why there is none. */
+export async function findPgbouncer(): Promise<PgbouncerBinary | { missing: string }> {
+  const installed = await describe('pgbouncer', {})
+  if (installed) return installed
+  const apt = await run('apt-get', ['--version']).catch(() => undefined)
+  if (!apt) return { missing: 'pgbouncer is not on the PATH, and there is no apt-get to fetch it' }
+  const unpacked = async (root: string) => {
+    const found = await describe(path.join(root, 'usr/sbin/pgbouncer'), await unpackedLibraries(root))
+    if (!found) throw new Error('what was fetched does not run here')
+    return found
+  }
+  try {
+    const root = await cachedEntry(`pgbouncer-${process.arch}`, undefined, async (draft) => {
+      await fetchDebianPackages(draft, ['pgbouncer'], { librariesOf: ['pgbouncer'] })
+      await unpacked(draft)
+    })
+    return await unpacked(root)
+  } catch (error) {
+    return { missing: `pgbouncer could not be fetched: ${(error as Error).message.trim().split('\n').at(-1)}` }
+  }
+}
+
+async function describe(command: string, env: Record<string, string>): Promise<PgbouncerBinary | undefined> {
+  const { stdout } = await run(command, ['--version'], { env: { PATH: process.env.PATH, ...env } }).catch(() => ({
+    stdout: '',
+  }))
+  const [, major, minor] = /PgBouncer (\d+)\.(\d+)/.exec(stdout) ?? []
+  if (!major) return undefined
+  return { command, env, keepsStatements: Number(major) > 1 || Number(minor) >= 21 }
+}
+
+/** Connections to PostgreSQL for each role: fewer than a service's own pool has. */
+export const poolSize = 3
+
+/** PgBouncer in front of a database, set up as `docs/database.md` says. It can be killed and started again. */
+export class Pgbouncer {
+  readonly address: string
+  #binary: PgbouncerBinary
+  #directory: string
+  #running: ChildProcess | undefined
+
+  private constructor(binary: PgbouncerBinary, directory: string, port: number) {
+    this.address = `127.0.0.1:${port}`
+    this.#binary = binary
+    this.#directory = directory
+  }
+
+  static async start(binary: PgbouncerBinary, { url, pool }: Pick<TestDatabase, 'url' | 'pool'>): Promise<Pgbouncer> {
+    const directory = await mkdtemp(path.join(tmpdir(), 'parley-pgbouncer-'))
+    // When root starts it, it runs as another user.
+    await chmod(directory, 0o755)
+    const [port, text] = await Promise.all([freePort(), readFile(path.join(root, 'docs/database.md'), 'utf8')])
+    const [{ ini, userlist, statements }, { hostname, port: postgresPort, pathname }] = [readGuide(text), new URL(url)]
+    await pool.query(statements)
+    const name = pathname.slice(1)
+    const own: Record<string, string> = {
+      [name]: `host=${hostname} port=${postgresPort}`,
+      listen_addr: '127.0.0.1',
+      listen_port: String(port),
+      default_pool_size: String(poolSize),
+      auth_file: `${directory}/userlist.txt`,
+    }
+    const lines = ini
+      .replace(/^parley = .*$/m, `${name} = `)
+      .replace(/^; (max_prepared_statements = .*)$/m, binary.keepsStatements ? '$1' : '')
+      .replace(/^(\w+) = .*$/gm, (line, key) => (key in own ? `${key} = ${own[key]}` : line))
+    // The folder for its socket is often another one, and not needed.
+    await writeFile(path.join(directory, 'pgbouncer.ini'), `${lines}unix_socket_dir =\n`)
+    await writeFile(path.join(directory, 'userlist.txt'), `${userlist}\n`)
+    const pgbouncer = new Pgbouncer(binary, directory, port)
+    await pgbouncer.start()
+    return pgbouncer
+  }
+
+  /** Resolves when it takes connections. @throws with what it printed when it ends before. */
+  async start(): Promise<void> {
+    const { command, env } = this.#binary
+    const asNobody = process.getuid?.() === 0 ? ['-u', 'nobody'] : []
+    const child = spawn(command, [...asNobody, path.join(this.#directory, 'pgbouncer.ini')], {
+      env: { PATH: process.env.PATH, ...env },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    this.#running = child
+    let printed = ''
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    child.once('error', reject).once('exit', () => reject(new Error(`pgbouncer ended:\n${printed}`)))
+    child.stderr!.setEncoding('utf8').on('data', (text: string) => {
+      printed += text
+      if (/process up/.test(printed)) resolve()
+    })
+    await promise
+  }
+
+  /** As `kill -9` does; resolves when it is gone. */
+  async kill(): Promise<void> {
+    const child = this.#running
+    if (!child || child.exitCode !== null || child.signalCode !== null) return
+    const ended = once(child, 'exit')
+    child.kill('SIGKILL')
+    await ended
+  }
+
+  async stop(): Promise<void> {
+    await this.kill()
+    await rm(this.#directory, { recursive: true, force: true })
+  }
+}
+
+/** The examples of the documentation, which operators copy. */
+function readGuide(text: string) {
+  const guide = text.slice(text.indexOf('## A pooler in front'))
+  const [, ini] = /```ini\n(.*?)```/s.exec(guide)!
+  const [, userlist] = /has one line, `([^`]+)`/.exec(guide)!
+  const [, statements] = /```sql\n(create role pgbouncer.*?)```/s.exec(guide)!
+  return { ini: ini!, userlist: userlist!, statements: statements! }
+}
