@@ -1,6 +1,6 @@
 import { createDatabase, type TestDatabase } from '@parley/test'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { clearAttempts, countAttempt, findWait } from './attempts.ts'
+import { clearAttemptsOfAccount, countAttempt, findWait, tryAttempt } from './attempts.ts'
 
 const limit = { kind: 'test', most: 3 }
 const minute = 60_000
@@ -36,11 +36,23 @@ test('whoever asked earlier and was counted later waits for the whole window at 
   expect([await count('jostling', 0), await wait('jostling', 0)]).toEqual([900, 900])
 })
 
-test('subjects and kinds have nothing to do with each other, and may be forgotten', async () => {
+test('subjects and kinds have nothing to do with each other', async () => {
   for (let index = 0; index < 3; index++) await count('one', 0)
   expect(await wait('one', 0)).toBe(900)
   expect(await wait('other', 0)).toBe(0)
   expect(await findWait(database.db, { ...limit, kind: 'another' }, 'one', start)).toBe(0)
-  await clearAttempts(database.db, limit, 'one')
-  expect(await wait('one', 0)).toBe(0)
+})
+
+test('each attempt has its number, and those about an account are forgotten together', async () => {
+  const attempt = (subject: string, account: string) => tryAttempt(database.db, limit, { subject, account, now: start })
+  const counts = [await attempt('here', 'ann'), await attempt('here', 'ann'), await attempt('here', 'ann')]
+  expect(counts.map((counted) => counted.count)).toEqual([1, 2, 3])
+  expect(await attempt('here', 'ann')).toEqual({ seconds: 900 })
+  await attempt('there', 'ann')
+  await attempt('here, bob', 'bob')
+
+  await database.db.transaction().execute((trx) => clearAttemptsOfAccount(trx, 'ann'))
+  expect((await attempt('here', 'ann')).count).toBe(1)
+  expect((await attempt('there', 'ann')).count).toBe(1)
+  expect((await attempt('here, bob', 'bob')).count).toBe(2)
 })

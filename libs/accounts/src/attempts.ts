@@ -1,4 +1,4 @@
-import type { Reader } from '@parley/database'
+import type { Reader, Transaction } from '@parley/database'
 import { sql } from 'kysely'
 
 /** So many attempts of a subject within a time, 15 minutes unless given and at most an hour. */
@@ -10,25 +10,37 @@ export interface AttemptLimit {
 
 const quarterHourMs = 900_000
 
+/** `seconds` is 0 when the attempt was counted, as number `count` within its time; else there may be none before so many seconds. */
+export type Counted = { seconds: 0; count: number } | { seconds: number; count?: undefined }
+
 /**
- * Counts an attempt. Answers 0, or, when there were as many as allowed within its time, the seconds until there
- * may be another; such attempts do not count. Exact: attempts at once take turns at the subject's row, until the end of the
- * transaction if there is one.
+ * Counts an attempt. When there were as many as allowed within its time, it does not count. Exact: attempts at once take turns at
+ * the subject's row, until the end of the transaction if there is one. `account` is the account that the attempts are about, by which
+ * `clearAttemptsOfAccount` finds them.
  */
-export async function countAttempt(db: Reader, limit: AttemptLimit, subject: string, now: number): Promise<number> {
+export async function tryAttempt(
+  db: Reader,
+  limit: AttemptLimit,
+  { subject, account, now }: { subject: string; account?: string; now: number },
+): Promise<Counted> {
   const { windowMs = quarterHourMs } = limit
-  const counted = await sql`
-    insert into attempts as known (kind, subject, attempted_at, last_attempt_at)
-    values (${limit.kind}, ${subject}, array[${now}::bigint], ${now})
+  const counted = await sql<{ count: number }>`
+    insert into attempts as known (kind, subject, account, attempted_at, last_attempt_at)
+    values (${limit.kind}, ${subject}, ${account ?? null}, array[${now}::bigint], ${now})
     on conflict (kind, subject) do update
     set attempted_at =
           array(select moment from unnest(known.attempted_at) moment where moment > ${now - windowMs} order by moment)
           || ${now}::bigint,
         last_attempt_at = ${now}
     where (select count(*) from unnest(known.attempted_at) moment where moment > ${now - windowMs}) < ${limit.most}
-    returning 1`.execute(db)
-  return counted.rows.length > 0 ? 0 : Math.max(1, await findWait(db, limit, subject, now))
+    returning cardinality(attempted_at) as count`.execute(db)
+  const [row] = counted.rows
+  return row ? { seconds: 0, count: row.count } : { seconds: Math.max(1, await findWait(db, limit, subject, now)) }
 }
+
+/** As `tryAttempt`, but answers the seconds alone. */
+export const countAttempt = async (db: Reader, limit: AttemptLimit, subject: string, now: number): Promise<number> =>
+  (await tryAttempt(db, limit, { subject, now })).seconds
 
 /** The seconds until there may be another attempt; 0 when there may be one now. */
 export async function findWait(db: Reader, limit: AttemptLimit, subject: string, now: number): Promise<number> {
@@ -46,7 +58,12 @@ export async function findWait(db: Reader, limit: AttemptLimit, subject: string,
   return Math.max(1, Math.ceil(Math.min(waitMs, windowMs) / 1000))
 }
 
-/** Forgets the attempts of a subject. */
-export async function clearAttempts(db: Reader, { kind }: AttemptLimit, subject: string): Promise<void> {
-  await db.deleteFrom('attempts').where('kind', '=', kind).where('subject', '=', subject).execute()
+/**
+ * Forgets all attempts that are about this account. Their rows are locked by kind and subject; whoever counts several attempts in one
+ * transaction does so in this order too, so that neither waits for the other for ever. Served by the index attempts_of_account.
+ */
+export async function clearAttemptsOfAccount(trx: Transaction, account: string): Promise<void> {
+  const ofAccount = trx.selectFrom('attempts').select('kind').where('account', '=', account)
+  await ofAccount.orderBy('kind').orderBy('subject').forUpdate().execute()
+  await trx.deleteFrom('attempts').where('account', '=', account).execute()
 }

@@ -9,6 +9,9 @@ export interface PasswordChange {
   passwordHash: string
   /** The one session that stays. */
   except?: string
+  /** Who gives it, if it is not the person. */
+  actorId?: string
+  ip: string | null
   now: number
 }
 
@@ -17,7 +20,7 @@ export interface PasswordChange {
  * sessions, and links by which a password could be set. Answers undefined when there is no such person.
  */
 export async function setPassword(trx: Transaction, change: PasswordChange): Promise<UserRow | undefined> {
-  const { userId, passwordHash, except, now } = change
+  const { userId, passwordHash, except, actorId, ip, now } = change
   const user = await trx
     .updateTable('users')
     .set({ passwordHash, emailUnproven: false })
@@ -26,7 +29,7 @@ export async function setPassword(trx: Transaction, change: PasswordChange): Pro
     .returningAll()
     .executeTakeFirst()
   if (!user) return undefined
-  await endSessions(trx, { userId, except, now })
+  await endSessions(trx, { userId, except, reason: 'password changed', actorId, ip, now })
   await deletePasswordLinks(trx, user.email)
   await clearGuesses(trx, user.email)
   return user
@@ -50,7 +53,7 @@ export async function proveEmail(
     .returning('id')
     .executeTakeFirst()
   if (!proven) return
-  await endSessions(trx, { userId: id, now })
+  await endSessions(trx, { userId: id, reason: 'address proven', ip, now })
   await audit(trx, {
     action: 'user.password.reset',
     actorId: id,

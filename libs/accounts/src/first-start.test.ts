@@ -32,12 +32,37 @@ describe('the first start', () => {
     await expect(ensureFirstStart(database.db, { chat: { initialUser } })).rejects.toMatchObject({
       name: 'ConfigError',
       faults: [
-        { key: 'chat.initialUser.userName', message: expect.stringContaining('Nobody may be called') },
-        { key: 'chat.initialUser.email', message: expect.stringContaining('is not an e-mail address') },
+        { key: 'chat.initialUser.userName', message: expect.stringContaining('userName must not be') },
+        { key: 'chat.initialUser.email', message: expect.stringContaining('email must be an e-mail address') },
         { key: 'chat.initialUser.password', message: 'is longer than 1000 characters' },
       ],
     })
     expect(await people()).toEqual([])
+  })
+
+  test.each(['ʳoot@example.com', 'root@example..com', `${'r'.repeat(65)}@example.com`])(
+    'with the address %s of the initial admin is refused',
+    async (email) => {
+      await expect(ensureFirstStart(database.db, { chat: { initialUser: { email } } })).rejects.toMatchObject({
+        faults: [{ key: 'chat.initialUser.email', message: expect.stringContaining('e-mail address') }],
+      })
+      expect(await people()).toEqual([])
+    },
+  )
+
+  test('without a password is refused where people sign in by password and no mail could bring one', async () => {
+    const { email } = config.chat.initialUser
+    const byPassword = { chat: { initialUser: { email } }, auth: { authMode: 'password' } }
+    const refusal = { name: 'ConfigError', faults: [{ key: 'chat.initialUser.password' }] }
+    await expect(ensureFirstStart(database.db, byPassword)).rejects.toMatchObject(refusal)
+    expect(await people()).toEqual([])
+
+    await ensureFirstStart(database.db, { chat: { initialUser: { email } } })
+    await expect(ensureFirstStart(database.db, byPassword)).rejects.toMatchObject(refusal)
+    expect(await ensureFirstStart(database.db, { ...byPassword, email: { host: 'smtp.example.com' } })).toBe(false)
+
+    await ensureFirstStart(database.db, { chat: { initialUser: { email, password: 'first password' } } })
+    expect(await ensureFirstStart(database.db, byPassword)).toBe(false)
   })
 
   test('happens once when ten processes start at once, even with different configurations', async () => {

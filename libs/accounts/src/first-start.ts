@@ -1,5 +1,5 @@
 import { ConfigError, type Fault } from '@parley/config'
-import { ApiError, limits } from '@parley/contract'
+import { ApiError, lengthOf, limits } from '@parley/contract'
 import type { Database, Transaction, UserRow } from '@parley/database'
 import { uuidv7 } from '@parley/database'
 import { sql } from 'kysely'
@@ -11,6 +11,9 @@ import { createUser } from './users.ts'
 /** The configuration of the initial admin; without a name they get the part of their address before the @. */
 export interface FirstStart {
   chat: { initialUser: { userName?: string; email: string; password?: string } }
+  /** How people sign in, where it is to be refused that nobody could. */
+  auth?: { authMode: string }
+  email?: { host?: string }
 }
 
 /**
@@ -18,16 +21,24 @@ export interface FirstStart {
  * General. Applied once: as soon as anybody was ever there, nothing changes, but that the initial admin gets the configured
  * password while nobody has one yet (a server that began in dev mode would let nobody in by password). Any number of
  * processes may call it at once. Answers whether this call made the server.
- * @throws ConfigError when the initial admin cannot be called so, reached there or sign in by that password.
+ * @throws ConfigError when the initial admin cannot be called so, reached there or sign in by that password, or when nobody could
+ * sign in for want of a first password.
  */
 export async function ensureFirstStart(
   db: Database,
-  { chat: { initialUser } }: FirstStart,
+  { chat: { initialUser }, auth, email }: FirstStart,
   now = Date.now(),
 ): Promise<boolean> {
+  const needsPassword = auth?.authMode === 'password' && !email?.host
   const wasMade = await hasPeople(db)
-  if (wasMade && (initialUser.password === undefined || (await hasPasswords(db)))) return false
-  refuseFaults(initialUser)
+  if (wasMade && ((initialUser.password === undefined && !needsPassword) || (await hasPasswords(db)))) return false
+  const faults = initialUserFaults(initialUser)
+  if (initialUser.password === undefined && needsPassword) {
+    const message =
+      'is required: with auth.authMode password and no email.host nobody could sign in (or configure e-mail)'
+    faults.push({ key: 'chat.initialUser.password', message })
+  }
+  if (faults.length > 0) throw new ConfigError(faults)
   const passwordHash = initialUser.password === undefined ? null : await hashPassword(initialUser.password)
 
   return db.transaction().execute(async (trx) => {
@@ -50,8 +61,8 @@ export async function ensureFirstStart(
   })
 }
 
-/** What everybody else is refused as well; the configuration itself knows only the form. */
-function refuseFaults({ userName, email, password }: FirstStart['chat']['initialUser']): void {
+/** Why the first start would refuse this initial admin: what anybody is refused; the configuration itself knows only the form. */
+export function initialUserFaults({ userName, email, password }: Partial<FirstStart['chat']['initialUser']>): Fault[] {
   const faults: Fault[] = []
   const judge = (field: string, read: () => unknown) => {
     try {
@@ -62,11 +73,11 @@ function refuseFaults({ userName, email, password }: FirstStart['chat']['initial
     }
   }
   if (userName !== undefined) judge('userName', () => readUserName(userName))
-  judge('email', () => readEmail(email))
-  if (password !== undefined && password.length > limits.password) {
+  if (email !== undefined) judge('email', () => readEmail(email))
+  if (password !== undefined && lengthOf(password) > limits.password) {
     faults.push({ key: 'chat.initialUser.password', message: `is longer than ${limits.password} characters` })
   }
-  if (faults.length > 0) throw new ConfigError(faults)
+  return faults
 }
 
 const hasPeople = async (db: Database | Transaction) =>

@@ -1,6 +1,6 @@
 import { tooMany } from '@parley/contract'
 import type { Reader, Transaction } from '@parley/database'
-import { type AttemptLimit, clearAttempts, countAttempt, findWait } from './attempts.ts'
+import { type AttemptLimit, clearAttemptsOfAccount, findWait, tryAttempt } from './attempts.ts'
 import { networkOf } from './networks.ts'
 
 /** Somebody tries a password. */
@@ -8,32 +8,72 @@ export interface Guess {
   /** As `readEmail` answers it, whether anybody has it or not. */
   email: string
   ip: string
+  /** Names a device on which somebody has signed in to this account before; undefined for any other device. */
+  device?: string | undefined
   now: number
 }
 
-const ofAccount: AttemptLimit = { kind: 'wrong password of account', most: 10 }
-const ofNetwork: AttemptLimit = { kind: 'wrong password from network', most: 100 }
+/** For what wrong passwords are counted. */
+export type GuessScope = 'account and network' | 'account' | 'network' | 'device'
+
+interface Counter {
+  scope: GuessScope
+  limit: AttemptLimit
+  subject: string
+  account?: string
+}
+
+/**
+ * A stranger who guesses must not lock the owner out: guesses count for the account and the network together, and a device of the
+ * owner has a counter of its own and no other. The counter of the account alone stops guesses that come from many networks.
+ */
+function countersOf({ email, ip, device }: Guess): Counter[] {
+  const network = networkOf(ip)
+  if (device !== undefined) {
+    return [{ scope: 'device', limit: limits.device, subject: `${email} ${device}`, account: email }]
+  }
+  return [
+    // In the order of `clearAttemptsOfAccount`.
+    { scope: 'account', limit: limits.account, subject: email, account: email },
+    { scope: 'account and network', limit: limits.accountAndNetwork, subject: `${email} ${network}`, account: email },
+    { scope: 'network', limit: limits.network, subject: network },
+  ]
+}
+
+const limits = {
+  device: { kind: 'wrong password on device', most: 10 },
+  accountAndNetwork: { kind: 'wrong password of account from network', most: 10 },
+  // NIST SP 800-63B, 5.2.2, allows a hundred failures in a row.
+  account: { kind: 'wrong password of account from anywhere', most: 100 },
+  network: { kind: 'wrong password from network', most: 100 },
+} satisfies Record<string, AttemptLimit>
 
 /**
  * Refuses everybody, those with the right password too, while there were too many wrong ones: a limit that let the right one
  * through would be none. @throws ApiError 429
  */
-export async function refuseTooManyGuesses(db: Reader, { email, ip, now }: Guess): Promise<void> {
-  refuseFor(Math.max(await findWait(db, ofAccount, email, now), await findWait(db, ofNetwork, networkOf(ip), now)))
+export async function refuseTooManyGuesses(db: Reader, guess: Guess): Promise<void> {
+  for (const { limit, subject } of countersOf(guess)) refuseFor(await findWait(db, limit, subject, guess.now))
 }
 
 /**
- * Counts a wrong password: 10 per account and 100 per network in 15 minutes, exactly, however many are tried at once.
+ * Counts a wrong password, exactly, however many are tried at once. Answers the limits that this guess has reached: from now on
+ * nothing is tried there any more.
  * @throws ApiError 429 when one of the limits was reached meanwhile; whether the password was wrong must then stay untold.
  */
-export async function countWrongGuess(trx: Transaction, { email, ip, now }: Guess): Promise<void> {
-  refuseFor(await countAttempt(trx, ofAccount, email, now))
-  refuseFor(await countAttempt(trx, ofNetwork, networkOf(ip), now))
+export async function countWrongGuess(trx: Transaction, guess: Guess): Promise<GuessScope[]> {
+  const reached: GuessScope[] = []
+  for (const { scope, limit, ...of } of countersOf(guess)) {
+    const { seconds, count } = await tryAttempt(trx, limit, { ...of, now: guess.now })
+    refuseFor(seconds)
+    if (count === limit.most) reached.push(scope)
+  }
+  return reached
 }
 
 /** A new password has not been guessed at yet. */
-export const clearGuesses = (trx: Transaction, email: string) => clearAttempts(trx, ofAccount, email)
+export const clearGuesses = (trx: Transaction, email: string) => clearAttemptsOfAccount(trx, email)
 
 function refuseFor(seconds: number) {
-  if (seconds > 0) throw tooMany('There were too many wrong passwords, please try again later', seconds)
+  if (seconds > 0) throw tooMany('Too many wrong passwords. Please try again later', seconds)
 }

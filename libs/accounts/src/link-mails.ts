@@ -1,17 +1,54 @@
 import type { Config } from '@parley/config'
-import type { JobData } from '@parley/contract'
-import type { Reader } from '@parley/database'
-import { type AttemptLimit, countAttempt } from './attempts.ts'
+import { type JobData, tooMany } from '@parley/contract'
+import type { Reader, Transaction } from '@parley/database'
+import { type AttemptLimit, countAttempt, findWait } from './attempts.ts'
+import { networkOf } from './networks.ts'
 
 export type Mail = JobData<'send-mail'>
 
-const perAddress: AttemptLimit = { kind: 'mail', most: 5 }
+/** What bounds the mails that people ask for without having signed in, each in 15 minutes. */
+const ofAddress: AttemptLimit = { kind: 'mail', most: 5 }
+const ofNetwork = ({ email }: Pick<Config, 'email'>): AttemptLimit => ({
+  kind: 'mail for network',
+  most: email.perNetwork,
+})
+const ofServer = ({ email }: Pick<Config, 'email'>): AttemptLimit => ({ kind: 'mail of server', most: email.perServer })
+const theServer = 'server'
+/** What admins send is counted apart: nobody can use up their mails by asking for links. */
+const byAdmins: AttemptLimit = { kind: 'mail by admin', most: 5 }
+
+/** Somebody who has not signed in asks for a mail. */
+export interface MailRequest {
+  email: string
+  ip: string
+  now: number
+}
 
 /**
- * Counts a mail to an address: 5 in 15 minutes. Answers 0, or the seconds until there may be another. The address's row stays
- * locked until the end of the transaction.
+ * Counts a request for a mail, whether one is sent or not. Answers whether there may be one: an address gets five, however its
+ * part after `+` is spelled. The counted rows stay locked until the end of the transaction.
+ * @throws ApiError 429 when the network has asked too often or the server has sent too many mails. The first does not depend on who
+ * has an account; the second counts only mails that were sent.
  */
-export const countMail = (db: Reader, email: string, now: number) => countAttempt(db, perAddress, email, now)
+export async function countMailRequest(trx: Transaction, config: Config, request: MailRequest): Promise<boolean> {
+  const { email, ip, now } = request
+  const seconds = await countAttempt(trx, ofNetwork(config), networkOf(ip), now)
+  if (seconds > 0) throw tooMany('Too many mails were requested from your network. Please try again later', seconds)
+  const wait = await findWait(trx, ofServer(config), theServer, now)
+  if (wait > 0) throw tooMany('The server has sent too many mails. Please try again later', wait)
+  return (await countAttempt(trx, ofAddress, baseAddress(email), now)) === 0
+}
+
+/** Counts a mail that goes to somebody who asked for it. Answers whether it may go. */
+export const countRequestedMail = async (trx: Transaction, config: Config, now: number): Promise<boolean> =>
+  (await countAttempt(trx, ofServer(config), theServer, now)) === 0
+
+/** Counts a mail that an admin sends to an address: 5 in 15 minutes. Answers 0, or the seconds until there may be another. */
+export const countMailByAdmin = (trx: Transaction, email: string, now: number) =>
+  countAttempt(trx, byAdmins, email, now)
+
+/** Many mail servers deliver `ann+anything@example.com` to `ann@example.com`. */
+const baseAddress = (email: string) => email.replace(/^([^+@]+)\+[^@]*@/, '$1@')
 
 /** The mail with a magic link, by the templates of the configuration where there are some. */
 export function magicLinkMail({ auth, email }: Pick<Config, 'auth' | 'email'>, to: string, link: string): Mail {
@@ -34,15 +71,24 @@ export function magicLinkMail({ auth, email }: Pick<Config, 'auth' | 'email'>, t
   return { to, subject: standard.subject, text, ...(html !== undefined && { html }) }
 }
 
-/** The mail by which somebody who was added sets their first password. `server` is its name, `inviter` who added them. */
-export const inviteMail = (to: string, link: string, { server, inviter }: { server: string; inviter: string }): Mail =>
+interface Invitation {
+  /** Name of the server. */
+  server: string
+  /** Name of the person who added them. */
+  inviter: string
+  /** Whether the link leads to choosing a password, or signs in by itself. */
+  setsPassword: boolean
+}
+
+/** The mail by which somebody who was added comes in for the first time. */
+export const inviteMail = (to: string, link: string, { server, inviter, setsPassword }: Invitation): Mail =>
   linkMail({
     to,
     subject: `You are invited to ${server}`,
-    opening: `${inviter} has added you to ${server}. Choose a password to come in:`,
-    action: 'Choose a password',
+    opening: `${inviter} has added you to ${server}. ${setsPassword ? 'Choose a password to come in' : 'Use this link to sign in'}:`,
+    action: setsPassword ? 'Choose a password' : 'Sign in',
     link,
-    closing: 'The link works once, within 7 days.',
+    closing: `The link works once, within 7 days.${setsPassword ? '' : ' Later you can ask for a new link with your e-mail address.'}`,
   })
 
 /** The mail by which somebody sets a new password. */

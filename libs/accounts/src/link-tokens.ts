@@ -1,5 +1,6 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { LinkPurpose } from '@parley/database'
+import { base64urlOf32Bytes } from '@parley/identity'
 
 /** What the token of a one-time link says, once its signature was found good. */
 export interface LinkClaims {
@@ -35,7 +36,7 @@ export function createLinkTokens(secrets: readonly string[]) {
 export type LinkTokens = ReturnType<typeof createLinkTokens>
 
 // The last characters are those that 16 and 32 bytes end in: every token has one spelling only.
-const form = /^(login|invite|reset)\.([\w-]{21}[AQgw])\.([\w-]{42}[AEIMQUYcgkosw048])$/
+const form = new RegExp(`^(login|invite|reset)\\.([\\w-]{21}[AQgw])\\.(${base64urlOf32Bytes})$`)
 
 const mac = (secret: string, purpose: string, email: string, id: string) =>
   createHmac('sha256', secret).update(`parley link\0${purpose}\0${email}\0${id}`).digest()

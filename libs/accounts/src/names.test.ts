@@ -9,10 +9,14 @@ describe('the name of a person', () => {
     ['Ann   Lee', 'Ann Lee'],
     ['Ａｎｎ', 'Ann'],
     ['Ann\u00A0Lee', 'Ann Lee'],
+    ['Ann \u200D', 'Ann'],
+    ['\uFE0FAnn', 'Ann'],
+    ['Ann \u200C Lee', 'Ann Lee'],
     ['Żółć', 'Żółć'],
     ['محمد', 'محمد'],
     ['नरेश', 'नरेश'],
     ['a'.repeat(64), 'a'.repeat(64)],
+    ['😀'.repeat(64), '😀'.repeat(64)],
   ])('%j is stored as %j', (text, stored) => expect(readUserName(text)).toBe(stored))
 
   test.each([
@@ -29,8 +33,14 @@ describe('the name of a person', () => {
     ['a tag', 'Ann\u{E0041}'],
     ['half a character', 'Ann\uD83D'],
     ['too many characters', 'a'.repeat(65)],
+    ['too many emoji', '😀'.repeat(65)],
     ['too many after normalisation', '\uFDFA'.repeat(10)],
     ['the word that calls everybody', 'Channel'],
+    ['what begins with @', '@ann'],
+    ['what begins with a wide @', '\uFF20ann'],
+    ['what begins with @ after a joiner', '\u200D@ann'],
+    ['what begins with @ after a variation selector and a space', '\uFE0F @ann'],
+    ['the word that calls everybody, with a Cyrillic с', '\u0441hannel'],
     ['the same with a joiner in it', 'chan\u200Dnel'],
     ['the other word, in wide letters', 'ｈｅｒｅ'],
   ])('%s is refused', (_, text) => expect(() => readUserName(text)).toThrow(refusal))
@@ -54,10 +64,12 @@ describe('automatic names', () => {
     ['ann', ['ann', 'ann2', 'ann3']],
     ['\u202E\u0000', ['user', 'user2', 'user3']],
     ['here', ['here2', 'here3']],
+    ['@ @ann', ['ann', 'ann2', 'ann3']],
+    ['\u200D@\uFE0F@ann', ['ann', 'ann2', 'ann3']],
   ])('for %j', (base, names) => expect(automaticNames(base, 1, 3)).toEqual(names))
 
   test('never grow too long, and never cut a character in two', () => {
-    const [first, second] = automaticNames('😀'.repeat(40), 1, 2)
-    expect([first, second]).toEqual(['😀'.repeat(32), `${'😀'.repeat(31)}2`])
+    const [first, second] = automaticNames('😀'.repeat(70), 1, 2)
+    expect([first, second]).toEqual(['😀'.repeat(64), `${'😀'.repeat(63)}2`])
   })
 })

@@ -1,23 +1,29 @@
-import { invalid, limits } from '@parley/contract'
+import { firstCharacters, invalid, lengthOf, limits } from '@parley/contract'
+import { looksLike } from '@parley/database'
 
 /**
  * A name as it is stored: NFKC, without space at its ends, runs of spaces as one.
  * @param what the field, as the refusal names it.
- * @throws ApiError 400 when nothing visible is left, when it is longer than `longest` UTF-16 code units, or when it holds
+ * @throws ApiError 400 when nothing visible is left, when it is longer than `longest` code points, or when it holds
  * control, bidirectional or invisible characters: two names that look alike would be taken for one.
  */
 export function readName(text: string, what: string, longest: number): string {
-  const name = tidy(text)
-  if (hidden.test(name)) throw invalid(`${what} contains control or invisible characters`)
-  if (!visible.test(name)) throw invalid(`${what} is empty`)
-  if (name.length > longest) throw invalid(`${what} is longer than ${longest} characters`)
+  const name = tidyName(text)
+  if (hidden.test(name)) throw invalid(`${what} must not contain control or invisible characters`)
+  if (!visible.test(name)) throw invalid(`${what} must not be empty`)
+  if (lengthOf(name) > longest) throw invalid(`${what} is longer than ${longest} characters`)
   return name
 }
+
+/** NFKC, without space at its ends, runs of spaces as one, without joiners and variation selectors that follow no character. */
+export const tidyName = (text: string) =>
+  text.normalize('NFKC').replaceAll(idleJoiners, '').trim().replace(/ {2,}/g, ' ')
 
 /** The name of a person, as it is stored. @throws ApiError 400 as `readName`, and for the words that mentions use. */
 export function readUserName(text: string): string {
   const name = readName(text, 'userName', limits.userName)
-  if (isReserved(name)) throw invalid(`Nobody may be called ${name}: @${name} calls everybody`)
+  if (name.startsWith('@')) throw invalid('userName must not begin with @')
+  if (isReserved(name)) throw invalid(`userName must not be ${name}, because @${name} mentions everybody`)
   return name
 }
 
@@ -27,30 +33,23 @@ export const nameKey = (name: string) =>
 
 /** Names for a person whose own wish is `base`, `count` of them beginning with that number: `ann`, `ann2`, `ann3`. */
 export function automaticNames(base: string, from: number, count: number): string[] {
-  const wish = tidy(base.replaceAll(everyHidden, ''))
+  const wish = tidyName(base.replaceAll(everyHidden, '').normalize('NFKC').replace(leadingAts, ''))
   const stem = visible.test(wish) ? wish : 'user'
   return Array.from({ length: count }, (_, index) => {
     const ending = from + index === 1 ? '' : String(from + index)
-    return cut(stem, limits.userName - ending.length) + ending
+    return firstCharacters(stem, limits.userName - ending.length).trimEnd() + ending
   }).filter((name) => !isReserved(name))
 }
 
 // What Unicode draws nothing for, and the blank of Braille. Emoji and some scripts need joiners and variation selectors.
 const hidden = /[\p{Cc}\p{Cs}\u2028\u2029\u2800[\p{DI}--[\u200C\u200D\uFE00-\uFE0F\u{E0100}-\u{E01EF}]]]/v
+// At the beginning or after white space there is nothing that these could join or vary: `admin` and a joiner would look like `admin`.
+const idleJoiners = /(?<=^|\s)[\u200C\u200D\uFE00-\uFE0F\u{E0100}-\u{E01EF}]+/gv
+const leadingAts = /^[@\s\p{DI}]+/u
 const everyHidden = new RegExp(hidden.source, 'gv')
 const everyInvisible = /\p{DI}/gu
 const visible = /[\p{L}\p{N}\p{P}\p{S}]/u
 const reserved = new Set(['channel', 'here'])
 
-const isReserved = (name: string) => reserved.has(nameKey(name))
-const tidy = (text: string) => text.normalize('NFKC').trim().replace(/ {2,}/g, ' ')
-
-/** At most `longest` code units, never half a character. */
-function cut(text: string, longest: number): string {
-  let kept = ''
-  for (const character of text) {
-    if (kept.length + character.length > longest) break
-    kept += character
-  }
-  return kept.trimEnd()
-}
+const isReserved = (name: string) =>
+  reserved.has(nameKey(name)) || reserved.values().some((word) => looksLike(word, nameKey(name)))

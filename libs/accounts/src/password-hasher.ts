@@ -1,10 +1,11 @@
 import { unavailable } from '@parley/contract'
+import { createFairQueue, QueueFull } from './fair-queue.ts'
 import { hashPassword, type PasswordCost, verifyNoPassword, verifyPassword } from './passwords.ts'
 
 export interface PasswordHasherOptions {
   /** Derivations under way at once. Each takes a thread of Node's four, which name look-ups and files need too. 2 unless given. */
   atOnce?: number
-  /** How many may wait beyond that. 64 unless given: some seconds' work. */
+  /** How many may wait for each purpose beyond that. 64 unless given: some seconds' work. */
   waiting?: number
   /** Of new hashes. */
   cost?: PasswordCost
@@ -12,14 +13,22 @@ export interface PasswordHasherOptions {
   onOutcome?: (outcome: 'completed' | 'failed') => void
 }
 
+/** For whom a password is derived. */
+export interface Derivation {
+  /** Purposes wait apart from each other and get turns alternately: people who register do not hold up those who sign in. */
+  purpose: 'sign-in' | 'registration' | 'administration'
+  /** The network or person who asks: they get turns alternately. */
+  client: string
+}
+
 export interface PasswordHasher {
   /** As `hashPassword`. @throws ApiError 503 when too many wait already. */
-  hash(password: string): Promise<string>
+  hash(password: string, derivation: Derivation): Promise<string>
   /**
    * As `verifyPassword`; without a hash it takes the same time and answers false.
    * @throws ApiError 503 when too many wait already.
    */
-  verify(password: string, hash: string | null | undefined): Promise<boolean>
+  verify(password: string, hash: string | null | undefined, derivation: Derivation): Promise<boolean>
   /** Derivations begun since the start. */
   readonly begun: number
 }
@@ -31,38 +40,28 @@ export function createPasswordHasher({
   cost,
   onOutcome = () => {},
 }: PasswordHasherOptions = {}): PasswordHasher {
-  const queue: (() => void)[] = []
-  let running = 0
+  const queue = createFairQueue({ atOnce, waiting })
   let begun = 0
 
-  async function inTurn<T>(derive: () => Promise<T>): Promise<T> {
-    if (running < atOnce) running++
-    else await untilCalled()
-    begun++
+  async function inTurn<T>({ purpose, client }: Derivation, derive: () => Promise<T>): Promise<T> {
     try {
-      const derived = await derive()
-      onOutcome('completed')
-      return derived
-    } finally {
-      // The place goes to whoever is next, so nobody who comes just now slips in between.
-      const next = queue.shift()
-      if (next) next()
-      else running--
-    }
-  }
-
-  function untilCalled(): Promise<void> {
-    if (queue.length >= waiting) {
+      return await queue.run({ lane: purpose, client }, async () => {
+        begun++
+        const derived = await derive()
+        onOutcome('completed')
+        return derived
+      })
+    } catch (error) {
+      if (!(error instanceof QueueFull)) throw error
       onOutcome('failed')
-      throw unavailable('Too many people are signing in right now, please try again', 5)
+      throw unavailable('Too many people are signing in right now. Please try again', 5)
     }
-    return new Promise((resolve) => queue.push(resolve))
   }
 
   return {
-    hash: (password) => inTurn(() => hashPassword(password, cost)),
-    verify: (password, hash) =>
-      inTurn(() => (hash ? verifyPassword(password, hash) : verifyNoPassword(password, cost))),
+    hash: (password, derivation) => inTurn(derivation, () => hashPassword(password, cost)),
+    verify: (password, hash, derivation) =>
+      inTurn(derivation, () => (hash ? verifyPassword(password, hash) : verifyNoPassword(password, cost))),
     get begun() {
       return begun
     },

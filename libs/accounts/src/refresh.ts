@@ -1,9 +1,9 @@
-import { unauthorized } from '@parley/contract'
+import { ApiError, unauthorized } from '@parley/contract'
 import { audit, type Database, type SessionRow, type Transaction } from '@parley/database'
 import type { RefreshClaims } from '@parley/identity'
 import { endSessions, type SessionKey } from './sessions.ts'
 
-/** How long a refresh token that was rotated away still answers with its successor: lost replies, two tabs. */
+/** How long the previous refresh token still answers with its successor: for lost replies and for two tabs. */
 const graceMs = 60_000
 
 export interface Rotation {
@@ -16,34 +16,41 @@ export interface Rotation {
 }
 
 /**
- * Rotates the refresh token of a session and answers what its successor is made of. The token before the current one
- * gets the same successor, as long as nobody has used that one; the token before that, for 60 s after its rotation.
- * Anything older was stolen or kept: the session ends, which is written to the audit log.
- * @throws ApiError 401 when the session has ended or expired, its user was removed, or the token was used before.
+ * Rotates the refresh token of a session and answers what its successor is made of. The previous token gets the same
+ * successor for 60 s after the rotation, as long as the successor has not been used. Any other earlier token was stolen or
+ * kept by mistake: the session ends, and the audit log says so.
+ * @throws ApiError 401 when the session has ended or expired, its user was removed, or the token must not be used any more; `SessionReused`
+ * when it was this that ended the session.
  */
 export async function rotateRefresh(db: Database, rotation: Rotation): Promise<SessionKey> {
   // The end of a session must be committed, so the refusal is thrown after the transaction.
   const successor = await db.transaction().execute(async (trx) => {
     const session = await lockSession(trx, rotation)
-    const generation = generationAfter(session, rotation)
-    if (generation === undefined) {
+    const { generation } = rotation.claims
+    if (generation === session.refreshGeneration) await rotate(trx, session, rotation)
+    else if (!mayRepeat(session, rotation)) {
       await endReused(trx, session, rotation)
       return undefined
     }
-    if (generation > session.refreshGeneration) await rotate(trx, session, rotation)
-    return { userId: session.userId, sessionId: session.id, generation }
+    return { userId: session.userId, sessionId: session.id, generation: generation + 1 }
   })
-  if (!successor) throw unauthorized('The refresh token was used before: the session has ended, please sign in again')
+  if (!successor) throw new SessionReused(rotation.claims.sessionId)
   return successor
 }
 
-/** The generation that follows the given one; undefined when the given one must not be used any more. */
-function generationAfter(session: SessionRow, { claims: { generation }, now }: Rotation): number | undefined {
-  const age = session.refreshGeneration - generation
-  if (age === 0 || age === 1) return generation + 1
-  if (age === 2 && now - session.previousRotatedAt! < graceMs) return generation + 1
-  return undefined
+/** An old refresh token was used, so the session was ended. */
+export class SessionReused extends ApiError {
+  readonly sessionId: string
+
+  constructor(sessionId: string) {
+    super(401, 'unauthorized', 'This refresh token was used before, so its session has ended. Please sign in again')
+    this.sessionId = sessionId
+  }
 }
+
+/** A successor that was used is not the current token any more, so the previous token is two generations old by then. */
+const mayRepeat = ({ refreshGeneration, rotatedAt }: SessionRow, { claims, now }: Rotation) =>
+  claims.generation === refreshGeneration - 1 && rotatedAt !== null && now - rotatedAt < graceMs
 
 async function lockSession(trx: Transaction, { claims, now }: Rotation): Promise<SessionRow> {
   const session = await trx
@@ -62,7 +69,7 @@ async function lockSession(trx: Transaction, { claims, now }: Rotation): Promise
     )
     .forNoKeyUpdate()
     .executeTakeFirst()
-  if (!session) throw unauthorized('The session has ended, please sign in again')
+  if (!session) throw unauthorized('The session has ended. Please sign in again')
   return session
 }
 
@@ -71,7 +78,6 @@ const rotate = (trx: Transaction, session: SessionRow, { now, seconds }: Rotatio
     .updateTable('sessions')
     .set({
       refreshGeneration: session.refreshGeneration + 1,
-      previousRotatedAt: session.rotatedAt,
       rotatedAt: now,
       lastUsedAt: now,
       expiresAt: Math.max(session.expiresAt, now + seconds * 1000),
@@ -80,6 +86,6 @@ const rotate = (trx: Transaction, session: SessionRow, { now, seconds }: Rotatio
     .execute()
 
 async function endReused(trx: Transaction, { id, userId }: SessionRow, { ip, now }: Rotation) {
-  await endSessions(trx, { userId, only: [id], now })
+  await endSessions(trx, { userId, only: [id], reason: 'reused', ip, now })
   await audit(trx, { action: 'session.reuse', actorId: userId, targetType: 'session', targetId: id, ip })
 }

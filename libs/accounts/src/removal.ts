@@ -1,23 +1,24 @@
-import { everyone, notFound, unauthorized } from '@parley/contract'
+import { everyone, notFound } from '@parley/contract'
 import { anyOf, audit, record, type Transaction, type UserRow } from '@parley/database'
-import { lockAdminsAnd, refuseLastAdmin, requireStillAdmin } from './roles.ts'
+import { findCaller } from '@parley/identity'
+import { lockAdminsAnd, lockAsAdmin, refuseLastAdmin } from './roles.ts'
 import { markEnded } from './sessions.ts'
 import type { Act } from './users.ts'
+import { orphanWebhooksOf } from './webhook-owners.ts'
 
 /**
  * Removes somebody: sessions, streams, memberships and credentials end with the commit; messages stay, under the last
  * name. Tells everyone (REMOVE_USER).
- * @throws ApiError 404 when there is no such person, 400 when they are the last admin, 403 when the caller is no admin
- * any more.
+ * @throws ApiError 404 when there is no such person, 400 when they are the last admin, 401 and 403 as `lockAsAdmin`.
  */
-export async function removeUser(trx: Transaction, userId: string, { caller, ip, now }: Act): Promise<void> {
-  const people = await lockAdminsAnd(trx, caller.userId, userId)
-  requireStillAdmin(people, caller.userId)
+export async function removeUser(trx: Transaction, userId: string, act: Act): Promise<void> {
+  const { caller, ip, now } = act
+  const people = await lockAsAdmin(trx, act, userId)
   const user = people.get(userId)
   if (!user) throw notFound('user')
   if (user.isAdmin) refuseLastAdmin(people, userId)
 
-  const control = await endAccount(trx, user, now)
+  const control = await endAccount(trx, user, { caller, ip, now })
   await record(trx, {
     type: 'REMOVE_USER',
     payload: { id: user.id, email: user.email },
@@ -31,16 +32,20 @@ export async function removeUser(trx: Transaction, userId: string, { caller, ip,
     metadata: { userName: user.userName },
     ip,
   })
+  await orphanWebhooksOf(trx, user.id, { actorId: caller.userId, ip })
 }
 
-/** The caller leaves the server for good, with the same effects (USER_EXIT). @throws ApiError 400 for the last admin. */
+/**
+ * The caller leaves the server for good, with the same effects (USER_EXIT).
+ * @throws ApiError 400 for the last admin, 401 when their session has ended meanwhile.
+ */
 export async function exitServer(trx: Transaction, { caller, ip, now }: Act): Promise<void> {
   const people = await lockAdminsAnd(trx, caller.userId)
-  const user = people.get(caller.userId)
-  if (!user) throw unauthorized('The session has ended, please sign in again')
+  await findCaller(trx, caller, now)
+  const user = people.get(caller.userId)!
   if (user.isAdmin) refuseLastAdmin(people, user.id)
 
-  const control = await endAccount(trx, user, now)
+  const control = await endAccount(trx, user, { caller, ip, now })
   await record(trx, {
     type: 'USER_EXIT',
     payload: { id: user.id, userName: user.userName },
@@ -54,16 +59,23 @@ export async function exitServer(trx: Transaction, { caller, ip, now }: Act): Pr
     metadata: { userName: user.userName },
     ip,
   })
+  await orphanWebhooksOf(trx, user.id, { actorId: user.id, ip })
 }
 
 /** The row stays: it is the author of its messages. */
-async function endAccount(trx: Transaction, user: UserRow, now: number) {
+async function endAccount(trx: Transaction, user: UserRow, { caller, ip, now }: Act) {
   await trx
     .updateTable('users')
     .set({ removedAt: now, isAdmin: false, passwordHash: null })
     .where('id', '=', user.id)
     .execute()
-  const endSessions = await markEnded(trx, { userId: user.id, now })
+  const endSessions = await markEnded(trx, {
+    userId: user.id,
+    reason: 'removed',
+    actorId: caller.userId,
+    ip,
+    now,
+  })
   await leaveChannels(trx, user.id)
   return { endSessions, reloadUsers: [user.id] }
 }

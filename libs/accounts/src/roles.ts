@@ -1,29 +1,25 @@
-import { everyone, forbidden, invalid, unauthorized } from '@parley/contract'
+import { everyone, invalid } from '@parley/contract'
 import { audit, isRowId, record, startReadingAll, type Transaction, type UserRow } from '@parley/database'
 import { findCaller, requireAdmin } from '@parley/identity'
-import type { Act } from './users.ts'
+import { sql } from 'kysely'
+import { type Act, lockLivePeople } from './users.ts'
+import { announceWebhooks, listWebhooksOf, orphanWebhooksOf } from './webhook-owners.ts'
 
 export type Role = 'user' | 'admin'
 
 /**
  * Makes somebody an admin or takes that from them, and tells everyone (UPDATE_USER). The role they have changes nothing.
- * @throws ApiError 400 when there is no such person or they are the last admin, 403 when the caller is no admin any more.
+ * @throws ApiError 400 when there is no such person or they are the last admin, 401 and 403 as `lockAsAdmin`.
  */
-export async function setRole(
-  trx: Transaction,
-  userId: string,
-  role: Role,
-  { caller, ip }: Omit<Act, 'now'>,
-): Promise<UserRow> {
-  const people = await lockAdminsAnd(trx, caller.userId, userId)
-  requireStillAdmin(people, caller.userId)
+export async function setRole(trx: Transaction, userId: string, role: Role, act: Act): Promise<UserRow> {
+  const people = await lockAsAdmin(trx, act, userId)
   const before = people.get(userId)
   if (!before) throw invalid('There is no such user')
   const isAdmin = role === 'admin'
   if (before.isAdmin === isAdmin) return before
   if (!isAdmin) refuseLastAdmin(people, userId)
 
-  return changeRole(trx, before, isAdmin, { actorId: caller.userId, ip })
+  return changeRole(trx, before, isAdmin, { actorId: act.caller.userId, ip: act.ip })
 }
 
 /** Makes a live person an admin on the word of whoever runs the server; answers undefined when there is no such person. */
@@ -53,6 +49,8 @@ async function changeRole(
     metadata: { role: isAdmin ? 'admin' : 'user' },
     ip,
   })
+  if (isAdmin) await announceWebhooks(trx, await listWebhooksOf(trx, userId), false)
+  else await orphanWebhooksOf(trx, userId, { actorId, ip })
   return user
 }
 
@@ -65,6 +63,12 @@ export async function lockAdminsAnd(trx: Transaction, ...userIds: string[]): Pro
   const rows = await trx
     .selectFrom('users')
     .selectAll()
+    .where(
+      'id',
+      '=',
+      sql<string>`any(array(
+      select id from users where is_admin and removed_at is null union all select unnest(${ids}::uuid[])))`,
+    )
     .where('removedAt', 'is', null)
     .where(({ or, eb }) => or([eb('isAdmin', '=', true), eb('id', 'in', ids)]))
     .orderBy('id')
@@ -74,26 +78,34 @@ export async function lockAdminsAnd(trx: Transaction, ...userIds: string[]): Pro
 }
 
 /**
- * As `lockAdminsAnd`, for an admin whose request has waited since they were identified: what they were then is no right any
- * more. Their own row is among the locked ones, so they stay an admin until the end.
+ * As `lockAdminsAnd`, for an admin who acts on people. Their session and their admin flag are read again under the locks, because
+ * both may have changed since the request began. Their own row is locked too, so they stay an admin until the end.
  * @throws ApiError 401 when their session has ended, 403 when they are no admin.
  */
-export async function lockAsAdmin(trx: Transaction, { caller, now }: Omit<Act, 'ip'>, ...userIds: string[]) {
-  await lockAdminsAnd(trx, caller.userId, ...userIds)
+export async function lockAsAdmin(
+  trx: Transaction,
+  { caller, now }: Omit<Act, 'ip'>,
+  ...userIds: string[]
+): Promise<Map<string, UserRow>> {
+  const people = await lockAdminsAnd(trx, caller.userId, ...userIds)
   requireAdmin(await findCaller(trx, caller, now))
+  return people
 }
 
-/** @throws ApiError 401 or 403 when the caller was removed or demoted between the start of the request and the locks. */
-export function requireStillAdmin(people: Map<string, UserRow>, callerId: string): void {
-  const caller = people.get(callerId)
-  if (!caller) throw unauthorized('The session has ended, please sign in again')
-  if (!caller.isAdmin) throw forbidden('Only an admin may do this')
+/**
+ * As `lockAsAdmin`, for what concerns no person: takes the lock of the caller's row alone, so that they stay an admin until the
+ * end of the transaction. @throws ApiError 401 when their session has ended, 403 when they are no admin.
+ */
+export async function stayAdmin(trx: Transaction, { caller, now }: Omit<Act, 'ip'>): Promise<void> {
+  await lockLivePeople(trx, [caller.userId])
+  requireAdmin(await findCaller(trx, caller, now))
 }
 
 /** `people` as `lockAdminsAnd` answers them. @throws ApiError 400 when nobody else among them is an admin. */
 export function refuseLastAdmin(people: Map<string, UserRow>, userId: string): void {
   const remains = people.values().some(({ id, isAdmin }) => isAdmin && id !== userId)
-  if (!remains) throw invalid('The last admin must remain: make somebody else an admin first', 'last_admin')
+  if (!remains)
+    throw invalid('The server must keep at least one admin. Please make somebody else an admin first', 'last_admin')
 }
 
 const updateIsAdmin = (trx: Transaction, userId: string, isAdmin: boolean) =>

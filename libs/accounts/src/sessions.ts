@@ -1,10 +1,14 @@
 import { nobody, type Session, type Tokens as TokenReply } from '@parley/contract'
-import { isRowId, type Reader, recordControl, type Transaction, uuidv7 } from '@parley/database'
+import { audit, isRowId, type Reader, recordControl, type Transaction, uuidv7 } from '@parley/database'
 import type { Tokens } from '@parley/identity'
 import { lockUser } from './users.ts'
 
+/** By what somebody signed in. */
+export type SignInMethod = 'dev' | 'password' | 'registration' | 'magic-link' | 'invitation' | 'reset' | 'oauth'
+
 export interface NewSession {
   userId: string
+  method: SignInMethod
   ip: string | null
   userAgent: string | null
   /** Seconds the session lasts without a refresh. */
@@ -22,6 +26,11 @@ export interface SessionKey {
   generation: number
 }
 
+export interface StartedSession extends SessionKey {
+  /** The sessions that made room for this one. */
+  replaced: string[]
+}
+
 const userAgentLength = 300
 
 /**
@@ -29,8 +38,8 @@ const userAgentLength = 300
  * they take turns at the person's row.
  * @throws ApiError 401 when the person was removed meanwhile.
  */
-export async function startSession(trx: Transaction, input: NewSession): Promise<SessionKey> {
-  const { userId, ip, userAgent, seconds, maxActive, now } = input
+export async function startSession(trx: Transaction, input: NewSession): Promise<StartedSession> {
+  const { userId, method, ip, userAgent, seconds, maxActive, now } = input
   await lockUser(trx, userId)
   const live = await trx
     .selectFrom('sessions')
@@ -43,7 +52,9 @@ export async function startSession(trx: Transaction, input: NewSession): Promise
   const active = live.filter(({ expiresAt }) => expiresAt > now)
   const expired = live.filter(({ expiresAt }) => expiresAt <= now)
   const oldest = active.slice(0, Math.max(0, active.length - maxActive + 1))
-  await endSessions(trx, { userId, only: [...expired, ...oldest].map(({ id }) => id), now })
+  const idsOf = (sessions: { id: string }[]) => sessions.map(({ id }) => id)
+  await endSessions(trx, { userId, only: idsOf(expired), reason: 'expired', ip, now })
+  const replaced = await endSessions(trx, { userId, only: idsOf(oldest), reason: 'replaced', ip, now })
 
   const sessionId = uuidv7()
   await trx
@@ -58,11 +69,34 @@ export async function startSession(trx: Transaction, input: NewSession): Promise
       userAgent: userAgent?.slice(0, userAgentLength).toWellFormed() ?? null,
     })
     .execute()
-  return { userId, sessionId, generation: 0 }
+  await audit(trx, {
+    action: 'session.create',
+    actorId: userId,
+    targetType: 'session',
+    targetId: sessionId,
+    metadata: { method },
+    ip,
+  })
+  return { userId, sessionId, generation: 0, replaced }
 }
+
+/** Why a session ends. `replaced`: the person signed in once more than they may; `reused`: an old refresh token was used. */
+export type SessionEnd =
+  | 'logout'
+  | 'revoked'
+  | 'replaced'
+  | 'expired'
+  | 'reused'
+  | 'password changed'
+  | 'address proven'
+  | 'removed'
 
 export interface EndedSessions {
   userId: string
+  reason: SessionEnd
+  /** Who ends them, if it is not the person. */
+  actorId?: string | undefined
+  ip: string | null
   /** Only these; without it all of the person's. */
   only?: string[]
   /** All but this one. */
@@ -72,7 +106,7 @@ export interface EndedSessions {
 
 /**
  * Ends sessions of one person: with the commit their tokens are worth nothing, and their streams end. Answers the ids of
- * those that were not ended before.
+ * those that were not ended before. Each is in the audit log, but those that had expired anyway.
  */
 export async function endSessions(trx: Transaction, input: EndedSessions): Promise<string[]> {
   const ended = await markEnded(trx, input)
@@ -81,7 +115,8 @@ export async function endSessions(trx: Transaction, input: EndedSessions): Promi
 }
 
 /** As `endSessions`, for whoever records the control along with an event of their own. */
-export async function markEnded(trx: Transaction, { userId, only, except, now }: EndedSessions): Promise<string[]> {
+export async function markEnded(trx: Transaction, input: EndedSessions): Promise<string[]> {
+  const { userId, reason, actorId = userId, only, except, ip, now } = input
   const ids = only?.filter(isRowId)
   if (ids?.length === 0) return []
   const rows = await trx
@@ -93,7 +128,12 @@ export async function markEnded(trx: Transaction, { userId, only, except, now }:
     .$if(except !== undefined, (query) => query.where('id', '<>', except!))
     .returning('id')
     .execute()
-  return rows.map(({ id }) => id)
+  const ended = rows.map(({ id }) => id)
+  if (reason === 'expired') return ended
+  for (const targetId of ended) {
+    await audit(trx, { action: 'session.end', actorId, targetType: 'session', targetId, metadata: { reason }, ip })
+  }
+  return ended
 }
 
 /** The person's active sessions, newest first. Served by the index sessions_active. */

@@ -5,6 +5,8 @@ import {
   audit,
   isDuplicate,
   isRowId,
+  looksLike,
+  nameSkeleton,
   type Reader,
   record,
   startReadingAll,
@@ -13,7 +15,8 @@ import {
   uuidv7,
 } from '@parley/database'
 import type { Caller } from '@parley/identity'
-import { automaticNames, nameKey, readUserName } from './names.ts'
+import { sql } from 'kysely'
+import { automaticNames, nameKey, readUserName, tidyName } from './names.ts'
 
 /** Who does something, from where, when. */
 export interface Act {
@@ -83,9 +86,14 @@ export async function findOrCreateUser(trx: Transaction, input: NewUser): Promis
  * @throws ApiError 400 when the name is refused or taken.
  */
 export async function renameUser(trx: Transaction, wish: string, { caller, ip }: Omit<Act, 'now'>): Promise<UserRow> {
-  const userName = readUserName(wish)
   const before = await lockUser(trx, caller.userId)
-  if (before.userName === userName) return before
+  // Who has a name from before a rule keeps it.
+  if (before.userName === tidyName(wish)) return before
+  const userName = readUserName(wish)
+  await sql`select pg_advisory_xact_lock(${lockOf(userName)})`.execute(trx)
+  if ((await findAlike(trx, [userName])).some(({ id }) => id !== before.id)) {
+    throw invalid('Somebody else has a name that looks the same', 'duplicate')
+  }
 
   const user = await updateName(trx, before.id, userName)
   await record(trx, {
@@ -110,7 +118,7 @@ export async function renameUser(trx: Transaction, wish: string, { caller, ip }:
  */
 export async function lockUser(trx: Transaction, userId: string): Promise<UserRow> {
   const user = await lockUserIfLive(trx, userId)
-  if (!user) throw unauthorized('The session has ended, please sign in again')
+  if (!user) throw unauthorized('The session has ended. Please sign in again')
   return user
 }
 
@@ -151,6 +159,7 @@ async function insertUser(trx: Transaction, input: NewUser): Promise<UserRow | u
         id: uuidv7(),
         userName,
         userNameKey: nameKey(userName),
+        userNameSkeleton: nameSkeleton(userName),
         email,
         isAdmin,
         passwordHash,
@@ -182,21 +191,53 @@ async function findFreeName(db: Reader, base: string): Promise<string> {
       .where('removedAt', 'is', null)
       .execute()
     const taken = new Set(rows.map(({ userNameKey }) => userNameKey))
-    const free = names.find((name) => !taken.has(nameKey(name)))
-    if (free) return free
+    const alike = await findAlike(db, names)
+    const free = names.filter(
+      (name) => !taken.has(nameKey(name)) && !alike.some(({ userName }) => looksLike(userName, name)),
+    )
+    for (const name of free) if (await claimName(db, name)) return name
   }
+}
+
+/**
+ * Keeps names that look like this one from others until the transaction ends. Answers false when somebody is just taking such a
+ * name, or has taken it: nobody waits, because the next number will do.
+ */
+async function claimName(db: Reader, name: string): Promise<boolean> {
+  const { rows } = await sql<{ claimed: boolean }>`
+    select pg_try_advisory_xact_lock(${lockOf(name)}) as claimed`.execute(db)
+  return rows[0]!.claimed && (await findAlike(db, [name])).length === 0
+}
+
+/** For all names that look alike the same number; a lock that others happen to share does no harm. */
+const lockOf = (name: string) => sql`hashtextextended('parley name ' || ${nameSkeleton(name)}, 0)`
+
+/**
+ * Live people whose names differ from one of these only by look-alike letters of another script. Names without a skeleton were
+ * written by the version before during an upgrade. Served by users_live_skeleton.
+ */
+async function findAlike(db: Reader, names: readonly string[]) {
+  const live = db.selectFrom('users').select(['id', 'userName']).where('removedAt', 'is', null)
+  const skeletons = new Set(names.map(nameSkeleton))
+  const rows = await live
+    .where('userNameSkeleton', 'in', [...skeletons])
+    .unionAll(live.where('userNameSkeleton', 'is', null))
+    .execute()
+  return rows
+    .filter(({ userName }) => skeletons.has(nameSkeleton(userName)))
+    .filter(({ userName }) => names.some((name) => looksLike(userName, name)))
 }
 
 async function updateName(trx: Transaction, userId: string, userName: string): Promise<UserRow> {
   try {
     return await trx
       .updateTable('users')
-      .set({ userName, userNameKey: nameKey(userName) })
+      .set({ userName, userNameKey: nameKey(userName), userNameSkeleton: nameSkeleton(userName) })
       .where('id', '=', userId)
       .returningAll()
       .executeTakeFirstOrThrow()
   } catch (error) {
-    if (isDuplicate(error, 'users_live_name')) throw invalid('Somebody else has this name', 'duplicate')
+    if (isDuplicate(error, 'users_live_name')) throw invalid('This name is already in use', 'duplicate')
     throw error
   }
 }

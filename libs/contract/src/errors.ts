@@ -6,12 +6,15 @@ export type ErrorCode =
   | 'invalid_cursor'
   | 'duplicate'
   | 'last_admin'
+  | 'recipient_gone'
   | 'idempotency_key_reused'
   | 'unauthorized'
   | 'forbidden'
   | 'not_found'
+  | 'request_timeout'
   | 'idempotency_key_running'
   | 'body_too_large'
+  | 'quota_exceeded'
   | 'invalid_range'
   | 'rate_limited'
   | 'internal_error'
@@ -63,11 +66,14 @@ export const stillRunning = () =>
 /** 413: the body exceeds the transport limit of its route. */
 export const tooLarge = (message = 'The request body is too large') => new ApiError(413, 'body_too_large', message)
 
+/** 413: it would be more than one person may have. */
+export const tooMuch = (message: string) => new ApiError(413, 'quota_exceeded', message)
+
 /** 429, with the number of seconds after which another try makes sense. */
 export const tooMany = (message: string, retryAfter: number) => new ApiError(429, 'rate_limited', message, retryAfter)
 
 /** 503: a dependency is away; safe to try again after `retryAfter` seconds. */
-export const unavailable = (message = 'The server cannot answer right now, please try again', retryAfter = 1) =>
+export const unavailable = (message = 'The server cannot answer right now. Please try again', retryAfter = 1) =>
   new ApiError(503, 'unavailable', message, retryAfter)
 
 /** The error replies of a route, for its OpenAPI entry: `response: { 200: …, ...refusals(400, 403) }`. */

@@ -1,5 +1,16 @@
 import { type Static, Type } from 'typebox'
-import { Channel, Id, Message, Nullable, Presence, ReadState, ThreadMeta, Timestamp } from './resources.ts'
+import {
+  Channel,
+  Conversation,
+  Id,
+  Message,
+  Nullable,
+  ParentRev,
+  Presence,
+  ReadState,
+  ThreadMeta,
+  Timestamp,
+} from './resources.ts'
 
 const seqOfDeleted = Type.Integer({ description: 'seq it had: whoever had read that far has nothing less to read' })
 const MessageRef = Type.Object({ id: Id, channelId: Type.String(), seq: seqOfDeleted })
@@ -13,13 +24,12 @@ const ReactionChange = Type.Object({
 const UserRef = Type.Object({ id: Id, userName: Type.String(), email: Type.String(), isAdmin: Type.Boolean() })
 const DirectMessage = Type.Object({ ...Message.properties, participants: Type.Array(Id) })
 const WebhookRef = Type.Object({ id: Id, name: Type.String(), channelId: Id })
-const parentRev = Type.Integer({ description: 'rev of the parent, which has this threadMeta from then on' })
 const ThreadReply = Type.Object({
   parentMessageId: Id,
   channelId: Id,
   reply: Message,
   threadMeta: Nullable(ThreadMeta),
-  parentRev,
+  parentRev: ParentRev,
 })
 
 /**
@@ -47,7 +57,8 @@ export const eventPayloads = {
   REMOVE_USER: Type.Object({ id: Id, email: Type.String() }),
   USER_EXIT: Type.Object({ id: Id, userName: Type.String() }),
   UPDATE_USER: Type.Object({ id: Id, userName: Type.String(), isAdmin: Type.Boolean() }),
-  NEW_CONVERSATION: Type.Object({ id: Id, participants: Type.Array(Id), createdAt: Timestamp }),
+  /** Each of the two gets one of their own, in which `otherUser` is the other. */
+  NEW_CONVERSATION: Conversation,
   NEW_DM_MESSAGE: DirectMessage,
   UPDATE_DM_MESSAGE: DirectMessage,
   DELETE_DM_MESSAGE: Type.Object({
@@ -59,15 +70,17 @@ export const eventPayloads = {
   }),
   NEW_THREAD_REPLY: ThreadReply,
   /** `threadMeta` is the parent's. */
-  UPDATE_THREAD_REPLY: Type.Object({ ...Message.properties, parentMessageId: Id, parentRev }),
+  UPDATE_THREAD_REPLY: Type.Object({ ...Message.properties, parentMessageId: Id, parentRev: ParentRev }),
   DELETE_THREAD_REPLY: Type.Object({
     id: Id,
     threadId: Id,
     channelId: Id,
     threadMeta: Nullable(ThreadMeta),
-    parentRev,
+    parentRev: ParentRev,
   }),
   NEW_WEBHOOK: WebhookRef,
+  /** For admins: it has lost the admin who answers for it, or has one again. */
+  UPDATE_WEBHOOK: Type.Object({ ...WebhookRef.properties, createdBy: Id, isOrphaned: Type.Boolean() }),
   DELETE_WEBHOOK: Type.Object({ id: Id, channelId: Id }),
   UPDATE_SERVER_SETTINGS: Type.Object({ name: Type.String() }),
   PRESENCE_UPDATE: Presence,

@@ -72,6 +72,9 @@ export const ThreadMeta = Type.Object({
 })
 export type ThreadMeta = Static<typeof ThreadMeta>
 
+/** Beside the `threadMeta` of a parent message: which state of the parent has it. */
+export const ParentRev = Type.Integer({ description: 'rev of the parent, which has this threadMeta from then on' })
+
 /** Reaction string to the ids of those who hold it. Keys are free text, so it is built without a prototype. */
 export const Reactions = Type.Unsafe<Record<string, string[]>>({
   type: 'object',
@@ -97,6 +100,9 @@ export const Message = Type.Object({
   updatedAt: Nullable(Timestamp),
   reactions: Reactions,
   threadMeta: Nullable(ThreadMeta),
+  nonce: Type.Optional(
+    Type.String({ description: 'What the sender gave: only in the reply to the send and in its NEW_… event' }),
+  ),
 })
 export type Message = Static<typeof Message>
 
@@ -109,6 +115,15 @@ export const Webhook = Type.Object({
   lastPostedAt: Nullable({ ...Timestamp, description: 'When it last posted, in epoch milliseconds' }),
 })
 export type Webhook = Static<typeof Webhook>
+
+export const ListedWebhook = Type.Object({
+  ...Webhook.properties,
+  isOrphaned: Type.Boolean({
+    description:
+      'Whether `createdBy` is an admin no longer, or has left: it goes on posting, and nobody answers for it',
+  }),
+})
+export type ListedWebhook = Static<typeof ListedWebhook>
 
 export const Session = Type.Object({
   id: Id,
@@ -144,7 +159,7 @@ export type Tokens = Static<typeof Tokens>
 
 export const Ok = Type.Object({ success: Type.Literal(true) })
 
-/** Longest allowed texts: in code points, as JSON Schema counts, but names and reactions in UTF-16 code units. */
+/** Longest allowed texts: in code points, as JSON Schema counts. `lengthOf` counts them where no schema does. */
 export const limits = {
   userName: 64,
   channelName: 80,
@@ -162,6 +177,7 @@ export const limits = {
   shortestPassword: 8,
   password: 1_000,
   idempotencyKey: 255,
+  nonce: 64,
   /** Of a message, and as many images. */
   attachments: 50,
   storedName: 100,
@@ -170,6 +186,31 @@ export const limits = {
   image: 10 * 1024 * 1024,
   thumbnail: 1024 * 1024,
 } as const
+
+/** The length of a text in code points: an emoji beyond the Basic Multilingual Plane is one, not two as in `text.length`. */
+export function lengthOf(text: string): number {
+  let length = 0
+  for (let at = 0; at < text.length; at += text.codePointAt(at)! > 0xffff ? 2 : 1) length++
+  return length
+}
+
+/** The first code points of a text. */
+export const firstCharacters = (text: string, count: number): string =>
+  // No code point takes more than two code units.
+  [...text.slice(0, 2 * count)].slice(0, count).join('')
+
+/** Of a POST that creates something: repeated with the same key, it is carried out once. */
+export const IdempotencyHeaders = Type.Object({
+  'idempotency-key': Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: limits.idempotencyKey,
+      pattern: '^[ -~\\u00a1-\\u00ff]+$',
+      description:
+        'Any text that is new for each thing to be created: within 24 hours a repeated request gets the first answer again',
+    }),
+  ),
+})
 
 /** A password that somebody chooses. */
 export const NewPassword = Type.String({

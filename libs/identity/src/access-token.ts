@@ -1,6 +1,7 @@
 import { createHash, createSecretKey, randomUUID } from 'node:crypto'
 import { unauthorized } from '@parley/contract'
 import { decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose'
+import { base64urlOf32Bytes } from './base64url.ts'
 
 /** What an access token says. Never a right: those are looked up with every request. */
 export interface AccessClaims {
@@ -21,6 +22,8 @@ export interface AccessTokenOptions {
 
 const algorithm = 'HS256'
 const verifiedLimit = 20_000
+/** Header and payload have one spelling because they are signed as text; of the signature itself the pattern allows one. */
+const form = new RegExp(`^[\\w-]+\\.[\\w-]+\\.${base64urlOf32Bytes}$`)
 
 /**
  * Signs and verifies access tokens (JWT, HS256). Signatures found good are remembered until they expire, so a busy
@@ -59,6 +62,7 @@ export function createAccessTokens({ secrets, issuer, clock }: AccessTokenOption
   }
 
   async function verifySignature(token: string): Promise<AccessClaims> {
+    if (!form.test(token)) throw unauthorized('The access token is not valid')
     try {
       const { kid } = decodeProtectedHeader(token)
       const key = keys.find(({ id }) => id === kid)

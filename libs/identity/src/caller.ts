@@ -1,5 +1,5 @@
 import { forbidden, unauthorized } from '@parley/contract'
-import { prepared, type Reader } from '@parley/database'
+import { isUnset, prepared, type Reader } from '@parley/database'
 import type { AccessClaims } from './access-token.ts'
 
 /** Who is asking, as the database says at the start of this request. */
@@ -41,15 +41,15 @@ const liveCallers = (db: Reader, now: number) =>
     .selectFrom('sessions')
     .innerJoin('users', 'users.id', 'sessions.userId')
     .select(['users.id as userId', 'sessions.id as sessionId', 'userName', 'email', 'isAdmin'])
-    .where('endedAt', 'is', null)
+    .where(isUnset('endedAt'))
     .where('expiresAt', '>', now)
-    .where('removedAt', 'is', null)
+    .where(isUnset('removedAt'))
 
 const findLiveCaller = prepared((db, { sessionId, userId, now }: Claimed & { now: number }) =>
   liveCallers(db, now).where('sessions.id', '=', sessionId).where('sessions.userId', '=', userId),
 )
 
-export const sessionEnded = () => unauthorized('The session has ended, please sign in again')
+export const sessionEnded = () => unauthorized('The session has ended. Please sign in again')
 
 /** @throws ApiError 403 for everybody but admins. */
 export function requireAdmin(caller: Caller): void {

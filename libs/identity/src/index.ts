@@ -1,6 +1,8 @@
 export type { AccessClaims, AccessTokenOptions } from './access-token.ts'
+export { base64urlOf32Bytes } from './base64url.ts'
 export { type Caller, findCaller, requireAdmin } from './caller.ts'
 export type { RefreshClaims } from './refresh-token.ts'
+export { createSeals, type Seals } from './seals.ts'
 export { createSharedCallers } from './shared-callers.ts'
 export { createTokens, type Tokens } from './tokens.ts'
 export { createWebhookToken, isWebhookToken, type NewWebhookToken } from './webhook-token.ts'

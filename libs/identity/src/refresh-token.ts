@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { unauthorized } from '@parley/contract'
+import { base64urlOf32Bytes } from './base64url.ts'
 
 export interface RefreshClaims {
   sessionId: string
@@ -32,7 +33,7 @@ export function createRefreshTokens({ secrets }: { secrets: readonly string[] })
   return { issueRefresh, readRefresh }
 }
 
-const form = /^([0-9a-f-]{36})\.(\d{1,9})\.([\w-]{43})$/
+const form = new RegExp(`^([0-9a-f-]{36})\\.(0|[1-9]\\d{0,8})\\.(${base64urlOf32Bytes})$`)
 
 const mac = (secret: string, sessionId: string, generation: number) =>
   createHmac('sha256', secret).update(`parley refresh\0${sessionId}\0${generation}`).digest()

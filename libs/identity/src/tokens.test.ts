@@ -42,6 +42,9 @@ describe('access tokens', () => {
     ['another algorithm', (token: string) => replaceHeader(token, { alg: 'none', typ: 'JWT' })],
     ['a changed payload', (token: string) => token.replace(/\.[^.]+\./, (part) => `.${flip(part.slice(1, -1))}.`)],
     ['a cut signature', (token: string) => token.slice(0, -2)],
+    ['a second spelling: padding at the end', (token: string) => `${token}=`],
+    ['a second spelling: another last character for the same bytes', respelled],
+    ['a second spelling: padding after the header', (token: string) => token.replace('.', '=.')],
   ])('are refused: %s', async (_, spoil) => {
     const { make } = at()
     const token = await make(current).issueAccess({ ...session, seconds: 900 })
@@ -71,13 +74,26 @@ describe('refresh tokens', () => {
     expect(tokens.readRefresh(earlier.issueRefresh(session.sessionId, 0))).toMatchObject({ generation: 0 })
   })
 
-  test.each(['', 'a.b.c', tokens.issueRefresh(session.sessionId, 3).replace('.3.', '.4.')])(
-    '%s is refused',
-    (token) => {
-      expect(() => tokens.readRefresh(token)).toThrow(expect.objectContaining({ status: 401 }))
-    },
-  )
+  const good = tokens.issueRefresh(session.sessionId, 3)
+  test.each([
+    ['nothing', ''],
+    ['nonsense', 'a.b.c'],
+    ['another generation', good.replace('.3.', '.4.')],
+    ['a second spelling: padding at the end', `${good}=`],
+    ['a second spelling: another last character for the same bytes', respelled(good)],
+    ['a second spelling: a zero before the generation', good.replace('.3.', '.03.')],
+  ])('are refused: %s', (_, token) => {
+    expect(() => tokens.readRefresh(token)).toThrow(expect.objectContaining({ status: 401 }))
+  })
 })
+
+/** The last of 43 characters of base64url holds four bits, so three others are decoded to the same bytes. */
+function respelled(token: string): string {
+  const spelling = token.slice(0, -1) + String.fromCharCode(token.charCodeAt(token.length - 1) + 1)
+  const signatureOf = (text: string) => Buffer.from(text.split('.')[2]!, 'base64url')
+  expect(signatureOf(spelling)).toEqual(signatureOf(token))
+  return spelling
+}
 
 const replaceHeader = (token: string, header: object) =>
   [Buffer.from(JSON.stringify(header)).toString('base64url'), ...token.split('.').slice(1)].join('.')

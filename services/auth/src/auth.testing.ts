@@ -9,11 +9,13 @@ import {
 import { type Config, type DeepPartial, loadConfig } from '@parley/config'
 import type { JobData } from '@parley/contract'
 import { buildApp, type Deps, openDeps } from '@parley/service'
+import { createLogger } from '@parley/telemetry'
 import { createDatabase, Person } from '@parley/test'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { auth } from './service.ts'
 
 export interface RunningAuth {
+  /** The owner's connection, for what a test prepares and looks at; the service has its own. */
   deps: Deps
   passwords: PasswordHasher
   nobody: Person
@@ -21,6 +23,8 @@ export interface RunningAuth {
   invite(email: string, password?: string): Promise<{ id: string }>
   /** What was recorded for this address, oldest first; nobody sends it. */
   mailTo(email: string): Promise<JobData<'send-mail'>[]>
+  /** What was logged, oldest first. */
+  logs: Record<string, unknown>[]
   /** Lets time pass, in milliseconds. */
   pass(milliseconds: number): void
 }
@@ -38,7 +42,7 @@ const cheap: PasswordHasherOptions = { cost: { N: 2 ** 10, r: 8, p: 1 } }
 
 /** This service alone, for the sign-in modes in which the cast of a house could not come in. */
 export function runningAuth(defaults: DeepPartial<Config>, hashing: PasswordHasherOptions = cheap): RunningAuth {
-  const running = {} as RunningAuth
+  const running = { logs: [] as RunningAuth['logs'] } as RunningAuth
   const undo = new AsyncDisposableStack()
   let passed = 0
 
@@ -58,13 +62,16 @@ export function runningAuth(defaults: DeepPartial<Config>, hashing: PasswordHash
         log: { level: 'silent' },
       },
     })
-    const { deps, close } = openDeps('auth', config, () => Date.now() + passed)
+    const { deps, signedInAt, close } = openDeps('auth', config, () => Date.now() + passed)
     undo.defer(close)
-    const { fastify } = await buildApp({ deps, checks: {}, position: 'inside' })
+    const write = (line: string) => running.logs.push(JSON.parse(line))
+    const logger = createLogger({ service: 'auth', level: 'info', destination: { write } })
+    const ofService = { ...signedInAt(database.urlOf('auth')), logger }
+    const { fastify } = await buildApp({ deps: ofService, checks: {}, position: 'inside' })
     undo.defer(() => fastify.close())
     running.deps = deps
     running.passwords = createPasswordHasher(hashing)
-    await fastify.register(auth(deps, running.passwords))
+    await fastify.register(auth(ofService, running.passwords))
     running.nobody = Person.nobody(await fastify.listen({ host: '127.0.0.1', port: 0 }))
     running.invite = async (email, password) => {
       const passwordHash = password === undefined ? null : await hashPassword(password, hashing.cost)

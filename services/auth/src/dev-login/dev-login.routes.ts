@@ -2,13 +2,15 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { findOrCreateUser, findUserByEmail, issueTokens, readEmail } from '@parley/accounts'
 import { forbidden, limits, refusals, UserView } from '@parley/contract'
 import type { Transaction } from '@parley/database'
-import type { Deps } from '@parley/service'
+import { type Deps, logSignIn } from '@parley/service'
 import { Type } from 'typebox'
+import { failSignIn } from '../sessions/failed-sign-in.ts'
 import { originOf, type SignInOrigin, signIn } from '../sessions/sign-in.ts'
 import { onlyInMode } from '../sign-in-mode.ts'
 
 /** Development is done with curl: the token lasts a day, without a refresh. */
 const tokenSeconds = 86_400
+const method = 'dev'
 
 const DevLogin = {
   summary: 'Sign in by e-mail address alone (dev mode)',
@@ -34,19 +36,23 @@ export const devLoginRoutes =
 
       const { user, session } = await db.transaction().execute(async (trx) => {
         const user = await admit(trx, email, config.auth.isInviteRequired, origin)
-        const session = await signIn(trx, config, user.id, origin, { atLeastSeconds: tokenSeconds })
+        if (!user) return {}
+        const session = await signIn(trx, config, { userId: user.id, method, atLeastSeconds: tokenSeconds }, origin)
         return { user, session }
       })
+      if (!session) {
+        await failSignIn(db, request, { method, reason: 'not invited', email, origin })
+        throw forbidden('Nobody with this e-mail address was invited')
+      }
+      logSignIn(request, { ...session, method })
 
       const { accessToken, refreshToken } = await issueTokens(tokens, session, tokenSeconds)
       return { user, token: accessToken, refreshToken }
     })
   }
 
-/** Whoever is known may come in, strangers only when no invitation is needed. */
+/** Whoever is known may come in, strangers only when no invitation is needed. Answers undefined for those who may not. */
 async function admit(trx: Transaction, email: string, isInviteRequired: boolean, { ip, now }: SignInOrigin) {
   if (!isInviteRequired) return findOrCreateUser(trx, { email, ip, now })
-  const user = await findUserByEmail(trx, email)
-  if (!user) throw forbidden('Nobody with this e-mail address was invited')
-  return user
+  return findUserByEmail(trx, email)
 }

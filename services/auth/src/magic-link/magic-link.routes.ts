@@ -8,13 +8,15 @@ import {
   magicLinkMail,
   proveEmail,
   readEmail,
+  readKnownEmail,
   takeLink,
 } from '@parley/accounts'
 import { limits, Ok, refusals, Tokens, unauthorized } from '@parley/contract'
 import type { Transaction, UserRow } from '@parley/database'
-import { bearerToken, type Deps } from '@parley/service'
+import { bearerToken, type Deps, logFailedSignIn, logSignIn } from '@parley/service'
 import { Type } from 'typebox'
 import { linkIsUnderWay, mailLink } from '../one-time-links/link-request.ts'
+import { failSignIn } from '../sessions/failed-sign-in.ts'
 import { originOf, type SignInOrigin, signIn } from '../sessions/sign-in.ts'
 import { onlyInMode } from '../sign-in-mode.ts'
 
@@ -24,12 +26,14 @@ const RequestMagicLink = {
   summary: 'Ask for a link to sign in, by e-mail (magic-link mode)',
   description: 'The answer does not tell whether anybody has the address.',
   body: Email,
-  response: { 200: Type.Object({ ...Ok.properties, message: Type.String() }), ...refusals(400, 404) },
+  response: { 200: Type.Object({ ...Ok.properties, message: Type.String() }), ...refusals(400, 404, 429) },
 }
 
 const VerifyMagicLink = {
   summary: 'Sign in with the token of a link (magic-link mode)',
-  description: 'The token stands in the Authorization header: `Bearer <token of the link>`. It works once.',
+  description:
+    'Of a link that was asked for, or of an invitation. The token stands in the Authorization header: ' +
+    '`Bearer <token of the link>`. It works once.',
   body: Email,
   response: { 200: Tokens, ...refusals(400, 401, 404) },
 }
@@ -41,11 +45,12 @@ export const magicLinkRoutes =
     const links = createOneTimeLinks(config)
     const { isInviteRequired } = config.auth
 
-    app.post('/auth/login', { schema: RequestMagicLink, ...options }, async ({ body }) => {
+    app.post('/auth/login', { schema: RequestMagicLink, ...options }, async ({ body, ip }) => {
       const email = readEmail(body.email)
-      await mailLink(db, links, {
+      await mailLink({ db, config }, links, {
         purpose: 'login',
         email,
+        ip,
         now: clock(),
         isEntitled: (user) => user !== undefined || !isInviteRequired,
         write: (link) => magicLinkMail(config, email, link),
@@ -55,33 +60,44 @@ export const magicLinkRoutes =
 
     app.post('/auth/verify', { schema: VerifyMagicLink, ...options }, async (request) => {
       const origin = originOf(request, clock())
-      const claims = links.read(bearerToken(request), readEmail(request.body.email))
-      if (claims?.purpose !== 'login') throw deadLink()
+      const claims = links.read(bearerToken(request), readKnownEmail(request.body.email))
+      if (claims?.purpose !== 'login' && claims?.purpose !== 'invite') {
+        logFailedSignIn(request, { method: 'magic-link', reason: 'not a link of this server for this address' })
+        throw deadLink()
+      }
+      const method = claims.purpose === 'invite' ? 'invitation' : 'magic-link'
 
       const session = await db.transaction().execute(async (trx) => {
         const user = await admit(trx, claims, isInviteRequired, origin)
+        if (!user) return undefined
         await proveEmail(trx, user, origin)
-        return signIn(trx, config, user.id, origin)
+        return signIn(trx, config, { userId: user.id, method }, origin)
       })
+      if (!session) {
+        const { email } = claims
+        await failSignIn(db, request, { method, reason: 'the link was used or is too old', email, origin })
+        throw deadLink()
+      }
+      logSignIn(request, { ...session, method })
 
       return issueTokens(tokens, session, config.auth.jwtExpirySeconds)
     })
   }
 
-/** Uses the link up, and answers whom it lets in: somebody new only when no invitation is needed. */
+/** Uses the link up, and answers whom it lets in: somebody new only when no invitation is needed. Undefined for nobody. */
 async function admit(trx: Transaction, claims: LinkClaims, isInviteRequired: boolean, origin: SignInOrigin) {
   const { ip, now } = origin
   const link = await takeLink(trx, claims, now)
-  if (!link) throw deadLink()
+  if (!link) return undefined
   // Who was removed since does not come back by a link from before.
   const isStillTheirs = (user: UserRow | undefined) => link.userId === null || link.userId === user?.id
   for (;;) {
     const user = await findUserByEmail(trx, claims.email)
-    if (!isStillTheirs(user) || (!user && isInviteRequired)) throw deadLink()
+    if (!isStillTheirs(user) || (!user && isInviteRequired)) return undefined
     const admitted = user ?? (await createUser(trx, { email: claims.email, ip, now }))
     if (admitted) return admitted
   }
 }
 
 const deadLink = () =>
-  unauthorized('The link does not work any more: it does so once, for a short while. Please ask for a new one')
+  unauthorized('This link is not valid any more. A link works once and for a limited time. Please ask for a new one')

@@ -1,6 +1,6 @@
 import type { Reply } from '@parley/test'
 import { Person } from '@parley/test'
-import { describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { type RunningAuth, runningAuth, tokensOf } from '../auth.testing.ts'
 
 const email = { host: 'mail.example.com' }
@@ -54,6 +54,8 @@ describe('magic links where an invitation is required', () => {
     ['a number', { email: 7 }],
     ['an address that a mail program reads as another one', { email: 'x<victim@example.com>' }],
     ['a comment before an address', { email: '(x)victim@example.com' }],
+    ['an address that NFKC changes', { email: 'ᵃnn@example.com' }],
+    ['an encoded word', { email: '=?utf-8?q?ann?=@example.com' }],
     ['two addresses', { email: 'x,victim@example.com' }],
     ['a group of addresses', { email: 'x:victim@example.com;' }],
     ['an endless address', { email: `${'a'.repeat(300)}@example.com` }],
@@ -190,6 +192,56 @@ describe('magic links on an open server', () => {
     server.pass(900_000)
     await ask('bombed@example.com')
     expect(await server.mailTo('bombed@example.com')).toHaveLength(6)
+  })
+})
+
+describe('many requests for mails', () => {
+  const bounds = { perNetwork: 20, perServer: 12 }
+  const server = runningAuth({
+    auth: { authMode: 'magic-link', isInviteRequired: true, appUrl },
+    email: { ...email, ...bounds },
+  })
+  const ask = (address: string, ip: string) =>
+    server.nobody.post('/auth/login', { email: address }, { 'x-forwarded-for': ip })
+  const mails = async () =>
+    (await server.deps.db.selectFrom('jobs').select('id').where('name', '=', 'send-mail').execute()).length
+  beforeEach(async () => {
+    server.pass(900_000)
+    await server.deps.db.deleteFrom('jobs').execute()
+  })
+
+  test('for one address in a hundred spellings with + send five mails, from wherever they come', async () => {
+    await server.invite('victim@example.com')
+    for (let index = 0; index < 100; index++) await server.invite(`victim+${index}@example.com`)
+    const replies = await Promise.all(
+      Array.from({ length: 100 }, (_, index) => ask(`victim+${index}@example.com`, `192.0.2.${index}`)),
+    )
+    expect(new Set(replies.map(({ status, body }) => `${status} ${body.message}`)).size).toBe(1)
+    await ask('victim@example.com', '198.51.100.1')
+    expect(await mails()).toBe(5)
+  })
+
+  test('from one network are refused beyond its bound, for known and unknown addresses alike', async () => {
+    await server.invite('late@example.com')
+    const replies = await Promise.all(
+      Array.from({ length: 25 }, (_, index) => ask(`somebody${index}@example.com`, `2001:db8::${index}`)),
+    )
+    expect(replies.map(({ status }) => status).sort()).toEqual([...Array(20).fill(200), ...Array(5).fill(429)])
+    const reply = await ask('late@example.com', '2001:db8::ffff')
+    expect(reply).toMatchObject({ status: 429, headers: { 'retry-after': expect.any(String) } })
+    expect(await mails()).toBe(0)
+    expect(await ask('late@example.com', '2001:db8:0:1::1')).toMatchObject({ status: 200 })
+    expect(await mails()).toBe(1)
+  })
+
+  test('send no more than the whole server may; requests for strangers use nothing of that up', async () => {
+    for (let index = 0; index < 14; index++) await server.invite(`member${index}@example.com`)
+    await Promise.all(Array.from({ length: 19 }, (_, index) => ask(`stranger${index}@example.com`, '192.0.2.1')))
+    await Promise.all(Array.from({ length: 13 }, (_, index) => ask(`member${index}@example.com`, `192.0.2.${index}`)))
+    expect(await mails()).toBe(12)
+    for (const name of ['member13', 'stranger']) {
+      expect(await ask(`${name}@example.com`, '198.51.100.1')).toMatchObject({ status: 429 })
+    }
   })
 })
 

@@ -1,6 +1,6 @@
-import { afterAll, beforeEach, expect, test } from 'vitest'
-import { appUrl, type Browser } from './browser.testing.ts'
-import { customProvider, startProvider } from './outside.testing.ts'
+import { appUrl, type Browser } from '@parley/test/browser'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { customProvider, json, startProvider } from './outside.testing.ts'
 import { running } from './running.testing.ts'
 
 const provider = await startProvider()
@@ -38,9 +38,18 @@ test('starts and callbacks of every provider count together, and a callback beyo
   expect(await start()).toMatchObject({ status: 429 })
 })
 
-test('a callback beyond exchanges no code', async () => {
+test('a sign-in is one attempt: ten people behind one address sign in, the eleventh is refused at the start', async () => {
+  for (let person = 1; person <= 10; person++) {
+    provider.answers['/profile'] = json({ email: `person-${person}@example.com` })
+    expect(await browser.arrive(`${appUrl}/auth/oauth/one`)).toHaveProperty('access_token')
+  }
+  expect(await start()).toMatchObject({ status: 429 })
+})
+
+test('whoever has begun may finish, also when the limit is reached meanwhile; a repeated callback is an attempt', async () => {
   const back = await browser.reach(`${appUrl}/auth/oauth/one`, /\/callback$/)
   await times(9, start)
+  expect(await browser.arrive(back)).toHaveProperty('access_token')
   provider.asked.length = 0
   expect(await browser.arrive(back)).toMatchObject({ oauth_error_code: 'rate_limited' })
   expect(provider.asked).toEqual([])
@@ -64,4 +73,14 @@ test('the fifteen minutes are the last ones, whenever they began', async () => {
   server.pass(seconds * 1000)
   const visits = await times(6, start)
   expect(visits.filter(({ status }) => status === 302)).toHaveLength(4)
+})
+
+describe('with oauth.attemptsPerNetwork', () => {
+  const large = running({ auth: { isInviteRequired: false }, oauth: { custom, attemptsPerNetwork: 25 } })
+
+  test('as many attempts from one address go on as are configured', async () => {
+    const one = large.browser()
+    const visits = await times(30, () => one.visit(`${appUrl}/auth/oauth/one`))
+    expect(visits.filter(({ status }) => status === 302)).toHaveLength(25)
+  })
 })

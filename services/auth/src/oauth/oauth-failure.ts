@@ -9,6 +9,7 @@ export type OauthFailureCode =
   | 'provider_unavailable'
   | 'provider_refused'
   | 'no_verified_email'
+  | 'unusable_email'
   | 'not_invited'
   | 'sign_in_failed'
 
@@ -20,6 +21,7 @@ const sentences: Record<OauthFailureCode, string> = {
   provider_unavailable: 'The provider does not answer as it should. Please try again later.',
   provider_refused: 'The provider refused the sign-in. Please try again.',
   no_verified_email: 'The provider knows no verified e-mail address of yours.',
+  unusable_email: 'The provider knows you by an e-mail address that is not accepted here.',
   not_invited: 'Nobody with your e-mail address was invited. Please ask an admin.',
   sign_in_failed: 'The sign-in failed. Please try again.',
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
+import { appUrl, type Browser } from '@parley/test/browser'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import { appUrl, type Browser } from './browser.testing.ts'
 import { customProvider, startProvider } from './outside.testing.ts'
 import { running } from './running.testing.ts'
 

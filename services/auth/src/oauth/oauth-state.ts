@@ -1,6 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Database } from '@parley/database'
-import { OauthFailure } from './oauth-failure.ts'
 import { insertState, takeState } from './oauth-states.queries.ts'
 import type { Provider } from './providers.ts'
 
@@ -41,13 +40,13 @@ export async function beginState(db: Database, { provider, ip, now }: Binding): 
 
 /**
  * Uses a state up and answers the PKCE verifier that belongs to it. It is used up by whoever shows it, also from elsewhere:
- * from then on it is known to somebody it should not be known to.
- * @throws OauthFailure when it is unknown, used or too old, or belongs to another provider, address or browser.
+ * from then on it is known to somebody it should not be known to. Undefined when it is unknown, used or too old, or belongs to
+ * another provider, address or browser.
  */
 export async function consumeState(
   db: Database,
   { provider, ip, now, state, browserSecret }: Binding & { state: string; browserSecret: string | undefined },
-): Promise<string> {
+): Promise<string | undefined> {
   const row = await takeState(db, digest(state))
   const isMine =
     row !== undefined &&
@@ -57,8 +56,7 @@ export async function consumeState(
     browserSecret !== undefined &&
     // Digests of random values: how long comparing them takes tells nothing.
     row.browserHash.equals(digest(browserSecret))
-  if (!isMine) throw new OauthFailure('invalid_state')
-  return row.codeVerifier
+  return isMine ? row.codeVerifier : undefined
 }
 
 // 256 bits, in 43 characters that a URL, a cookie and PKCE take as they are.

@@ -1,14 +1,14 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { countAttempt, networkOf } from '@parley/accounts'
+import { auditFailedSignIn, issueTokens } from '@parley/accounts'
 import { notFound, refusals, tooMany } from '@parley/contract'
-import type { Deps } from '@parley/service'
+import { type Deps, logSignIn } from '@parley/service'
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { originOf } from '../sessions/sign-in.ts'
 import { browserCookie, readCookie, removeCookie, setCookie } from './browser-cookie.ts'
 import { finishSignIn } from './finish-sign-in.ts'
-import { attemptsOfNetwork } from './oauth-attempts.ts'
-import { asOauthFailure, OauthFailure } from './oauth-failure.ts'
+import { countOauthAttempt } from './oauth-attempts.ts'
+import { asOauthFailure, OauthFailure, type OauthFailureCode } from './oauth-failure.ts'
 import { beginState, stateSeconds } from './oauth-state.ts'
 import { presets as builtIn, type Presets } from './presets.ts'
 import { authorizationUrl, configuredProviders, type Provider } from './providers.ts'
@@ -53,6 +53,9 @@ const FinishSignIn = {
   response: { 302: Redirect, ...refusals(404) },
 }
 
+/** Failures of a person whom a provider has answered about. All others anybody can bring about by a request alone. */
+const audited = new Set<OauthFailureCode>(['no_verified_email', 'unusable_email', 'not_invited', 'sign_in_failed'])
+
 export interface OauthOptions {
   /** What is known of the presets; tests put providers of their own in their place. */
   presets?: Presets
@@ -63,7 +66,7 @@ export interface OauthOptions {
 export const oauthRoutes =
   (deps: Deps, { presets = builtIn, patienceMs = 10_000 }: OauthOptions = {}): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const { db, config, clock, logger } = deps
+    const { db, config, clock, logger, tokens } = deps
     const providers = configuredProviders(config, presets)
     const entries = [...providers.values()].map(({ id, name }) => ({ id, name, loginUrl: `/auth/oauth/${id}` }))
 
@@ -84,7 +87,7 @@ export const oauthRoutes =
       async ({ params, ip }, reply) => {
         const provider = requireProvider(params.providerId)
         const now = clock()
-        const retryAfter = await countAttempt(db, attemptsOfNetwork, networkOf(ip), now)
+        const retryAfter = await countOauthAttempt(deps, ip, now)
         if (retryAfter > 0) throw tooMany(new OauthFailure('rate_limited').message, retryAfter)
 
         const { state, browserSecret, codeChallenge } = await beginState(db, { provider, ip, now })
@@ -115,18 +118,22 @@ export const oauthRoutes =
           origin,
           patienceMs,
         }).then(
-          ({ accessToken, refreshToken, exp }) => ({
-            access_token: accessToken,
-            refresh_token: refreshToken,
-            expires_in: String(exp),
-          }),
-          (thrown) => {
+          async (session) => {
+            logSignIn(request, { ...session, method: 'oauth' })
+            const { accessToken, refreshToken, exp } = await issueTokens(tokens, session, config.auth.jwtExpirySeconds)
+            return { access_token: accessToken, refresh_token: refreshToken, expires_in: String(exp) }
+          },
+          async (thrown) => {
             const failure = asOauthFailure(thrown)
             const level = failure.code.startsWith('provider_') ? 'warn' : 'info'
             logger[level](
-              { provider: provider.id, code: failure.code, err: failure.cause },
+              { requestId: request.id, provider: provider.id, code: failure.code, err: failure.cause },
               'a sign-in through a provider failed',
             )
+            if (audited.has(failure.code)) {
+              const failed = { method: 'oauth' as const, subject: `${provider.id} ${failure.code}`, userId: undefined }
+              await db.transaction().execute((trx) => auditFailedSignIn(trx, { ...failed, ...origin }))
+            }
             return { oauth_error: failure.message, oauth_error_code: failure.code }
           },
         )

@@ -1,7 +1,7 @@
+import { appUrl, type Browser, createBrowser } from '@parley/test/browser'
 import { house } from '@parley/test/house'
+import { startOpenid } from '@parley/test/openid'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import { appUrl, type Browser, createBrowser } from './browser.testing.ts'
-import { startOpenid } from './openid.testing.ts'
 import { customProvider } from './outside.testing.ts'
 import { addPerson, running } from './running.testing.ts'
 
@@ -46,6 +46,14 @@ describe('signing in with an OpenID provider', () => {
         count: 2,
       },
     })
+  })
+
+  test('a verified address that NFKC folds into somebody else’s is refused, and nobody becomes them', async () => {
+    await addPerson(server, 'Boss')
+    openid.signedIn.claims = { email: 'ᵇoss@example.com', email_verified: true, name: 'Intruder' }
+    expect(await arrive()).toEqual({ oauth_error: expect.any(String), oauth_error_code: 'unusable_email' })
+    const people = await server.deps.db.selectFrom('users').select('email').execute()
+    expect(people.map(({ email }) => email)).toEqual(['boss@example.com'])
   })
 
   test('whoever is new is created from the profile, whoever is known is known again', async () => {
@@ -104,7 +112,7 @@ describe('signing in with an OpenID provider', () => {
     ['no address', undefined, 'no_verified_email'],
     ['an empty address', '', 'no_verified_email'],
     ['no text', ['ann@example.com'], 'no_verified_email'],
-    ['something else', 'somebody', 'sign_in_failed'],
+    ['something else', 'somebody', 'unusable_email'],
   ])('%s in the profile is refused', async (_, email, failure) => {
     openid.signedIn.claims = { email }
     expect(await arrive()).toEqual({ oauth_error: expect.any(String), oauth_error_code: failure })

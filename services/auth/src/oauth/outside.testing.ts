@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { appUrl } from './browser.testing.ts'
+import { appUrl } from '@parley/test/browser'
 
 export interface Asked {
   path: string

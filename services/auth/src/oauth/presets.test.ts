@@ -1,5 +1,5 @@
+import { appUrl } from '@parley/test/browser'
 import { afterAll, describe, expect, test } from 'vitest'
-import { appUrl } from './browser.testing.ts'
 import { json, startGithub, startProvider } from './outside.testing.ts'
 import { type PresetId, type Presets, presets } from './presets.ts'
 import { running } from './running.testing.ts'

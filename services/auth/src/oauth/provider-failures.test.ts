@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
+import { appUrl } from '@parley/test/browser'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import { appUrl } from './browser.testing.ts'
 import { type Answer, customProvider, json, startProvider } from './outside.testing.ts'
 import { running } from './running.testing.ts'
 
@@ -67,7 +67,8 @@ describe('a provider that misbehaves', () => {
     ...nonsense,
     ['a refusal', json({ error: 'invalid_token' }, 401), 'provider_unavailable'],
     ['no address', json({ sub: '1' }), 'no_verified_email'],
-    ['an address that is none', json({ email: 'a\0@b' }), 'sign_in_failed'],
+    ['an address that is none', json({ email: 'a\0@b' }), 'unusable_email'],
+    ['an address with two dots', json({ email: 'a@example..com' }), 'unusable_email'],
   ])('answers the profile with %s', async (_, answer, code) => {
     provider.answers['/profile'] = answer
     expect(await arrive()).toEqual(failure(code))

@@ -4,10 +4,10 @@ import type { Routing, WireEvent } from '@parley/contract'
 import { buildApp, type Deps, openDeps } from '@parley/service'
 import { createLogger } from '@parley/telemetry'
 import { createDatabase, Person } from '@parley/test'
+import { appUrl, type Browser, createBrowser } from '@parley/test/browser'
 import { afterAll, beforeAll } from 'vitest'
 import { currentUserRoutes } from '../current-user/current-user.routes.ts'
 import { refreshRoutes } from '../sessions/refresh.routes.ts'
-import { appUrl, type Browser, createBrowser } from './browser.testing.ts'
 import { type OauthOptions, oauthRoutes } from './oauth.routes.ts'
 
 export interface Recorded {
@@ -18,6 +18,7 @@ export interface Recorded {
 
 /** The routes that signing in needs, behind a proxy that they trust, over a database of their own. There is no Redis. */
 export interface Running {
+  /** The owner's connection, for what a test prepares and looks at; the routes have the service's. */
   deps: Deps
   baseUrl: string
   /** What was logged, line by line. */
@@ -57,15 +58,16 @@ export function running(
         log: { level: 'silent' },
       },
     })
-    const opened = openDeps('test', config, () => Date.now() + passed)
-    undo.defer(opened.close)
+    const { deps, signedInAt, close } = openDeps('auth', config, () => Date.now() + passed)
+    undo.defer(close)
     const destination = { write: (line: string) => void running.logged.push(line) }
-    const deps = { ...opened.deps, logger: createLogger({ service: 'test', level: 'trace', destination }) }
+    const logger = createLogger({ service: 'test', level: 'trace', destination })
+    const ofService = { ...signedInAt(database.urlOf('auth')), logger }
 
-    const { fastify } = await buildApp({ deps, checks: {}, position: 'inside' })
-    await fastify.register(oauthRoutes(deps, options))
+    const { fastify } = await buildApp({ deps: ofService, checks: {}, position: 'inside' })
+    await fastify.register(oauthRoutes(ofService, options))
     await fastify.register(currentUserRoutes())
-    await fastify.register(refreshRoutes(deps))
+    await fastify.register(refreshRoutes(ofService))
     const baseUrl = await fastify.listen({ host: '127.0.0.1', port: 0 })
     undo.defer(() => fastify.close())
     Object.assign(running, { deps, baseUrl, nobody: Person.nobody(baseUrl) })

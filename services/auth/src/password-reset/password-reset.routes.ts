@@ -6,18 +6,21 @@ import {
   issueTokens,
   type LinkClaims,
   lockUserIfLive,
+  networkOf,
   type PasswordHasher,
-  readEmail,
+  readKnownEmail,
   resetMail,
   setPassword,
   takeLink,
 } from '@parley/accounts'
 import { invalid, limits, NewPassword, Ok, refusals, Tokens } from '@parley/contract'
 import { audit, type Transaction } from '@parley/database'
-import { bearerToken, type Deps } from '@parley/service'
+import { bearerToken, type Deps, logFailedSignIn, logSessionEnd, logSignIn } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { linkIsUnderWay, mailLink } from '../one-time-links/link-request.ts'
+import { createKnownDevices } from '../password/known-devices.ts'
+import { failSignIn } from '../sessions/failed-sign-in.ts'
 import { originOf, type SignInOrigin, signIn } from '../sessions/sign-in.ts'
 import { onlyInMode } from '../sign-in-mode.ts'
 
@@ -25,7 +28,7 @@ const RequestReset = {
   summary: 'Ask for a link to set a new password, by e-mail (password mode)',
   description: 'The answer does not tell whether anybody has the address.',
   body: Type.Object({ email: Type.String({ maxLength: limits.email }) }),
-  response: { 200: Type.Object({ ...Ok.properties, message: Type.String() }), ...refusals(400, 404) },
+  response: { 200: Type.Object({ ...Ok.properties, message: Type.String() }), ...refusals(400, 404, 429) },
 }
 
 const SetupPassword = {
@@ -46,38 +49,57 @@ export const passwordResetRoutes =
   async (app) => {
     const options = { config: { access: 'none' }, onRequest: onlyInMode('password', config) } as const
     const links = createOneTimeLinks(config)
+    const devices = createKnownDevices(config)
     const hasEmail = config.email.host !== undefined
 
-    app.post('/auth/request-password-reset', { schema: RequestReset, ...options }, async ({ body }) => {
-      const email = readEmail(body.email)
+    app.post('/auth/request-password-reset', { schema: RequestReset, ...options }, async ({ body, ip }) => {
+      const email = readKnownEmail(body.email)
+      if (!hasEmail) return { success: true as const, message: noEmail }
       const server = await findServerName(db)
-      await mailLink(db, links, {
+      await mailLink({ db, config }, links, {
         purpose: 'reset',
         email,
+        ip,
         now: clock(),
-        isEntitled: (user) => hasEmail && Boolean(user?.passwordHash),
+        isEntitled: (user) => Boolean(user?.passwordHash),
         write: (link) => resetMail(email, link, { server }),
       })
       return { success: true as const, message: linkIsUnderWay }
     })
 
-    app.post('/auth/setup-password', { schema: SetupPassword, ...options }, async (request) => {
+    app.post('/auth/setup-password', { schema: SetupPassword, ...options }, async (request, reply) => {
       const origin = originOf(request, clock())
-      const claims = links.read(tokenOf(request), readEmail(request.body.email))
-      if (!claims || claims.purpose === 'login') throw deadLink()
+      const claims = links.read(tokenOf(request), readKnownEmail(request.body.email))
+      if (!claims || claims.purpose === 'login') {
+        logFailedSignIn(request, { method: 'reset', reason: 'not a link of this server for this address' })
+        throw deadLink()
+      }
+      const { email } = claims
+      const method = claims.purpose === 'reset' ? 'reset' : 'invitation'
       const { userId } = (await findLink(db, claims, origin.now)) ?? {}
-      if (!userId) throw deadLink()
-      const passwordHash = await passwords.hash(request.body.password)
+      if (!userId) {
+        await failSignIn(db, request, { method, reason: 'the link was used or is too old', email, origin })
+        throw deadLink()
+      }
+      const passwordHash = await passwords.hash(request.body.password, {
+        purpose: 'sign-in',
+        client: networkOf(origin.ip),
+      })
 
       const session = await db.transaction().execute(async (trx) => {
         await useLink(trx, claims, userId, origin)
-        await setPassword(trx, { userId, passwordHash, now: origin.now })
-        return signIn(trx, config, userId, origin)
+        await setPassword(trx, { userId, passwordHash, ip: origin.ip, now: origin.now })
+        return signIn(trx, config, { userId, method }, origin)
       })
+      logSessionEnd(request, { userId, reason: 'password changed' })
+      logSignIn(request, { ...session, method })
+      reply.header('set-cookie', devices.remember({ email, passwordHash }, request.headers.cookie))
 
       return issueTokens(tokens, session, config.auth.jwtExpirySeconds)
     })
   }
+
+const noEmail = 'This server sends no e-mail. Please ask an admin for a new password.'
 
 /** Uses the link up, if its owner is still here. A reset is written to the audit log, a first password is not. */
 async function useLink(trx: Transaction, claims: LinkClaims, userId: string, { ip, now }: SignInOrigin) {
@@ -95,4 +117,4 @@ function tokenOf(request: FastifyRequest<{ Body: { token?: string } }>): string 
 }
 
 const deadLink = () =>
-  invalid('The link does not work any more: it does so once, for a while. Please ask for a new one')
+  invalid('This link is not valid any more. A link works once and for a limited time. Please ask for a new one')

@@ -1,24 +1,32 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import {
+  auditFailedSignIn,
+  auditLockout,
   countWrongGuess,
   findUserByEmail,
   issueTokens,
   lockUserIfLive,
+  networkOf,
   type PasswordHasher,
-  readEmail,
+  readKnownEmail,
   refuseTooManyGuesses,
 } from '@parley/accounts'
-import { limits, refusals, Tokens, unauthorized } from '@parley/contract'
-import type { Deps } from '@parley/service'
+import { ApiError, limits, refusals, Tokens, unauthorized } from '@parley/contract'
+import { type Deps, logFailedSignIn, logSignIn, logSignInLimit } from '@parley/service'
+import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { originOf, signIn } from '../sessions/sign-in.ts'
 import { onlyInMode } from '../sign-in-mode.ts'
+import { createKnownDevices } from './known-devices.ts'
+
+const method = 'password'
 
 const PasswordLogin = {
   summary: 'Sign in with e-mail address and password (password mode)',
   description:
-    'After 10 wrong passwords for an account, or 100 from a network, within 15 minutes nothing is tried any more (429), ' +
-    'not even the right one.',
+    'After 10 wrong passwords for an account from one network, 100 for it from anywhere, or 100 from a network for any account, ' +
+    'nothing is tried there any more (429) for 15 minutes, not even the right one. A device on which somebody has signed in to ' +
+    'the account before is known by a cookie: only its own 10 wrong passwords count for it.',
   body: Type.Object({
     email: Type.String({ maxLength: limits.email }),
     password: Type.String({ maxLength: 1_000 }),
@@ -29,30 +37,58 @@ const PasswordLogin = {
 export const passwordLoginRoutes =
   ({ db, config, tokens, clock }: Deps, passwords: PasswordHasher): FastifyPluginAsyncTypebox =>
   async (app) => {
+    const devices = createKnownDevices(config)
     const options = { config: { access: 'none' }, onRequest: onlyInMode('password', config) } as const
 
-    app.post('/auth/password-login', { schema: PasswordLogin, ...options }, async (request) => {
-      const email = readEmail(request.body.email)
+    app.post('/auth/password-login', { schema: PasswordLogin, ...options }, async (request, reply) => {
+      const email = readKnownEmail(request.body.email)
       const origin = originOf(request, clock())
-      const guess = { email, ...origin }
-
-      await refuseTooManyGuesses(db, guess)
+      const { cookie } = request.headers
       const user = await findUserByEmail(db, email)
-      const isRight = await passwords.verify(request.body.password, user?.passwordHash)
+      const guess = { email, device: devices.find(user, cookie), ...origin }
+
+      await refuseTooManyGuesses(db, guess).catch(logIfTooMany(request))
+      const isRight = await passwords.verify(request.body.password, user?.passwordHash, {
+        purpose: 'sign-in',
+        client: networkOf(origin.ip),
+      })
 
       // A wrong guess must be committed, so its refusal is thrown after the transaction.
-      const session = await db.transaction().execute(async (trx) => {
+      const {
+        session,
+        passwordHash,
+        reached = [],
+      } = await db.transaction().execute(async (trx) => {
         if (user && isRight) {
           // Others may have used up the guesses while this one was being looked at, and passwords may have changed.
-          await refuseTooManyGuesses(trx, guess)
+          await refuseTooManyGuesses(trx, guess).catch(logIfTooMany(request))
           const current = await lockUserIfLive(trx, user.id)
-          if (current?.passwordHash === user.passwordHash) return signIn(trx, config, user.id, origin)
+          if (current?.passwordHash === user.passwordHash) {
+            const session = await signIn(trx, config, { userId: user.id, method }, origin)
+            return { session, passwordHash: current.passwordHash }
+          }
         }
-        await countWrongGuess(trx, guess)
-        return undefined
+        const reached = await countWrongGuess(trx, guess).catch(logIfTooMany(request))
+        const { ip, now } = origin
+        await auditFailedSignIn(trx, { method, subject: email, userId: user?.id, ip, now })
+        for (const scope of reached) await auditLockout(trx, { scope, userId: user?.id, ip, now })
+        return { reached }
       })
-      if (!session) throw unauthorized('The e-mail address or the password is wrong')
+      if (!session || passwordHash === null) {
+        logFailedSignIn(request, { method, reason: 'wrong password', userId: user?.id })
+        for (const scope of reached) logSignInLimit(request, { scope, userId: user?.id })
+        throw unauthorized('The e-mail address or the password is wrong')
+      }
+      logSignIn(request, { ...session, method })
+      reply.header('set-cookie', devices.remember({ email, passwordHash }, cookie))
 
       return issueTokens(tokens, session, config.auth.jwtExpirySeconds)
     })
   }
+
+const logIfTooMany = (request: FastifyRequest) => (error: unknown) => {
+  if (error instanceof ApiError && error.status === 429) {
+    logFailedSignIn(request, { method, reason: 'too many wrong passwords' })
+  }
+  throw error
+}

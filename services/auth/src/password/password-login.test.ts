@@ -1,6 +1,6 @@
-import { countWrongGuess } from '@parley/accounts'
-import { Person } from '@parley/test'
-import { describe, expect, test } from 'vitest'
+import { countWrongGuess, hashPassword } from '@parley/accounts'
+import { Person, type Reply } from '@parley/test'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { runningAuth, tokensOf } from '../auth.testing.ts'
 
 const server = runningAuth({
@@ -8,8 +8,10 @@ const server = runningAuth({
   email: { host: 'mail.example.com' },
 })
 const right = 'correct horse'
-const login = (email: unknown, password: unknown, ip = '192.0.2.1') =>
-  server.nobody.post('/auth/password-login', { email, password }, { 'x-forwarded-for': ip })
+const login = (email: unknown, password: unknown, ip = '192.0.2.1', cookie?: string) =>
+  server.nobody.post('/auth/password-login', { email, password }, { 'x-forwarded-for': ip, ...(cookie && { cookie }) })
+/** What a browser sends back. */
+const cookieOf = ({ headers }: Reply) => String(headers['set-cookie']).split(';')[0]!
 const repeated = <T>(count: number, work: (index: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, index) => work(index)))
 const statuses = (replies: { status: number }[]) => replies.map(({ status }) => status).sort()
@@ -73,15 +75,15 @@ describe('POST /auth/password-login', () => {
 })
 
 describe('guessing', () => {
-  test('ends after ten wrong passwords for an account, exactly, from wherever they come', async () => {
+  test('ends after ten wrong passwords for an account from one network, exactly', async () => {
     await server.invite('guessed@example.com', right)
     const guesses = await repeated(16, (index) =>
-      login('guessed@example.com', `guess ${index}`, `192.0.2.${100 + index}`),
+      login('guessed@example.com', `guess ${index}`, `2001:db8:a::${index}`),
     )
     expect(statuses(guesses)).toEqual([...Array(10).fill(401), ...Array(6).fill(429)])
 
     const before = server.passwords.begun
-    const reply = await login('guessed@example.com', right)
+    const reply = await login('guessed@example.com', right, '2001:db8:a::ffff')
     expect(reply).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
     const seconds = Number(reply.headers['retry-after'])
     expect(seconds).toBeGreaterThan(800)
@@ -89,7 +91,28 @@ describe('guessing', () => {
     expect(server.passwords.begun).toBe(before)
 
     server.pass(900_000)
-    expect(await login('guessed@example.com', right)).toMatchObject({ status: 200 })
+    expect(await login('guessed@example.com', right, '2001:db8:a::ffff')).toMatchObject({ status: 200 })
+  })
+
+  test('by a stranger does not lock the owner out, who is in another network', async () => {
+    await server.invite('owner@example.com', right)
+    const guesses = await repeated(12, () => login('owner@example.com', 'wrong horse', '192.0.2.66'))
+    expect(statuses(guesses)).toEqual([...Array(10).fill(401), 429, 429])
+    expect(await login('owner@example.com', right, '192.0.2.66')).toMatchObject({ status: 429 })
+    expect(await login('owner@example.com', right, '192.0.2.67')).toMatchObject({ status: 200 })
+  })
+
+  test('from many networks ends after a hundred wrong passwords for an account', async () => {
+    await server.invite('famous@example.com', right)
+    const cookie = cookieOf(await login('famous@example.com', right))
+    const { db, clock } = server.deps
+    for (let index = 0; index < 99; index++) {
+      const guess = { email: 'famous@example.com', ip: `198.51.100.${index}`, now: clock() }
+      await db.transaction().execute((trx) => countWrongGuess(trx, guess))
+    }
+    expect(await login('famous@example.com', 'wrong horse', '203.0.113.1')).toMatchObject({ status: 401 })
+    expect(await login('famous@example.com', right, '203.0.113.2')).toMatchObject({ status: 429 })
+    expect(await login('famous@example.com', right, '203.0.113.2', cookie)).toMatchObject({ status: 200 })
   })
 
   test('of an account that nobody has ends alike', async () => {
@@ -122,10 +145,68 @@ describe('guessing', () => {
   })
 })
 
+describe('a device on which somebody has signed in before', () => {
+  const email = 'known@example.com'
+  let id: string
+  let cookie: string
+  beforeEach(async () => {
+    server.pass(900_000)
+    const known = server.deps.db.selectFrom('users').select('id').where('email', '=', email)
+    id = (await known.executeTakeFirst())?.id ?? (await server.invite(email, right)).id
+    cookie = cookieOf(await login(email, right))
+  })
+  const wrong = (count: number, withCookie?: string) =>
+    repeated(count, () => login(email, 'wrong horse', '192.0.2.1', withCookie))
+
+  test('keeps ten wrong passwords of its own, whatever others guess in its network', async () => {
+    expect(statuses(await wrong(12))).toEqual([...Array(10).fill(401), 429, 429])
+    expect(await login(email, right)).toMatchObject({ status: 429 })
+    expect(await login(email, right, '192.0.2.1', cookie)).toMatchObject({ status: 200 })
+
+    expect(statuses(await wrong(12, cookie))).toEqual([...Array(10).fill(401), 429, 429])
+    expect(await login(email, right, '192.0.2.1', cookie)).toMatchObject({ status: 429 })
+    expect(await login(email, right, '192.0.2.2')).toMatchObject({ status: 200 })
+  })
+
+  test('is known by a cookie that scripts cannot read and that each sign-in renews', async () => {
+    const reply = await login(email, right, '192.0.2.1', `theme=dark; ${cookie}`)
+    expect(reply.headers['set-cookie']).toMatch(
+      /^parley_device_[\w-]{12}=[\w-]{22}\.[\w-]{43}; Path=\/auth; Max-Age=34560000; HttpOnly; SameSite=Strict$/,
+    )
+    const idOf = (text: string) => /=([\w-]{22})\./.exec(text)![1]
+    expect(idOf(cookieOf(reply))).toBe(idOf(cookie))
+    expect(idOf(cookieOf(await login(email, right)))).not.toBe(idOf(cookie))
+  })
+
+  test.each([
+    ['with a forged cookie', async () => cookie.replace(/=../, '=AA')],
+    [
+      'with the cookie of another account',
+      async () => {
+        await server.invite('another@example.com', right)
+        const other = cookieOf(await login('another@example.com', right))
+        return `${cookie.split('=')[0]}=${other.split('=')[1]}`
+      },
+    ],
+    [
+      'after the password was changed',
+      async () => {
+        const passwordHash = await hashPassword(right, { N: 2 ** 10, r: 8, p: 1 })
+        await server.deps.db.updateTable('users').set({ passwordHash }).where('id', '=', id).execute()
+        return cookie
+      },
+    ],
+  ])('is unknown %s', async (_, give) => {
+    const given = await give()
+    await wrong(10)
+    expect(await login(email, right, '192.0.2.1', given)).toMatchObject({ status: 429 })
+  })
+})
+
 describe('a storm of sign-ins', () => {
   const busy = runningAuth(
     { auth: { authMode: 'password' }, email: { host: 'mail.example.com' } },
-    { atOnce: 1, waiting: 1 },
+    { atOnce: 1, waiting: 2 },
   )
 
   test('is told to come back, and the server answers everything else meanwhile', async () => {
@@ -142,6 +223,17 @@ describe('a storm of sign-ins', () => {
     expect(await busy.nobody.post('/auth/password-login', body)).toMatchObject({ status: 200 })
   })
 
+  test('from one network does not hold up another network', async () => {
+    await busy.invite('elsewhere@example.com', right)
+    const body = { email: 'elsewhere@example.com', password: right }
+    const before = busy.passwords.begun
+    const storm = repeated(20, () => busy.nobody.post('/auth/password-login', body, { 'x-forwarded-for': '192.0.2.1' }))
+    await expect.poll(() => busy.passwords.begun, { interval: 1 }).toBeGreaterThan(before)
+    const reply = await busy.nobody.post('/auth/password-login', body, { 'x-forwarded-for': '192.0.2.2' })
+    expect(reply).toMatchObject({ status: 200 })
+    await storm
+  })
+
   test('lets nobody in by a right password that was looked at after ten wrong ones', async () => {
     await busy.invite('overtaken@example.com', right)
     const before = busy.passwords.begun
@@ -149,7 +241,7 @@ describe('a storm of sign-ins', () => {
     // The wrong ones are counted for others to see once the sign-in is between its first look at the limit and its second.
     const { reply } = await db.transaction().execute(async (trx) => {
       for (let index = 0; index < 10; index++) {
-        await countWrongGuess(trx, { email: 'overtaken@example.com', ip: `192.0.2.${index}`, now: clock() })
+        await countWrongGuess(trx, { email: 'overtaken@example.com', ip: '127.0.0.1', now: clock() })
       }
       const body = { email: 'overtaken@example.com', password: right }
       const asked = { reply: busy.nobody.post('/auth/password-login', body) }

@@ -1,39 +1,60 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { createUser, findUserByEmail, issueTokens, type PasswordHasher, readEmail } from '@parley/accounts'
+import {
+  countAttempt,
+  createUser,
+  findUserByEmail,
+  issueTokens,
+  networkOf,
+  type PasswordHasher,
+  readEmail,
+} from '@parley/accounts'
 import type { Config } from '@parley/config'
-import { invalid, limits, NewPassword, notFound, refusals, Tokens } from '@parley/contract'
-import type { Deps } from '@parley/service'
+import { invalid, limits, NewPassword, notFound, refusals, Tokens, tooMany } from '@parley/contract'
+import { type Deps, logSignIn } from '@parley/service'
 import { Type } from 'typebox'
+import { createKnownDevices } from '../password/known-devices.ts'
 import { originOf, signIn } from '../sessions/sign-in.ts'
+
+const method = 'registration'
 
 const Register = {
   summary: 'Register by yourself (password mode, when no invitation is needed)',
+  description:
+    'One network may register `auth.registrationsPerNetwork` times in 15 minutes (429 beyond), also in vain.',
   body: Type.Object({ email: Type.String({ maxLength: limits.email }), password: NewPassword }),
-  response: { 200: Tokens, ...refusals(400, 404, 503) },
+  response: { 200: Tokens, ...refusals(400, 404, 429, 503) },
 }
 
 export const registrationRoutes =
   ({ db, config, tokens, clock }: Deps, passwords: PasswordHasher): FastifyPluginAsyncTypebox =>
   async (app) => {
     const options = { config: { access: 'none' }, onRequest: onlyWhenOpen(config) } as const
+    const devices = createKnownDevices(config)
+    const ofNetwork = { kind: 'registration from network', most: config.auth.registrationsPerNetwork }
 
-    app.post('/auth/register', { schema: Register, ...options }, async (request) => {
+    app.post('/auth/register', { schema: Register, ...options }, async (request, reply) => {
       const email = readEmail(request.body.email)
       const origin = originOf(request, clock())
+      const network = networkOf(origin.ip)
+      const seconds = await countAttempt(db, ofNetwork, network, origin.now)
+      if (seconds > 0)
+        throw tooMany('Too many people have registered from your network. Please try again later', seconds)
       if (await findUserByEmail(db, email)) throw alreadyThere()
-      const passwordHash = await passwords.hash(request.body.password)
+      const passwordHash = await passwords.hash(request.body.password, { purpose: 'registration', client: network })
 
       const session = await db.transaction().execute(async (trx) => {
         const user = await createUser(trx, { email, passwordHash, emailUnproven: true, ip: origin.ip, now: origin.now })
         if (!user) throw alreadyThere()
-        return signIn(trx, config, user.id, origin)
+        return signIn(trx, config, { userId: user.id, method }, origin)
       })
+      logSignIn(request, { ...session, method })
+      reply.header('set-cookie', devices.remember({ email, passwordHash }, request.headers.cookie))
 
       return issueTokens(tokens, session, config.auth.jwtExpirySeconds)
     })
   }
 
-const alreadyThere = () => invalid('There is somebody with this e-mail address already', 'duplicate')
+const alreadyThere = () => invalid('This e-mail address is already in use', 'duplicate')
 
 const onlyWhenOpen =
   ({ auth }: Pick<Config, 'auth'>) =>

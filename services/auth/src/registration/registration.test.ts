@@ -51,6 +51,8 @@ describe('POST /auth/register', () => {
     ['no password', { email: 'new@example.com' }],
     ['an endless password', { email: 'new@example.com', password: 'x'.repeat(1_001) }],
     ['something else than an address', { email: 'new', password: 'long enough' }],
+    ['an address that NFKC changes', { email: 'ⁿew@example.com', password: 'long enough' }],
+    ['an address literal', { email: 'new@[127.0.0.1]', password: 'long enough' }],
     ['no address', { password: 'long enough' }],
     ['nothing', undefined],
   ])('%s is 400', async (_, body) => {
@@ -60,9 +62,52 @@ describe('POST /auth/register', () => {
     expect(await peopleWith('taken@example.com')).toMatchObject([{ passwordHash: null }])
   })
 
-  test('without e-mail a reset is asked for in vain, with the same answer', async () => {
-    const reply = await server.nobody.post('/auth/request-password-reset', { email: 'ann@example.com' })
+  test('without e-mail a reset is asked for in vain: nobody is told that a link is on its way', async () => {
+    const ask = (email: string) => server.nobody.post('/auth/request-password-reset', { email })
+    const reply = await ask('ann@example.com')
     expect(reply).toMatchObject({ status: 200, body: { success: true } })
+    expect(reply.body.message).toMatch(/sends no e-mail/)
+    expect(reply.body.message).not.toMatch(/link/)
+    expect((await ask('stranger@example.com')).body).toEqual(reply.body)
     expect(await server.mailTo('ann@example.com')).toEqual([])
+  })
+})
+
+describe('many registrations at once', () => {
+  const server = runningAuth(
+    {
+      auth: { authMode: 'password', isInviteRequired: false, registrationsPerNetwork: 30 },
+      chat: { initialUser: { password: 'first password' } },
+    },
+    { atOnce: 1, waiting: 8 },
+  )
+  const password = 'long enough'
+  const from = (ip: string) => ({ 'x-forwarded-for': ip })
+  const register = (email: string, ip: string) => server.nobody.post('/auth/register', { email, password }, from(ip))
+
+  test('from one network hold up nobody who signs in, and no registration from another network', async () => {
+    await server.invite('member@example.com', password)
+    const before = server.passwords.begun
+    const crowd = Array.from({ length: 150 }, (_, index) => register(`crowd${index}@example.com`, '192.0.2.1'))
+    await expect.poll(() => server.passwords.begun, { interval: 1 }).toBeGreaterThan(before)
+
+    const login = { email: 'member@example.com', password }
+    expect(await server.nobody.post('/auth/password-login', login, from('192.0.2.2'))).toMatchObject({ status: 200 })
+    expect(await register('neighbour@example.com', '192.0.2.3')).toMatchObject({ status: 200 })
+
+    const replies = await Promise.all(crowd)
+    expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200, 429, 503]))
+    expect(replies.filter(({ status }) => status === 429)).toHaveLength(120)
+  })
+
+  test('are bounded for a network, also the ones in vain, and for 15 minutes', async () => {
+    const replies = []
+    for (let index = 0; index < 31; index++) replies.push(await register('member@example.com', `2001:db8::${index}`))
+    expect(replies.map(({ status }) => status)).toEqual([...Array(30).fill(400), 429])
+    expect(Number(replies.at(-1)!.headers['retry-after'])).toBeGreaterThan(800)
+    expect(await register('late@example.com', '2001:db8::ffff')).toMatchObject({ status: 429 })
+
+    server.pass(900_000)
+    expect(await register('late@example.com', '2001:db8::ffff')).toMatchObject({ status: 200 })
   })
 })

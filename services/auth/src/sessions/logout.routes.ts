@@ -1,9 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { endSessions } from '@parley/accounts'
 import { Ok, refusals } from '@parley/contract'
-import type { Deps } from '@parley/service'
+import { type Deps, logSessionEnd } from '@parley/service'
 import { Type } from 'typebox'
 import { requireOwnSession } from './own-session.ts'
+
+const reason = 'logout'
 
 const Logout = {
   summary: 'End a session',
@@ -16,13 +18,19 @@ const Logout = {
 export const logoutRoutes =
   ({ db, tokens, clock }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
-    app.post('/auth/logout', { schema: Logout }, async ({ caller, body: { refreshToken } }) => {
+    app.post('/auth/logout', { schema: Logout }, async (request) => {
+      const {
+        caller,
+        ip,
+        body: { refreshToken },
+      } = request
       const given = refreshToken === undefined ? undefined : tokens.readRefresh(refreshToken)
 
-      await db.transaction().execute(async (trx) => {
+      const sessionIds = await db.transaction().execute(async (trx) => {
         const sessionId = given ? await requireOwnSession(trx, caller, given) : caller.sessionId
-        await endSessions(trx, { userId: caller.userId, only: [sessionId], now: clock() })
+        return endSessions(trx, { userId: caller.userId, only: [sessionId], reason, ip, now: clock() })
       })
+      if (sessionIds.length > 0) logSessionEnd(request, { userId: caller.userId, sessionIds, reason })
 
       return { success: true as const, message: 'Signed out' }
     })

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { issueTokens, rotateRefresh } from '@parley/accounts'
+import { issueTokens, rotateRefresh, SessionReused } from '@parley/accounts'
 import { refusals, Tokens } from '@parley/contract'
-import type { Deps } from '@parley/service'
+import { type Deps, logSessionEnd } from '@parley/service'
 import { Type } from 'typebox'
 
 const Refresh = {
@@ -14,10 +14,14 @@ const Refresh = {
 export const refreshRoutes =
   ({ db, config, tokens, clock }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
-    app.post('/auth/refresh', { schema: Refresh, config: { access: 'none' } }, async ({ body, ip }) => {
+    app.post('/auth/refresh', { schema: Refresh, config: { access: 'none' } }, async (request) => {
+      const { body, ip } = request
       const claims = tokens.readRefresh(body.refreshToken)
       const seconds = config.auth.refreshTokenExpirySeconds
-      const session = await rotateRefresh(db, { claims, seconds, ip, now: clock() })
+      const session = await rotateRefresh(db, { claims, seconds, ip, now: clock() }).catch((error) => {
+        if (error instanceof SessionReused) logSessionEnd(request, { sessionIds: [error.sessionId], reason: 'reused' })
+        throw error
+      })
       return issueTokens(tokens, session, config.auth.jwtExpirySeconds)
     })
   }

@@ -1,9 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { endSessions, listSessions } from '@parley/accounts'
 import { notFound, Ok, refusals, Session } from '@parley/contract'
-import type { Deps } from '@parley/service'
+import { type Deps, logSessionEnd } from '@parley/service'
 import { Type } from 'typebox'
 import { requireOwnSession } from './own-session.ts'
+
+const reason = 'revoked'
 
 const ListSessions = {
   summary: 'The caller’s active sessions, newest first',
@@ -34,22 +36,34 @@ export const sessionRoutes =
       return { sessions: sessions.map((session) => ({ ...session, isCurrent: session.id === caller.sessionId })) }
     })
 
-    app.delete('/auth/sessions', { schema: EndSessions }, async ({ caller, body: { refreshToken } }) => {
+    app.delete('/auth/sessions', { schema: EndSessions }, async (request) => {
+      const {
+        caller,
+        ip,
+        body: { refreshToken },
+      } = request
       const given = refreshToken === undefined ? undefined : tokens.readRefresh(refreshToken)
 
       const ended = await db.transaction().execute(async (trx) => {
         const except = given && (await requireOwnSession(trx, caller, given))
-        return endSessions(trx, { userId: caller.userId, except, now: clock() })
+        return endSessions(trx, { userId: caller.userId, except, reason, ip, now: clock() })
       })
+      if (ended.length > 0) logSessionEnd(request, { userId: caller.userId, sessionIds: ended, reason })
 
       return { success: true as const, ended: ended.length }
     })
 
-    app.delete('/auth/sessions/:sessionId', { schema: EndSession }, async ({ caller, params: { sessionId } }) => {
+    app.delete('/auth/sessions/:sessionId', { schema: EndSession }, async (request) => {
+      const {
+        caller,
+        ip,
+        params: { sessionId },
+      } = request
       await db.transaction().execute(async (trx) => {
-        const ended = await endSessions(trx, { userId: caller.userId, only: [sessionId], now: clock() })
+        const ended = await endSessions(trx, { userId: caller.userId, only: [sessionId], reason, ip, now: clock() })
         if (ended.length === 0) throw notFound('session')
       })
+      logSessionEnd(request, { userId: caller.userId, sessionIds: [sessionId], reason })
       return { success: true as const }
     })
   }

@@ -1,4 +1,4 @@
-import { startSession } from '@parley/accounts'
+import { type SignInMethod, type StartedSession, startSession } from '@parley/accounts'
 import type { Config } from '@parley/config'
 import type { Transaction } from '@parley/database'
 import type { FastifyRequest } from 'fastify'
@@ -16,17 +16,24 @@ export const originOf = ({ ip, headers }: Pick<FastifyRequest, 'ip' | 'headers'>
   now,
 })
 
+export interface Arrival {
+  userId: string
+  method: SignInMethod
+  /** Least lifetime of the session. */
+  atLeastSeconds?: number
+}
+
 /** The end of every sign-in, whatever the mode: a session within the configured number of them. */
 export const signIn = (
   trx: Transaction,
   { auth }: Pick<Config, 'auth'>,
-  userId: string,
+  { userId, method, atLeastSeconds = 0 }: Arrival,
   origin: SignInOrigin,
-  { atLeastSeconds = 0 } = {},
-) =>
+): Promise<StartedSession> =>
   startSession(trx, {
     ...origin,
     userId,
+    method,
     seconds: Math.max(auth.refreshTokenExpirySeconds, atLeastSeconds),
     maxActive: auth.maxActiveSessions,
   })

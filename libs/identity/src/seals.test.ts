@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { createSeals } from './seals.ts'
+
+const [old, fresh] = ['an-old-secret-of-more-than-32-characters', 'a-new-secret-of-more-than-32-characters']
+const text = '{"token":"Überraschung"}'
+
+test('what was sealed is opened by whoever has its secret, also after that was rotated', () => {
+  const sealed = createSeals([old!]).seal(text)
+  expect(Buffer.from(sealed, 'base64').toString('latin1')).not.toMatch(/token/)
+  expect(createSeals([old!]).seal(text)).not.toBe(sealed)
+  expect(createSeals([fresh!, old!]).open(sealed)).toBe(text)
+  expect(createSeals([fresh!]).open(sealed)).toBeUndefined()
+})
+
+test('what was changed is not opened, whatever it is', () => {
+  const seals = createSeals([old!])
+  const bytes = Buffer.from(seals.seal(text), 'base64')
+  bytes[bytes.length - 1]! ^= 1
+  for (const sealed of [bytes.toString('base64'), '', 'x', text]) expect(seals.open(sealed)).toBeUndefined()
+})
+
+test('a fingerprint is the same for the same text and secret alone', () => {
+  const fingerprint = createSeals([old!]).fingerprint(text)
+  expect(fingerprint).toMatch(/^[0-9a-f]{64}$/)
+  expect(createSeals([old!, fresh!]).fingerprint(text)).toBe(fingerprint)
+  expect(createSeals([fresh!]).fingerprint(text)).not.toBe(fingerprint)
+  expect(createSeals([old!]).fingerprint(`${text} `)).not.toBe(fingerprint)
+})

@@ -1,0 +1,163 @@
+import { auditFailedSignIn, auditLockout } from '@parley/accounts'
+import { Person } from '@parley/test'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { runningAuth } from '../auth.testing.ts'
+
+const server = runningAuth({
+  auth: { authMode: 'password', maxActiveSessions: 2 },
+  email: { host: 'mail.example.com' },
+})
+const right = 'correct horse'
+const from = { 'x-forwarded-for': '192.0.2.1' }
+const login = (email: string, password: string, requestId = 'r') =>
+  server.nobody.post('/auth/password-login', { email, password }, { ...from, 'x-request-id': requestId })
+async function signIn(email: string, requestId?: string): Promise<Person> {
+  const { status, body } = await login(email, right, requestId)
+  expect(status).toBe(200)
+  return new Person(server.nobody.baseUrl, { id: '', userName: '' }, body.accessToken, body.refreshToken)
+}
+const sessionOf = (person: Person) => server.deps.tokens.readRefresh(person.refreshToken!).sessionId
+const entries = () =>
+  server.deps.db
+    .selectFrom('auditLog')
+    .select(['action', 'actorId', 'targetType', 'targetId', 'metadata', 'ip'])
+    .where('action', '<>', 'user.create')
+    .orderBy('id')
+    .execute()
+/** What was logged of one request. */
+const logged = (requestId: string) =>
+  server.logs
+    .filter((line) => line.requestId === requestId)
+    .map(({ msg, userId, sessionId, sessionIds, method, reason, scope }) => ({
+      msg,
+      userId,
+      ...(sessionId !== undefined && { sessionId }),
+      ...(sessionIds !== undefined && { sessionIds }),
+      ...(method !== undefined && { method }),
+      ...(reason !== undefined && { reason }),
+      ...(scope !== undefined && { scope }),
+    }))
+
+let people = 0
+let email: string
+let id: string
+beforeEach(async () => {
+  email = `person${++people}@example.com`
+  id = (await server.invite(email, right)).id
+  server.pass(900_000)
+  server.logs.length = 0
+  await server.deps.pool.query('truncate audit_log')
+})
+
+describe('the audit log and the log have', () => {
+  test('sign-ins, by what they were made, and the session that made room', async () => {
+    const first = await signIn(email, 'first')
+    await signIn(email)
+    const third = await signIn(email, 'third')
+
+    const created = { action: 'session.create', actorId: id, targetType: 'session', metadata: { method: 'password' } }
+    expect(await entries()).toMatchObject([
+      { ...created, targetId: sessionOf(first), ip: '192.0.2.1' },
+      created,
+      { action: 'session.end', actorId: id, targetId: sessionOf(first), metadata: { reason: 'replaced' } },
+      { ...created, targetId: sessionOf(third) },
+    ])
+    expect(logged('first')).toEqual([{ msg: 'signed in', userId: id, sessionId: sessionOf(first), method: 'password' }])
+    expect(logged('third')).toEqual([
+      { msg: 'signed in', userId: id, sessionId: sessionOf(third), method: 'password' },
+      { msg: 'sessions ended', userId: id, sessionIds: [sessionOf(first)], reason: 'replaced' },
+    ])
+  })
+
+  test('the first failure of a network and the lockout; the log has every failure', async () => {
+    for (let index = 0; index < 11; index++) await login(email, 'wrong horse', `r${index}`)
+    const anonymous = { actorId: 'anonymous', targetType: 'user', targetId: id, ip: '192.0.2.1' }
+    expect(await entries()).toEqual([
+      { action: 'sign-in.fail', ...anonymous, metadata: { method: 'password' } },
+      { action: 'sign-in.lock', ...anonymous, metadata: { scope: 'account and network' } },
+    ])
+    const failed = { msg: 'a sign-in failed', userId: id, method: 'password', reason: 'wrong password' }
+    for (let index = 0; index < 9; index++) expect(logged(`r${index}`)).toEqual([failed])
+    expect(logged('r9')).toEqual([
+      failed,
+      { msg: 'a limit of wrong passwords was reached', userId: id, scope: 'account and network' },
+    ])
+    expect(logged('r10')).toEqual([
+      { msg: 'a sign-in failed', userId: undefined, method: 'password', reason: 'too many wrong passwords' },
+    ])
+  })
+
+  test('failures for an address that nobody has, without the address', async () => {
+    await login('stranger@example.com', 'wrong horse', 'stranger')
+    expect(await entries()).toMatchObject([{ action: 'sign-in.fail', actorId: 'anonymous', targetId: 'unknown' }])
+    expect(logged('stranger')).toMatchObject([{ msg: 'a sign-in failed', userId: undefined }])
+    expect(JSON.stringify([await entries(), server.logs])).not.toContain('example.com')
+  })
+
+  test('the ends of sessions, by whom and why', async () => {
+    const [one, other] = [await signIn(email), await signIn(email)]
+    const header = { 'x-request-id': 'end' }
+    await one.delete(`/auth/sessions/${sessionOf(other)}`, undefined, { ...from, ...header })
+    await one.post('/auth/logout', {}, { ...from, ...header })
+    const third = await signIn(email)
+    await server.nobody.post('/auth/refresh', { refreshToken: third.refreshToken })
+    server.pass(60_000)
+    await server.nobody.post('/auth/refresh', { refreshToken: third.refreshToken }, { ...from, ...header })
+
+    const ended = (person: Person, reason: string) => ({
+      action: 'session.end',
+      actorId: id,
+      targetType: 'session',
+      targetId: sessionOf(person),
+      metadata: { reason },
+      ip: '192.0.2.1',
+    })
+    const ends = (await entries()).filter(({ action }) => action === 'session.end')
+    expect(ends).toEqual([ended(other, 'revoked'), ended(one, 'logout'), ended(third, 'reused')])
+    expect(logged('end')).toMatchObject([
+      { userId: id, sessionIds: [sessionOf(other)], reason: 'revoked' },
+      { userId: id, sessionIds: [sessionOf(one)], reason: 'logout' },
+      { sessionIds: [sessionOf(third)], reason: 'reused' },
+    ])
+  })
+
+  test('a link that was used already, and a session that a new password ended', async () => {
+    const before = await signIn(email)
+    await server.nobody.post('/auth/request-password-reset', { email })
+    const token = new URL(/https?:\S+/.exec((await server.mailTo(email))[0]!.text)![0]).searchParams.get('token')
+    const setUp = (requestId: string) =>
+      server.nobody.post('/auth/setup-password', { email, token, password: right }, { 'x-request-id': requestId })
+    expect(await setUp('good')).toMatchObject({ status: 200 })
+    expect(await setUp('used')).toMatchObject({ status: 400 })
+
+    expect((await entries()).slice(1)).toMatchObject([
+      { action: 'user.password.reset', actorId: id },
+      { action: 'session.end', targetId: sessionOf(before), metadata: { reason: 'password changed' } },
+      { action: 'session.create', actorId: id, metadata: { method: 'reset' } },
+      { action: 'sign-in.fail', actorId: 'anonymous', targetId: id, metadata: { method: 'reset' } },
+    ])
+    expect(logged('good')).toMatchObject([{ reason: 'password changed' }, { msg: 'signed in', method: 'reset' }])
+    expect(logged('used')).toMatchObject([{ msg: 'a sign-in failed', method: 'reset' }])
+  })
+})
+
+test('what strangers do adds at most a hundred failures and a hundred lockouts in 15 minutes to the audit log', async () => {
+  const { db, clock } = server.deps
+  const now = clock()
+  const failed = { method: 'password', userId: undefined, now } as const
+  for (let index = 0; index < 130; index++) {
+    const ip = `198.51.100.${index}`
+    await db.transaction().execute(async (trx) => {
+      await auditFailedSignIn(trx, { ...failed, subject: `stranger${index}@example.com`, ip })
+      await auditLockout(trx, { scope: 'network', userId: undefined, ip, now })
+    })
+  }
+  const written = await entries()
+  for (const action of ['sign-in.fail', 'sign-in.lock']) {
+    const ofAction = written.filter((entry) => entry.action === action)
+    expect(ofAction).toHaveLength(100)
+    expect(ofAction.at(-1)).toMatchObject({ metadata: { furtherOnlyInLog: true } })
+    expect(ofAction.at(-2)).not.toHaveProperty('metadata.furtherOnlyInLog')
+  }
+  expect(written.at(-1)).toMatchObject({ targetType: 'network', targetId: '198.51.100.99' })
+})
