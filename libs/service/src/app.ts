@@ -1,15 +1,22 @@
 import { randomUUID } from 'node:crypto'
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
+import type { Socket } from 'node:net'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import { createAccessLog } from './access-log.ts'
 import { readBodies } from './bodies.ts'
+import { tidyForwardedAddresses } from './client-address.ts'
+import { LogClientsThatLeft } from './client-left.ts'
 import type { Deps } from './deps.ts'
 import { answerHealth, type Checks } from './health.ts'
-import { createServer, refuseMalformedRequest, refuseOddRequests } from './http-server.ts'
+import { createServer, ignoreSentTraces, refuseOddRequests, refuseOnSocket } from './http-server.ts'
 import { identifyCallers } from './identify.ts'
 import { refuseForeignHosts } from './local-only.ts'
 import { measureRequests } from './measure.ts'
+import { limitOpenFiles } from './open-files.ts'
 import { answerOpenApi, describeApi } from './openapi.ts'
 import { cutOverdueRequests } from './overdue.ts'
+import { keepAnswersPrivate } from './private-answers.ts'
 import { renderRefusals, sendRefusal } from './refusals.ts'
+import { endSlowClients } from './slow-clients.ts'
 import { compileValidator } from './validation.ts'
 
 export interface AppOptions {
@@ -21,8 +28,13 @@ export interface AppOptions {
    * otherwise. `inside`: only the gateway reaches it, which has written the client address and the request id.
    */
   position: 'edge' | 'inside'
-  /** Registers what comes before anybody is identified: the gateway's CORS, rate limit and the like. */
-  front?: (app: FastifyInstance) => Promise<void>
+  /**
+   * Registers what comes before anybody is identified: the gateway's CORS, rate limit and the like. Answers the headers that every
+   * reply has.
+   */
+  front?: (app: FastifyInstance) => Promise<Record<string, string>>
+  /** Open files that one event stream takes here; nothing where there are none. */
+  filesPerStream?: number | undefined
 }
 
 export interface App {
@@ -32,12 +44,14 @@ export interface App {
 }
 
 /** A Fastify app with what all services share: identity, validation, refusals, health, metrics, OpenAPI. */
-export async function buildApp({ deps, checks, position, front }: AppOptions): Promise<App> {
+export async function buildApp({ deps, checks, position, front, filesPerStream }: AppOptions): Promise<App> {
   const { config, logger } = deps
   let draining = false
+  const watch = position === 'edge' && config.log.access ? createAccessLog(logger) : undefined
+  let constantHeaders: Record<string, string> = {}
   const fastify: FastifyInstance = Fastify({
     loggerInstance: logger as FastifyBaseLogger,
-    logController: new LogController({ disableRequestLogging: true }),
+    logController: new LogClientsThatLeft(),
     // Refusals log the request's id themselves; a logger for each request would cost more than its routing.
     childLoggerFactory: (parent) => parent,
     genReqId: () => randomUUID(),
@@ -46,22 +60,40 @@ export async function buildApp({ deps, checks, position, front }: AppOptions): P
     bodyLimit: config.server.bodyLimitBytes,
     // As long as a URL can be: an id of any length is simply unknown.
     routerOptions: { maxParamLength: 16_384 },
-    exposeHeadRoutes: false,
+    exposeHeadRoutes: true,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    frameworkErrors: sendRefusal,
-    clientErrorHandler: refuseMalformedRequest,
+    frameworkErrors(error, request, reply) {
+      watch?.(request, reply)
+      // No hook runs for these.
+      reply.headers({ ...constantHeaders, 'x-request-id': request.id, 'cache-control': 'no-store' })
+      return sendRefusal(error, request, reply)
+    },
+    clientErrorHandler: (error, socket) => refuseOnSocket(constantHeaders, error, socket as Socket),
     serverFactory: createServer(config.server.reusePort),
   })
+  const { continueTraces } = config.server
+  if (continueTraces === 'never' || (continueTraces === 'inside' && position === 'edge'))
+    ignoreSentTraces(fastify.server)
   fastify.setValidatorCompiler(compileValidator)
   renderRefusals(fastify)
-  await front?.(fastify)
+  keepAnswersPrivate(fastify)
+  if (position === 'edge') tidyForwardedAddresses(fastify)
+  if (watch) {
+    fastify.addHook('onRequest', (request, reply, done) => {
+      watch(request, reply)
+      done()
+    })
+  }
+  if (front) constantHeaders = await front(fastify)
   refuseOddRequests(fastify)
   if (position === 'inside') refuseForeignHosts(fastify, config)
   readBodies(fastify)
   identifyCallers(fastify, deps)
+  if (position === 'edge') endSlowClients(fastify, config.server, deps.metrics)
   measureRequests(fastify, deps.metrics)
   hintRelay(fastify, deps.wakeRelay)
+  limitOpenFiles(fastify.server, deps, { filesPerStream })
   // Before the process is at the end of its own patience, so that the rest of its stop is in order.
   cutOverdueRequests(fastify, config.server.shutdownSeconds / 2)
   await describeApi(fastify)
@@ -79,7 +111,7 @@ export async function buildApp({ deps, checks, position, front }: AppOptions): P
 function hintRelay(app: FastifyInstance, wakeRelay: () => void) {
   app.addHook('onResponse', ({ method, routeOptions }, { statusCode }, done) => {
     // A route that checks the session by itself is one that sends, and has told the relay when it committed.
-    if (method !== 'GET' && statusCode < 400 && routeOptions.config.access !== 'token') wakeRelay()
+    if (method !== 'GET' && method !== 'HEAD' && statusCode < 400 && routeOptions.config.access !== 'token') wakeRelay()
     done()
   })
 }

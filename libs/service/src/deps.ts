@@ -2,7 +2,7 @@ import { type BlobStore, openBlobs } from '@parley/blobs'
 import type { Config } from '@parley/config'
 import { type Connection, connectDatabase, type Database } from '@parley/database'
 import { createEphemeralPublisher, createWaker, type EphemeralPublisher } from '@parley/events'
-import { createTokens, type Tokens } from '@parley/identity'
+import { createSeals, createTokens, type Seals, type Tokens } from '@parley/identity'
 import { createLogger, createMetrics, type Logger, label, type Metrics, metric } from '@parley/telemetry'
 
 /** What every service is made of. Built once per process and handed down; there are no globals. */
@@ -16,6 +16,7 @@ export interface Deps {
   logger: Logger
   metrics: Metrics
   tokens: Tokens
+  seals: Seals
   /** Epoch milliseconds. */
   clock: () => number
   /** Tells the relay that something was committed to the outbox: a hint, never waited for. */
@@ -26,6 +27,8 @@ export interface Deps {
 
 export interface OpenDeps {
   deps: Deps
+  /** The same with connections of its own, signed in at another address: for services that share a process but not a role. */
+  signedInAt(databaseUrl: string): Deps
   /** Closes connections; metrics last. */
   close(): Promise<void>
 }
@@ -34,40 +37,56 @@ export interface OpenDeps {
 export function openDeps(name: string, config: Config, clock: () => number = Date.now): OpenDeps {
   const logger = createLogger({ service: name, level: config.log.level })
   const metrics = createMetrics({ service: name, logger })
-  const connection = connectDatabase({
-    url: config.database.url,
-    poolSize: config.database.poolSize,
-    applicationName: `parley-${name}`,
-    onIdleError: (error) => logger.warn({ err: error }, 'an idle database connection was lost'),
-  })
   const waker = createWaker(config.redis)
   const ephemeral = createEphemeralPublisher({ redis: config.redis, logger, metrics })
-  const tokens = createTokens({ secrets: [config.auth.jwtSecret].flat(), issuer: config.auth.issuer, clock })
-  const { db, pool } = connection
+  const secrets = [config.auth.jwtSecret].flat()
+  const seals = createSeals(secrets)
+  const tokens = createTokens({ secrets, issuer: config.auth.issuer, clock })
+  const connections: Connection[] = []
+  const stores: BlobStore[] = []
+  const count = (of: (pool: Connection['pool']) => number) => connections.reduce((sum, { pool }) => sum + of(pool), 0)
   metrics.gauge(metric.databaseConnections, () => [
-    { value: pool.totalCount - pool.idleCount, labels: { [label.state]: 'busy' } },
-    { value: pool.idleCount, labels: { [label.state]: 'idle' } },
-    { value: pool.waitingCount, labels: { [label.state]: 'awaited' } },
+    { value: count((pool) => pool.totalCount - pool.idleCount), labels: { [label.state]: 'busy' } },
+    { value: count((pool) => pool.idleCount), labels: { [label.state]: 'idle' } },
+    { value: count((pool) => pool.waitingCount), labels: { [label.state]: 'awaited' } },
   ])
-  const blobs = openBlobs({ storage: config.storage, db })
-  return {
-    deps: {
-      config,
+
+  const signedInAt = (url: string): Deps => {
+    const connection = connectDatabase({
+      url,
+      ca: config.database.tls.ca,
+      poolSize: config.database.poolSize,
+      applicationName: `parley-${name}`,
+      pooler: config.database.pooler,
+      preparedStatements: config.database.preparedStatements,
+      onIdleError: (error) => logger.warn({ err: error }, 'an idle database connection was lost'),
+    })
+    const { db, pool } = connection
+    const blobs = openBlobs({ storage: config.storage, db })
+    connections.push(connection)
+    stores.push(blobs)
+    return {
+      config: { ...config, database: { ...config.database, url } },
       db,
       pool,
       blobs,
       logger,
       metrics,
       tokens,
+      seals,
       clock,
       wakeRelay: () => waker.wake(),
       publishEphemeral: ephemeral.publish,
-    },
+    }
+  }
+  return {
+    deps: signedInAt(config.database.url),
+    signedInAt,
     async close() {
       waker.close()
       ephemeral.close()
-      await blobs.close()
-      await connection.close()
+      await Promise.all(stores.map((store) => store.close()))
+      await Promise.all(connections.map((connection) => connection.close()))
       await metrics.close()
     },
   }

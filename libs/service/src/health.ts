@@ -1,6 +1,7 @@
 import { requireSchema } from '@parley/database'
 import type { FastifyInstance } from 'fastify'
 import { sql } from 'kysely'
+import { type Static, Type } from 'typebox'
 import type { Deps } from './deps.ts'
 
 export interface Check {
@@ -12,22 +13,45 @@ export interface Check {
 
 export type Checks = Record<string, Check>
 
-interface Answer {
-  status: 'ok' | 'degraded' | 'unavailable' | 'draining'
-  dependencies: Record<string, { status: 'ok' | 'unavailable'; required: boolean }>
+const Answer = Type.Object(
+  {
+    status: Type.Enum(['ok', 'degraded', 'unavailable', 'draining']),
+    dependencies: Type.Record(
+      Type.String(),
+      Type.Object({ status: Type.Enum(['ok', 'unavailable']), required: Type.Boolean() }),
+      { description: 'By name; without one that is not required the server is only `degraded`' },
+    ),
+  },
+  { description: 'What the server depends on' },
+)
+type Answer = Static<typeof Answer>
+
+const IsThere = {
+  summary: 'Whether the server is there',
+  response: { 200: { description: 'OK', content: { 'text/plain': { schema: Type.Literal('OK') } } } },
+}
+const IsLive = {
+  summary: 'Whether the process is sane',
+  response: { 200: Type.Object({ status: Type.Literal('ok') }) },
+}
+const IsReady = {
+  summary: 'Whether the server can serve, and what it depends on',
+  response: { 200: Answer, 503: Answer },
 }
 
 const patienceMs = 2_000
 
 /**
- * `GET /health` (is it there), `/health/live` (is the process sane), `/health/ready` (can it serve: 200, else 503); by HEAD too,
- * as many monitors ask.
+ * `GET /health` (is it there), `/health/live` (is the process sane), `/health/ready` (can it serve: 200, else 503). Many
+ * monitors ask by HEAD.
  */
 export function answerHealth(app: FastifyInstance, checks: Checks, isDraining: () => boolean): void {
-  const open = { config: { access: 'none' }, schema: { hide: true }, exposeHeadRoute: true } as const
-  app.get('/health', open, async (_request, reply) => reply.type('text/plain; charset=utf-8').send('OK'))
-  app.get('/health/live', open, async () => ({ status: 'ok' }))
-  app.get('/health/ready', open, async (request, reply) => {
+  const open = { config: { access: 'none' } } as const
+  app.get('/health', { ...open, schema: IsThere }, async (_request, reply) =>
+    reply.type('text/plain; charset=utf-8').send('OK'),
+  )
+  app.get('/health/live', { ...open, schema: IsLive }, async () => ({ status: 'ok' }))
+  app.get('/health/ready', { ...open, schema: IsReady }, async (request, reply) => {
     const answer = await askAll(checks, (name, error) =>
       request.log.warn({ err: error, dependency: name }, 'a dependency is away'),
     )

@@ -11,6 +11,8 @@ test.each([
   ['an expectation of its own', request('Expect: the-moon'), 400],
   ['headers without end', request(`X-Much: ${'x'.repeat(20_000)}`), 400],
   ['two lengths', request('Content-Length: 1\r\nTransfer-Encoding: chunked'), 400],
+  ['two Hosts', request('Host: localhost'), 400],
+  ['a transfer coding that we do not know', request('Transfer-Encoding: gzip, chunked'), 400],
   ['no request at all', 'hello\r\n\r\n', 400],
   ['an address that does not decode', request('', '/things/%zz'), 400],
   ['an id of the wrong form', request('', `/things/${'x'.repeat(201)}`), 404],
@@ -66,12 +68,40 @@ test.each(['/health', '/health/live', '/health/ready'])('%s is answered to HEAD 
   expect(body).toBe('')
 })
 
+test('health checks are not among the measured requests, whose share of slow and failed ones they would hide', async () => {
+  const { port, metrics } = await opened()
+  for (const path of ['/health', '/health/live', '/health/ready', '/things/1', '/nowhere'])
+    await exchange(port, request('', path))
+  await exchange(port, request('', '/health/live').replace('GET', 'HEAD'))
+  const measured = [
+    ...(await metrics.text()).matchAll(/^http_server_request_duration_seconds_count\{.*http_route="(.*?)"/gm),
+  ]
+  expect(measured.map(([, route]) => route).sort()).toEqual(['/things/:id', 'unknown'])
+})
+
+test.each([
+  ['edge', 'inside', false],
+  ['edge', 'always', true],
+  ['inside', 'inside', true],
+  ['inside', 'never', false],
+] as const)(
+  'a traceparent that is sent to the %s is continued with continueTraces %s: %s',
+  async (position, continueTraces, isKept) => {
+    const { port } = await opened({ server: { continueTraces } }, position)
+    const sent = request('traceparent: 00-1-2-01\r\ntracestate: a=b\r\nbaggage: user=1', '/trace-headers')
+    const { body } = await exchange(port, sent)
+    expect(JSON.parse(body)).toEqual(isKept ? { traceparent: '00-1-2-01', tracestate: 'a=b', baggage: 'user=1' } : {})
+  },
+)
+
 function request(headers: string, path = '/health') {
   return `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${headers}${headers && '\r\n'}\r\n`
 }
 
-/** An app of the inside with one more route; its dependencies are nowhere. Answers the port. */
-async function listening(settings: DeepPartial<Config> = {}): Promise<number> {
+/** The port of an app of the inside with two more routes; its dependencies are nowhere. */
+const listening = async (settings: DeepPartial<Config> = {}) => (await opened(settings)).port
+
+async function opened(settings: DeepPartial<Config> = {}, position: 'inside' | 'edge' = 'inside') {
   const config = await loadConfig({
     argv: [],
     env: {},
@@ -85,13 +115,17 @@ async function listening(settings: DeepPartial<Config> = {}): Promise<number> {
     },
   })
   const { deps, close } = openDeps('test', config)
-  const { fastify } = await buildApp({ deps, checks: {}, position: 'inside' })
+  const { fastify } = await buildApp({ deps, checks: {}, position })
   const schema = { params: Type.Object({ id: Type.String({ maxLength: 200 }) }) }
   fastify.get('/things/:id', { schema, config: { access: 'none' } }, async () => 'a thing')
+  fastify.get('/trace-headers', { config: { access: 'none' } }, async ({ headers }) => {
+    const { traceparent, tracestate, baggage } = headers
+    return { traceparent, tracestate, baggage }
+  })
   fastify.post('/things', { config: { access: 'none' } }, async () => 'a new thing')
   await fastify.listen({ host: '127.0.0.1', port: 0 })
   onTestFinished(() => fastify.close().then(close))
-  return (fastify.server.address() as AddressInfo).port
+  return { port: (fastify.server.address() as AddressInfo).port, metrics: deps.metrics }
 }
 
 async function exchange(port: number, sent: string) {

@@ -3,6 +3,9 @@ import type { Socket } from 'node:net'
 import { invalid } from '@parley/contract'
 import type { FastifyInstance, FastifyServerFactory } from 'fastify'
 
+/** Time a client has to read a refusal that ends its connection. */
+const lastWordsMs = 5_000
+
 /**
  * The HTTP server below an app. Fastify does not pass `reusePort` on to it, so it adds that itself. What Node would refuse
  * with an empty reply becomes a request, for `refuseOddRequests` to answer.
@@ -21,33 +24,88 @@ export const createServer =
     return server
   }
 
-/** Requests that HTTP/1.1 itself has refused: without a Host (RFC 9112, 3.2), or expecting what nobody offers. */
+const requestEvents: ReadonlySet<unknown> = new Set([
+  'request',
+  'checkContinue',
+  'checkExpectation',
+  'upgrade',
+  'connect',
+])
+const traceHeaders = ['traceparent', 'tracestate', 'baggage']
+
+/**
+ * Removes from each request what its sender says about traces. On the server itself, because the instrumentation reads these
+ * headers before any hook runs.
+ */
+export function ignoreSentTraces(server: http.Server): void {
+  const emit = server.emit.bind(server) as (event: unknown, ...args: unknown[]) => boolean
+  server.emit = ((event: unknown, ...args: unknown[]) => {
+    if (requestEvents.has(event))
+      for (const name of traceHeaders) delete (args[0] as http.IncomingMessage).headers[name]
+    return emit(event, ...args)
+  }) as typeof server.emit
+}
+
+/**
+ * Requests that HTTP/1.1 itself has refused (RFC 9112, 3.2, 6.1): without a Host or with two of them, in a transfer coding that we do
+ * not know, or expecting what nobody offers. The first three end the connection, for a proxy in front may have read them otherwise.
+ */
 export function refuseOddRequests(app: FastifyInstance): void {
-  app.addHook('onRequest', ({ headers: { host, expect }, raw }, _reply, done) => {
-    if (raw.httpVersion !== '1.1') return done()
-    if (host === undefined) return done(invalid('The request has no Host header'))
-    if (expect !== undefined && !/^100-continue$/i.test(expect)) {
-      return done(invalid('The server cannot do what the header Expect asks for'))
+  app.addHook('onRequest', ({ raw }, reply, done) => {
+    const fault = faultOf(raw)
+    if (fault !== undefined) {
+      reply.header('connection', 'close')
+      return done(invalid(fault))
+    }
+    const { expect } = raw.headers
+    if (expect !== undefined && raw.httpVersion === '1.1' && !/^100-continue$/i.test(expect)) {
+      return done(invalid('The server does not support what the header Expect asks for'))
     }
     done()
   })
 }
 
-/** What Node's parser refuses never becomes a request: answered on the bare socket. */
-export function refuseMalformedRequest(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+function faultOf({ headers, rawHeaders, httpVersion }: http.IncomingMessage): string | undefined {
+  const encoding = headers['transfer-encoding']
+  if (encoding !== undefined && encoding.toLowerCase() !== 'chunked') {
+    return 'The header Transfer-Encoding may only be chunked'
+  }
+  if (headers.host === undefined) return httpVersion === '1.1' ? 'The request has no Host header' : undefined
+  return countHosts(rawHeaders) > 1 ? 'The request has more than one Host header' : undefined
+}
+
+function countHosts(rawHeaders: string[]): number {
+  let count = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!
+    if (name.length === 4 && name.toLowerCase() === 'host') count++
+  }
+  return count
+}
+
+/** What never becomes a request (Node's parser refuses it), or comes too slowly: answered on the bare socket, with these headers. */
+export function refuseOnSocket(headers: Record<string, string>, error: NodeJS.ErrnoException, socket: Socket): void {
+  // A reply that has begun cannot be followed by another.
+  const { _httpMessage: begun } = socket as Socket & { _httpMessage?: http.ServerResponse | null }
+  if (error.code === 'ECONNRESET' || !socket.writable || begun?.headersSent) {
     socket.destroy()
     return
   }
-  const sentence = malformed[error.code ?? ''] ?? 'The request is not valid HTTP'
-  const body = JSON.stringify({ error: sentence, code: 'invalid_request' })
-  socket.end(
-    `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
-      `Connection: close\r\n\r\n${body}`,
-  )
+  const { status, sentence, code } = socketRefusals[error.code ?? ''] ?? notHttp
+  const body = JSON.stringify({ error: sentence, code })
+  const head = {
+    ...headers,
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': String(Buffer.byteLength(body)),
+    connection: 'close',
+  }
+  const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
+  setTimeout(() => socket.destroy(), lastWordsMs).unref()
 }
 
-const malformed: Record<string, string> = {
-  HPE_HEADER_OVERFLOW: 'The request headers are too large',
-  ERR_HTTP_REQUEST_TIMEOUT: 'The request took too long to arrive',
+const notHttp = { status: 400, sentence: 'The request is not valid HTTP', code: 'invalid_request' }
+const socketRefusals: Record<string, typeof notHttp> = {
+  HPE_HEADER_OVERFLOW: { ...notHttp, sentence: 'The request headers are too large' },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, sentence: 'The request took too long to arrive', code: 'request_timeout' },
 }

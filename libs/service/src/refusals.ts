@@ -1,6 +1,7 @@
 import { ApiError, invalid, notFound, tooLarge, unavailable } from '@parley/contract'
 import { isDatabaseAway } from '@parley/database'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { isClientLeft } from './client-left.ts'
 import { dropRest } from './refused-body.ts'
 
 /** Renders and logs everything that handlers and Fastify throw, once: `{error, code, requestId}`. */
@@ -12,7 +13,9 @@ export function renderRefusals(app: FastifyInstance): void {
 /** Answers one error. Also serves Fastify's `frameworkErrors`, which arise before routing. */
 export function sendRefusal(error: Error, request: FastifyRequest, reply: FastifyReply) {
   const refusal = asRefusal(error)
-  if (refusal.status >= 500) {
+  if (isClientLeft(error, request)) {
+    request.log.debug({ requestId: request.id, route: request.routeOptions?.url }, 'the client left before its reply')
+  } else if (refusal.status >= 500) {
     const level = refusal.status === 503 ? 'warn' : 'error'
     request.log[level]({ err: error, requestId: request.id, route: request.routeOptions?.url }, 'request failed')
   } else {
@@ -22,11 +25,11 @@ export function sendRefusal(error: Error, request: FastifyRequest, reply: Fastif
     )
   }
   if (refusal.retryAfter !== undefined) reply.header('retry-after', Math.ceil(refusal.retryAfter))
-  if (refusal.status === 413) {
-    // Fastify would close the connection on what is still being sent.
-    reply.removeHeader('connection')
-    dropRest(request.raw)
-  }
+  // RFC 9110, 11.6.1: a 401 names how to authenticate.
+  if (refusal.status === 401) reply.header('www-authenticate', 'Bearer')
+  // Fastify would close the connection on what is still being sent.
+  if (refusal.status === 413) reply.removeHeader('connection')
+  dropRest(request.raw)
   return reply
     .code(refusal.status)
     .type('application/json; charset=utf-8')

@@ -1,5 +1,5 @@
 import { type Config, ConfigError, loadConfig } from '@parley/config'
-import { type Logger, type Metrics, serveMetrics, shutdownTracing } from '@parley/telemetry'
+import { type Logger, type Metrics, serveMetrics, shutdownTelemetry } from '@parley/telemetry'
 import type { FastifyPluginAsync } from 'fastify'
 import { type AppOptions, buildApp } from './app.ts'
 import { type Deps, openDeps } from './deps.ts'
@@ -16,6 +16,8 @@ export interface Service {
   checks?: Checks
   /** What comes before anybody is identified; see `AppOptions`. */
   front?: AppOptions['front']
+  /** Where there are event streams; see `AppOptions`. */
+  filesPerStream?: AppOptions['filesPerStream']
   /** False for a service that works without PostgreSQL, so that its readiness does not ask for it. */
   usesDatabase?: boolean
 }
@@ -30,16 +32,17 @@ export async function runService(
   { position = 'inside' as 'edge' | 'inside' } = {},
 ): Promise<void> {
   const config = await loadConfig().catch(reportFaults)
-  const { deps, close } = openDeps(name, config)
+  const { deps, close } = await (async () => openDeps(name, config))().catch(reportFaults)
   const service = await (async () => create(deps))().catch(reportFaults)
   const { fastify, drain } = await buildApp({
     deps,
     position,
     front: service.front,
+    filesPerStream: service.filesPerStream,
     checks: { ...(service.usesDatabase !== false && { postgresql: databaseCheck(deps) }), ...service.checks },
   })
   if (service.plugin) await fastify.register(service.plugin)
-  await service.start?.()
+  await service.start?.().catch(reportFaults)
   const metricsServer = await exposeMetrics(config, deps.metrics)
   const address = await fastify.listen({ host: config.server.host, port: config.server.port, backlog: 4096 })
   deps.logger.info({ address }, 'service is listening')
@@ -54,7 +57,7 @@ export async function runService(
     service: () => service.stop?.(),
     metrics: () => metricsServer?.close(),
     connections: close,
-    tracing: shutdownTracing,
+    tracing: shutdownTelemetry,
   })
 }
 

@@ -1,8 +1,11 @@
+import { ClientLeft } from '@parley/service'
 import type { FastifyReply } from 'fastify'
 import type { Dispatcher } from 'undici'
 import { replyHeaders } from './forwarded-headers.ts'
-import { ClientLeft } from './proxied-body.ts'
-import type { Replica } from './replica.ts'
+import type { Pools, Replica } from './replica.ts'
+
+/** Time a client has to read the end of its stream. */
+const lastWordsMs = 5_000
 
 export type Outcome =
   /** The reply went to the client, or broke off on its way. */
@@ -14,17 +17,19 @@ export type Outcome =
   | { kind: 'client left'; error: ClientLeft }
 
 /**
- * Sends one request to one replica and streams its reply to the client, at the client's pace. Whichever of both ends
- * first ends the other; a replica that falls silent counts as ended.
+ * Sends one request to one replica and streams its reply to the client. Downloads and event streams go at the client's pace. Any
+ * other reply is taken from the replica at once, or a client that does not read would hold the connection. Whichever of both ends first
+ * ends the other; a replica that falls silent counts as ended.
  */
 export function attempt(
   replica: Replica,
-  pool: Dispatcher,
+  pool: keyof Pools,
   options: Dispatcher.DispatchOptions,
   reply: FastifyReply,
 ): Promise<Outcome> {
   const { raw } = reply
-  const isStream = options.bodyTimeout === 0
+  const isStream = pool === 'streams'
+  const keepsPace = isStream || pool === 'downloads'
   return new Promise((resolve) => {
     let exchange: Dispatcher.DispatchController | undefined
     let begun = false
@@ -42,7 +47,7 @@ export function attempt(
     }
     raw.on('close', leave)
 
-    pool.dispatch(options, {
+    replica.pools[pool].dispatch(options, {
       onRequestStart(controller) {
         if (isGivenUp) return controller.abort(new ReplicaSilent())
         exchange = controller
@@ -62,20 +67,25 @@ export function attempt(
         if (raw.writableEnded) return controller.abort(new ClientLeft())
         // Thousands of streams: past the response, which would cork and uncork its socket for each chunk.
         const to = isStream ? (raw.socket ?? raw) : raw
-        if (to.write(chunk)) return
+        if (to.write(chunk) || !keepsPace) return
         controller.pause()
         to.once('drain', () => controller.resume())
       },
       onResponseEnd() {
         raw.end()
+        // Who does not read what is sent does not read the end of a stream either.
+        if (isStream) setTimeout(() => raw.destroy(), lastWordsMs).unref()
         settle({ kind: 'answered' })
       },
       onResponseError(_controller, error) {
         if (begun) {
+          const facts = { requestId: reply.request.id, route: reply.request.routeOptions.url }
+          if (raw.destroyed) reply.log.debug(facts, 'the client left before the end of its reply')
+          else reply.log.warn({ err: error, ...facts }, 'a reply broke off')
           // The client must see that the reply is not whole.
           raw.destroy()
           settle({ kind: 'answered' })
-        } else if (raw.destroyed) {
+        } else if (raw.destroyed || error instanceof ClientLeft) {
           settle({ kind: 'client left', error: new ClientLeft() })
         } else {
           settle({ kind: exchange ? 'lost' : 'unreachable', error })

@@ -1,6 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { type EmbeddedPart, startRedis } from '@parley/embedded'
 import { redisShapes, whyNoRedis } from '@parley/test'
 import { request } from 'undici'
@@ -70,6 +72,43 @@ describe('who gets in', () => {
   })
 })
 
+describe('requests that are not quite HTTP', () => {
+  test.each([
+    ['what no parser reads', 'nonsense'],
+    ['two hosts', 'GET /health HTTP/1.1\r\nHost: localhost\r\nHost: evil.example'],
+    ['two hosts that are the same', 'GET /health HTTP/1.1\r\nhost: localhost\r\nHOST: localhost'],
+    [
+      'a transfer coding that we do not know',
+      'POST /files HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip, chunked',
+    ],
+    ['the same of HTTP/1.0', 'POST /files HTTP/1.0\r\nHost: localhost\r\nTransfer-Encoding: gzip, chunked'],
+    ['chunks within chunks', 'POST /files HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked, chunked'],
+  ])('%s: 400 with a sentence and the security headers, and the connection ends', async (_what, head) => {
+    const { url } = await startGateway({})
+    const socket = connect(Number(new URL(url).port), '127.0.0.1')
+    socket.write(`${head}\r\n\r\n`)
+    const received = await text(socket)
+
+    expect(received).toMatch(/^HTTP\/1\.1 400 /)
+    for (const header of ['content-security-policy: ', 'x-content-type-options: nosniff', 'connection: close']) {
+      expect(received.toLowerCase()).toContain(header)
+    }
+    expect(JSON.parse(received.split('\r\n\r\n')[1]!)).toMatchObject({ error: expect.any(String) })
+  })
+})
+
+test('an address that does not decode: 400 with the headers of every reply', async () => {
+  const { url } = await startGateway({})
+  const reply = await fetch(`${url}/users/%zz`)
+  expect([reply.status, await reply.json()]).toMatchObject([400, refusal])
+  expect(Object.fromEntries(reply.headers)).toMatchObject({
+    'content-security-policy': expect.stringContaining("default-src 'none'"),
+    'x-content-type-options': 'nosniff',
+    'x-request-id': expect.any(String),
+    'cache-control': 'no-store',
+  })
+})
+
 describe('browsers', () => {
   const settings = { server: { allowedOrigins: ['https://chat.example'] } }
 
@@ -114,7 +153,7 @@ describe('documentation', () => {
 
     for (const path of ['/openapi.json', '/docs/json']) {
       const document = (await (await fetch(url + path)).json()) as { openapi: string; paths: object }
-      expect([document.openapi, Object.keys(document.paths)]).toEqual(['3.1.0', expected])
+      expect([document.openapi, Object.keys(document.paths)]).toEqual(['3.1.0', expect.arrayContaining(expected)])
     }
   })
 
@@ -170,6 +209,41 @@ describe('rate limit', () => {
   afterAll(async () => {
     await redis.stop()
     await rm(directory, { recursive: true })
+  })
+
+  test('a proxy that writes ports beside addresses makes no new clients of one', async () => {
+    const upstream = await startUpstream()
+    const settings = {
+      redis: { url: redis.url, keyPrefix: 'ports:' },
+      rateLimit: { enabled: true, perMinuteAnonymous: 3 },
+      server: { trustedProxies: ['127.0.0.1'] },
+      auth: { jwtSecret: 'a secret of at least 32 characters', allowPublicDevMode: true },
+    }
+    const { url } = await startGateway({ auth: [upstream.url] }, settings)
+    const ask = (address: string) => statusOf(`${url}/config.json`, { 'x-forwarded-for': address })
+
+    const same = ['203.0.113.5:1', '203.0.113.5:2', 'made up, 203.0.113.5', '203.0.113.5:3', '203.0.113.5']
+    for (const address of same) await ask(address)
+    expect(await ask('203.0.113.5:4')).toBe(429)
+    expect(await ask('203.0.113.6:4')).toBe(200)
+    for (let port = 1; port <= 5; port++) await ask(`[2001:db8::1%eth${port}]:${port}`)
+    expect(await ask('[2001:db8::1]:6')).toBe(429)
+    expect(upstream.seen.map(({ headers }) => headers['x-forwarded-for'])).toEqual([
+      ...['203.0.113.5', '203.0.113.5', '203.0.113.5', '203.0.113.6'],
+      ...['2001:db8::1', '2001:db8::1', '2001:db8::1'],
+    ])
+  })
+
+  test('the token of a session that has ended counts as none', async () => {
+    const refusing = await startUpstream((_request, response) => void response.writeHead(401).end('{}'))
+    const keys = { url: redis.url, keyPrefix: 'ended:' }
+    const settings = { redis: keys, rateLimit: { enabled: true, perMinute: 100, perMinuteAnonymous: 4 } }
+    const gateway = await startGateway({ directory: [refusing.url], auth: [refusing.url] }, settings)
+    await expectLimit(4, [gateway], '/users', gateway.authorized)
+
+    // Where no session is asked for, a token of any kind is not looked at.
+    const other = await startGateway({ auth: [(await startUpstream()).url] }, settings)
+    await expectLimit(0, [other], '/config.json', other.authorized)
   })
 
   test('counts people apart from addresses, over all gateways; health is free; Redis away lets through', async () => {

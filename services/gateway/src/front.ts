@@ -5,6 +5,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import type { Redis } from 'ioredis'
 import { refuseStrangers } from './local-only.ts'
 import { limitRates } from './rate-limit.ts'
+import { boundTransfers } from './transfers.ts'
 
 /** What every request from outside meets first, before anybody is identified or a body is read. */
 export const createFront = (deps: Deps, redis: Redis) => async (app: FastifyInstance) => {
@@ -32,6 +33,8 @@ export const createFront = (deps: Deps, redis: Redis) => async (app: FastifyInst
     maxAge: 600,
   })
   if (deps.config.rateLimit.enabled) await limitRates(app, deps, redis)
+  boundTransfers(app, deps.config)
+  return constant
 }
 
 /** What helmet answers is the same for every reply: it is asked once, by a request of our own. */
@@ -41,7 +44,8 @@ async function findSecurityHeaders() {
   probe.get('/', async () => 'anything')
   const { headers } = await probe.inject('/')
   await probe.close()
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !ordinaryHeaders.has(name)))
+  const constant = Object.entries(headers).filter(([name]) => !ordinaryHeaders.has(name))
+  return Object.fromEntries(constant.map(([name, value]) => [name, String(value)]))
 }
 
 const ordinaryHeaders = new Set(['content-type', 'content-length', 'date', 'connection'])

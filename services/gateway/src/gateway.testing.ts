@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import type { AddressInfo } from 'node:net'
 import { type Config, type DeepPartial, loadConfig } from '@parley/config'
 import { buildApp, openDeps } from '@parley/service'
+import { createLogger } from '@parley/telemetry'
 import { onTestFinished } from 'vitest'
 import { routedServices } from './routing-table.ts'
 import { distributedGateway } from './service.ts'
@@ -70,7 +71,10 @@ export async function startGateway(
       ...settings,
     },
   })
-  const { deps, close } = openDeps('gateway', config)
+  const { deps: opened, close } = openDeps('gateway', config)
+  const lines: string[] = []
+  const destination = { write: (line: string) => void lines.push(line) }
+  const deps = { ...opened, logger: createLogger({ service: 'gateway', level: 'trace', destination }) }
   const service = distributedGateway(deps)
   const { fastify, drain } = await buildApp({
     deps,
@@ -91,5 +95,13 @@ export async function startGateway(
   }
   onTestFinished(stop)
   const token = await deps.tokens.issueAccess({ userId: 'ann', sessionId: 'session', seconds: 60 })
-  return { url, deps, drain, stop, token, authorized: { authorization: `Bearer ${token}` } }
+  return {
+    url,
+    deps,
+    drain,
+    stop,
+    logged: () => lines.map((line) => JSON.parse(line)),
+    token,
+    authorized: { authorization: `Bearer ${token}` },
+  }
 }

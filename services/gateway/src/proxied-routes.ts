@@ -1,6 +1,5 @@
 import { type Access, bearerToken, type Deps } from '@parley/service'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
-import { ClientLeft } from './proxied-body.ts'
 import type { ServiceProxy } from './proxy.ts'
 import { type Row, routingTable } from './routing-table.ts'
 import { trackStreams } from './streams.ts'
@@ -15,10 +14,10 @@ export const proxiedRoutes =
     app.removeAllContentTypeParsers()
     app.addContentTypeParser('*', (_request, _payload, done) => done(null))
 
-    const streams = trackStreams(app, config.events.drainSeconds)
+    const streams = trackStreams(app, config.events)
     const checkStreamToken = async (request: FastifyRequest) => {
       const { token } = request.query as { token?: unknown }
-      await tokens.verifyAccess(typeof token === 'string' ? token : bearerToken(request))
+      request.claims = await tokens.verifyAccess(typeof token === 'string' ? token : bearerToken(request))
     }
 
     for (const row of routingTable) {
@@ -29,13 +28,8 @@ export const proxiedRoutes =
         schema: { hide: true },
         ...(row.token === 'access or query' && { onRequest: checkStreamToken }),
         async handler(request, reply) {
-          if (row.service === 'realtime') streams.add(reply.raw)
-          try {
-            await proxy.forward(row, request, reply)
-          } catch (error) {
-            if (!(error instanceof ClientLeft)) throw error
-            reply.hijack()
-          }
+          if (row.service === 'realtime') streams.add(reply.raw, request.claims.userId)
+          await proxy.forward(row, request, reply)
         },
       })
     }

@@ -129,6 +129,42 @@ describe('passing a request on', () => {
   })
 })
 
+test.each([
+  ['while it sends a small body', 'POST /channels/1/messages', 'Content-Length: 100', '{'],
+  ['while it sends a body of unknown length', 'POST /channels/1/messages', 'Transfer-Encoding: chunked', '1\r\n{\r\n'],
+  ['while it sends a file', 'POST /files', 'Content-Length: 1000000', '{'],
+  ['before it is answered', 'GET /users', 'X-Nothing: none', ''],
+  ['in the middle of its answer', 'GET /files/long.txt', 'X-Nothing: none', ''],
+])('a client that leaves %s is no warning', async (_when, first, header, begin) => {
+  const ended = Promise.withResolvers<void>()
+  const upstream = await startUpstream((request, response) => {
+    response.once('close', ended.resolve)
+    if (request.url === '/files/long.txt') response.write('x'.repeat(10_000))
+    // Who asks for this has not been answered yet; the client leaves.
+    else socket.destroy()
+  })
+  const upstreams = { messaging: [upstream.url], directory: [upstream.url] }
+  const { url, authorized, logged } = await startGateway(upstreams)
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  const expectation = begin ? 'Expect: 100-continue\r\n' : ''
+  socket.write(
+    `${first} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${authorized.authorization}\r\n${expectation}${header}\r\n\r\n`,
+  )
+  if (begin) {
+    await once(socket, 'data')
+    socket.write(begin)
+    await fetch(`${url}/health`)
+    socket.destroy()
+  } else if (first === 'GET /files/long.txt') {
+    await once(socket, 'data')
+    socket.destroy()
+    await ended.promise
+  }
+  await expect.poll(() => logged().some(({ msg }) => msg.startsWith('the client left'))).toBe(true)
+
+  expect(logged().filter(({ level }) => level !== 'debug' && level !== 'info')).toEqual([])
+})
+
 describe('when a replica fails', () => {
   test('a replica that cannot be reached is passed over, for every method', async () => {
     const upstream = await startUpstream()
@@ -205,9 +241,9 @@ describe('when a replica fails', () => {
     }
     expect(await statuses('/channels')).toEqual([200, 503])
     expect(await statuses('/messages/1/reactions')).toEqual([200, 503])
-    const tooLongToKeep = { method: 'POST', headers, body: 'x'.repeat(900_000) }
-    const replies = await Promise.all([0, 1].map(() => fetch(`${url}/channels/1/messages`, tooLongToKeep)))
-    expect(replies.map(({ status }) => status).sort()).toEqual([200, 503])
+    const long = { method: 'POST', headers, body: 'x'.repeat(900_000) }
+    const replies = await Promise.all([0, 1].map(() => fetch(`${url}/channels/1/messages`, long)))
+    expect(replies.map(({ status }) => status)).toEqual([200, 200])
   })
 
   test('a replica that hangs is given up: what may be repeated is, the rest is a 503, streams end, and later ones pass it over', {

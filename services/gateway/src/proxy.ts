@@ -36,9 +36,12 @@ export function createProxy({ config, logger }: Pick<Deps, 'config' | 'logger'>)
    * @throws ApiError 503 when no reply was begun, 413 when the body is too large; ClientLeft when nobody is there to answer.
    */
   async function forward(row: Row, request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const { service, upload } = row
+    const { service, transfer } = row
     const isStream = service === 'realtime'
-    const body = await proxiedBody(request.raw, upload ? uploadLimitBytes : config.server.bodyLimitBytes)
+    const isUpload = transfer === 'upload'
+    const limit = isUpload ? uploadLimitBytes : config.server.bodyLimitBytes
+    const body = await proxiedBody(request.raw, { limit, isUpload })
+    const pool = isStream ? 'streams' : transfer ? (`${transfer}s` as const) : 'calls'
     const options: Dispatcher.DispatchOptions = {
       path: request.raw.url!,
       method: request.method as Dispatcher.HttpMethod,
@@ -49,7 +52,7 @@ export function createProxy({ config, logger }: Pick<Deps, 'config' | 'logger'>)
     }
     const isRepeatable = mayHappenTwice(row, request) && (body === null || Buffer.isBuffer(body))
     for (const replica of services[service].inTurn()) {
-      const outcome = await attempt(replica, isStream ? replica.streams : replica.calls, options, reply)
+      const outcome = await attempt(replica, pool, options, reply)
       if (outcome.kind === 'answered') return
       if (outcome.kind === 'client left') throw outcome.error
       request.log.warn(
@@ -66,8 +69,12 @@ export function createProxy({ config, logger }: Pick<Deps, 'config' | 'logger'>)
   /** Asks every replica; resolves with the first good answer, rejects when there is none. */
   async function ask(service: RoutedService, path: string): Promise<string> {
     return Promise.any(
-      services[service].inTurn().map(async ({ calls }) => {
-        const { statusCode, body } = await calls.request({ path, method: 'GET', signal: AbortSignal.timeout(1_900) })
+      services[service].inTurn().map(async ({ pools }) => {
+        const { statusCode, body } = await pools.questions.request({
+          path,
+          method: 'GET',
+          signal: AbortSignal.timeout(1_900),
+        })
         const text = await body.text()
         if (statusCode !== 200) throw new Error(`${service} answers ${statusCode} to ${path}`)
         return text
@@ -75,12 +82,12 @@ export function createProxy({ config, logger }: Pick<Deps, 'config' | 'logger'>)
     )
   }
 
-  /** The API descriptions of all services as one. @throws ApiError 503 when a service does not answer. */
-  async function describe(): Promise<OpenApi> {
+  /** The API descriptions of all services and the gateway's own as one. @throws ApiError 503 when a service does not answer. */
+  async function describe(own: OpenApi): Promise<OpenApi> {
     const texts = await Promise.all(routedServices.map((name) => ask(name, '/openapi.json'))).catch(() => {
-      throw unavailable('Not every service answers right now, please try again')
+      throw unavailable('Not every service answers right now. Please try again')
     })
-    return mergeDescriptions(texts.map((text) => JSON.parse(text) as OpenApi))
+    return mergeDescriptions([...texts.map((text) => JSON.parse(text) as OpenApi), own])
   }
 
   return {

@@ -5,12 +5,21 @@ import { feelPulse, type Pulse } from './pulse.ts'
 const connectMs = 2_000
 const restMs = 1_000
 
+/** What lasts long has connections of its own, so that it holds up nothing else. */
+export interface Pools {
+  /** Requests and their replies: no client can hold them up. */
+  calls: Pool
+  uploads: Pool
+  downloads: Pool
+  /** Event streams: each holds its connection, so there is no bound. */
+  streams: Pool
+  /** What the gateway itself asks: whether it is ready, how its routes are described. */
+  questions: Pool
+}
+
 /** One process of a service. */
 export interface Replica {
-  /** Requests and their replies. */
-  calls: Pool
-  /** Event streams: each holds its connection, so they have a pool without a bound. */
-  streams: Pool
+  pools: Pools
   /** It could not be reached: the others come first for a second. */
   rest(): void
   /** Calls `giveUp` when it falls silent, until told that the exchange is over. */
@@ -36,16 +45,23 @@ export interface ReplicaOptions {
 /** Keep-alive connections to one replica. */
 export function connectReplica({ service, origin, host, logger }: ReplicaOptions): Replica {
   const connect = { timeout: connectMs, ...(host !== undefined && { servername: host }) }
-  const calls = new Pool(origin, { connect, connections: 128, keepAliveTimeout: 60_000 })
-  const streams = new Pool(origin, { connect, connections: null, keepAliveTimeout: 5_000 })
+  const open = (connections: number | null, keepAliveTimeout: number) =>
+    new Pool(origin, { connect, connections, keepAliveTimeout })
+  const pools: Pools = {
+    calls: open(128, 60_000),
+    uploads: open(128, 10_000),
+    downloads: open(256, 10_000),
+    streams: open(null, 5_000),
+    questions: open(4, 10_000),
+  }
+  const allPools = Object.values<Pool>(pools as unknown as Record<string, Pool>)
   const exchanges = new Set<() => void>()
   let isAnswering = true
   let restsUntil = 0
   let pulse: Pulse | undefined
 
   return {
-    calls,
-    streams,
+    pools,
     rest() {
       restsUntil = performance.now() + restMs
     },
@@ -73,12 +89,12 @@ export function connectReplica({ service, origin, host, logger }: ReplicaOptions
       })
     },
     async leave() {
-      await Promise.all([calls.close(), streams.close()])
+      await Promise.all(allPools.map((pool) => pool.close()))
       await pulse?.stop()
     },
     async close() {
       await pulse?.stop()
-      await Promise.all([calls.destroy(), streams.destroy()])
+      await Promise.all(allPools.map((pool) => pool.destroy()))
     },
   }
 }

@@ -21,7 +21,7 @@ test.skipIf(process.platform === 'darwin')(
     onTestFinished(() => replicas.close())
     await replicas.start()
     const ask = async () => {
-      const { body } = await replicas.inTurn()[0]!.calls.request({ path: '/', method: 'GET' })
+      const { body } = await replicas.inTurn()[0]!.pools.calls.request({ path: '/', method: 'GET' })
       return body.text()
     }
     expect([await ask(), await ask()]).toEqual(['127.0.0.1', '127.0.0.1'])
@@ -31,7 +31,7 @@ test.skipIf(process.platform === 'darwin')(
     expect([await ask(), await ask()].sort()).toEqual(['127.0.0.1', '127.0.0.2'])
 
     const [begun] = replicas.inTurn()
-    const held = begun!.calls.request({ path: '/hold', method: 'GET' })
+    const held = begun!.pools.calls.request({ path: '/hold', method: 'GET' })
     const holder = await Promise.race([one.held, two.held])
     addresses = [holder.at === '127.0.0.1' ? '127.0.0.2' : '127.0.0.1']
     await expect.poll(() => replicas.inTurn().length).toBe(1)

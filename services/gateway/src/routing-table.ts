@@ -2,6 +2,9 @@
 export const routedServices = ['auth', 'directory', 'messaging', 'admin', 'realtime'] as const
 export type RoutedService = (typeof routedServices)[number]
 
+/** The body of an upload, or of the answer to a download, may be large: it is passed on as it comes. */
+export type Transfer = 'upload' | 'download'
+
 export interface Row {
   /** In the router's own notation: a named part is more specific than `*`, a fixed one than both. */
   path: string
@@ -11,8 +14,8 @@ export interface Row {
    * same, but it may stand in the query; `own`: nothing, or a token that only the service itself can judge.
    */
   token: 'access' | 'access or query' | 'own'
-  /** Bodies are files. */
-  upload?: true
+  /** It lasts as long as the client takes to send or to read it. */
+  transfer?: Transfer
   /** A POST with an `Idempotency-Key` takes place once, however often it comes. */
   keyed?: true
 }
@@ -34,8 +37,13 @@ export const routingTable: readonly Row[] = [
   { path: '/channels/:channelId', service: 'directory', token: 'access' },
 
   { path: '/channels/:channelId/messages', service: 'messaging', token: 'access', keyed: true },
-  { path: '/channels/:channelId/messages/image', service: 'messaging', token: 'access', upload: true },
-  { path: '/channels/:channelId/messages/image/:filename', service: 'messaging', token: 'access' },
+  { path: '/channels/:channelId/messages/image', service: 'messaging', token: 'access', transfer: 'upload' },
+  {
+    path: '/channels/:channelId/messages/image/:filename',
+    service: 'messaging',
+    token: 'access',
+    transfer: 'download',
+  },
   { path: '/channels/:channelId/pins', service: 'messaging', token: 'access' },
   { path: '/channels/:channelId/read', service: 'messaging', token: 'access' },
   { path: '/channels/:channelId/typing', service: 'messaging', token: 'access' },
@@ -44,27 +52,34 @@ export const routingTable: readonly Row[] = [
   { path: '/messages/:messageId/reactions', service: 'messaging', token: 'access' },
   { path: '/messages/:messageId/thread', service: 'messaging', token: 'access', keyed: true },
   { path: '/messages/:messageId/thread/:replyId', service: 'messaging', token: 'access' },
-  { path: '/messages/:messageId/thread/image', service: 'messaging', token: 'access', upload: true },
+  { path: '/messages/:messageId/thread/image', service: 'messaging', token: 'access', transfer: 'upload' },
   { path: '/conversations', service: 'messaging', token: 'access' },
+  { path: '/conversations/:conversationId', service: 'messaging', token: 'access' },
   { path: '/conversations/:conversationId/messages', service: 'messaging', token: 'access', keyed: true },
   { path: '/conversations/:conversationId/messages/:messageId', service: 'messaging', token: 'access' },
-  { path: '/conversations/:conversationId/messages/image', service: 'messaging', token: 'access', upload: true },
-  { path: '/conversations/:conversationId/messages/image/:filename', service: 'messaging', token: 'access' },
+  { path: '/conversations/:conversationId/messages/image', service: 'messaging', token: 'access', transfer: 'upload' },
+  {
+    path: '/conversations/:conversationId/messages/image/:filename',
+    service: 'messaging',
+    token: 'access',
+    transfer: 'download',
+  },
   { path: '/conversations/:conversationId/read', service: 'messaging', token: 'access' },
   { path: '/conversations/:conversationId/typing', service: 'messaging', token: 'access' },
   { path: '/search/messages', service: 'messaging', token: 'access' },
-  { path: '/files', service: 'messaging', token: 'access', upload: true },
-  { path: '/files/binary', service: 'messaging', token: 'access', upload: true },
-  { path: '/files/:filename', service: 'messaging', token: 'access' },
+  { path: '/files', service: 'messaging', token: 'access', transfer: 'upload' },
+  { path: '/files/binary', service: 'messaging', token: 'access', transfer: 'upload' },
+  { path: '/files/:filename', service: 'messaging', token: 'access', transfer: 'download' },
   { path: '/webhooks/:webhookId/messages', service: 'messaging', token: 'own', keyed: true },
 
   { path: '/server/settings', service: 'admin', token: 'access' },
   { path: '/webhooks', service: 'admin', token: 'access' },
   { path: '/webhooks/:webhookId', service: 'admin', token: 'access' },
-  { path: '/admin/export', service: 'admin', token: 'access' },
+  { path: '/webhooks/:webhookId/take-over', service: 'admin', token: 'access' },
+  { path: '/admin/export', service: 'admin', token: 'access', transfer: 'download' },
   { path: '/admin/exports', service: 'admin', token: 'access' },
   { path: '/admin/exports/:exportId', service: 'admin', token: 'access' },
-  { path: '/admin/exports/:exportId/download', service: 'admin', token: 'access' },
+  { path: '/admin/exports/:exportId/download', service: 'admin', token: 'access', transfer: 'download' },
   { path: '/admin/audit-log', service: 'admin', token: 'access' },
 
   { path: '/events', service: 'realtime', token: 'access or query' },

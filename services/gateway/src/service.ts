@@ -4,6 +4,7 @@ import type { Deps, Service } from '@parley/service'
 import type { Redis } from 'ioredis'
 import { documentation } from './documentation.ts'
 import { createFront } from './front.ts'
+import type { OpenApi } from './merged-openapi.ts'
 import { proxiedRoutes } from './proxied-routes.ts'
 import { createProxy } from './proxy.ts'
 import { connectRateLimitRedis } from './rate-limit.ts'
@@ -41,9 +42,11 @@ export function distributedGateway(deps: Deps): Service {
   return {
     ...edge,
     usesDatabase: false,
+    // The client's side and realtime's.
+    filesPerStream: 2,
     plugin: async (app) => {
       await app.register(proxiedRoutes(deps, proxy))
-      await app.register(documentation({ describe: () => proxy.describe() }))
+      await app.register(documentation({ describe: (app) => proxy.describe(app.swagger() as OpenApi) }))
     },
     checks: { ...edge.checks, ...Object.fromEntries(routedServices.map((name) => [name, readiness(name)])) },
     async start() {

@@ -1,0 +1,54 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { loadConfig } from '@parley/config'
+import type { AccessClaims } from '@parley/identity'
+import { createMetrics } from '@parley/telemetry'
+import Fastify from 'fastify'
+import { expect, onTestFinished, test } from 'vitest'
+import { endSlowClients } from './slow-clients.ts'
+
+/** As many bodies as one client may have on their way. */
+const most = 32
+
+test('clients that leave before their bodies are watched do not count among those whose bodies are on their way', async () => {
+  const { server } = await loadConfig({
+    argv: [],
+    env: {},
+    defaults: {
+      auth: { jwtSecret: 'a secret of at least 32 characters' },
+      database: { url: 'postgres://nobody:nothing@127.0.0.1:1/none' },
+      redis: { url: 'redis://127.0.0.1:1' },
+    },
+  })
+  const app = Fastify()
+  onTestFinished(() => app.close())
+  let waiting = 0
+  let gone = 0
+  app.addHook('onRequest', async (request) => {
+    request.claims = { userId: 'ann' } as AccessClaims
+    const { headers, raw } = request
+    if (headers.leaves === undefined) return
+    waiting++
+    await new Promise((resolve) => raw.once('close', resolve))
+    gone++
+  })
+  endSlowClients(app, server, createMetrics({ service: 'test' }))
+  app.post('/', () => 'taken')
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = app.server.address() as AddressInfo
+  const head = 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n'
+
+  const leaving = Array.from({ length: most }, () => connect(port, '127.0.0.1'))
+  for (const socket of leaving) socket.write(`${head}Leaves: soon\r\n\r\n`)
+  await expect.poll(() => waiting).toBe(most)
+  for (const socket of leaving) socket.destroy()
+  await expect.poll(() => gone).toBe(most)
+
+  const socket = connect(port, '127.0.0.1')
+  const reply = text(socket)
+  socket.write(`${head}Connection: close\r\nExpect: 100-continue\r\n\r\n`)
+  await once(app.server, 'request')
+  socket.write('ok')
+  expect(await reply).toMatch(/HTTP\/1\.1 200 /)
+})

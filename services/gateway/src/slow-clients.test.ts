@@ -1,0 +1,154 @@
+import { once } from 'node:events'
+import type { RequestListener, ServerResponse } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { startGateway, startUpstream } from './gateway.testing.ts'
+
+/** More than the gateway has connections to a replica. */
+const many = 140
+const megabyte = Buffer.alloc(1024 * 1024)
+
+test('bodies that do not come hold no connection to a service, and are refused after a while', async () => {
+  const { url, authorized, upstream } = await scene({ server: { bodySeconds: 1 } })
+  const unfinished = 'Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n'
+  const sockets = Array.from({ length: many }, (_, n) =>
+    send(url, n % 2 ? 'POST /auth/password-login' : 'POST /channels/1/messages', authorized, unfinished),
+  )
+  const answers = Promise.all(sockets.map(async (socket) => String((await once(socket, 'data'))[0])))
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')))
+
+  await expectOthersServed(url, authorized)
+  // Its address has many bodies on their way already, and this one comes after its head too.
+  const late = send(url, 'POST /auth/password-login', authorized, 'Content-Length: 2\r\nExpect: 100-continue\r\n\r\n')
+  await once(late, 'data')
+  late.write('{}')
+  expect(String((await once(late, 'data'))[0])).toMatch(/^HTTP\/1\.1 200 /)
+  expect(upstream.seen.map((request) => request.url)).not.toContain('/channels/1/messages')
+  const statuses = new Set((await answers).map((answer) => answer.split(' ')[1]))
+  expect(statuses).toEqual(new Set(['408']))
+})
+
+test('an upload that goes on may take its time, one that stops may not', async () => {
+  const { url, authorized } = await scene({ server: { bodySeconds: 1, bodyBytesPerSecond: 1_000 } })
+  const upload = () => send(url, 'POST /files', authorized, 'Content-Length: 600000\r\n\r\n')
+  const [going, stopping] = [upload(), upload()]
+  const answers = Promise.all([going, stopping].map((socket) => text(socket.resume())))
+  const part = 'x'.repeat(60_000)
+  stopping.write(part)
+  for (let n = 0; n < 10; n++) {
+    going.write(part)
+    await delay(300)
+  }
+  going.end()
+  const [gone, stopped] = await answers
+  expect(gone).toMatch(/^HTTP\/1\.1 200 /)
+  expect(stopped).toMatch(/^HTTP\/1\.1 408 [\s\S]*x-content-type-options: nosniff[\s\S]*"request_timeout"/)
+})
+
+test('downloads that nobody reads hold up neither requests nor the downloads of others, and are ended after a while', async () => {
+  const { url, authorized, authorizedAs, cut } = await scene({ server: { unreadSeconds: 1 } }, endless)
+  const sockets = Array.from({ length: many }, () => send(url, 'GET /files/large.zip', authorized, '\r\n').pause())
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')))
+
+  await expectOthersServed(url, authorized)
+  const other = send(url, 'GET /files/large.zip', await authorizedAs('bob'), '\r\n')
+  await once(other, 'data')
+  await expect.poll(() => cut('unread_reply')).toBeGreaterThanOrEqual(32)
+})
+
+test('one person’s downloads beyond their number wait for their turn', async () => {
+  const begun: (() => void)[] = []
+  const { url, authorized } = await scene({ server: { downloadsPerPerson: 2 } }, (_request, response) => {
+    begun.push(() => response.end('a file'))
+  })
+  const downloads = Array.from({ length: 4 }, () => fetch(`${url}/files/a.txt`, { headers: authorized }))
+  const left = send(url, 'GET /files/a.txt', authorized, '\r\n')
+  await expect.poll(() => begun.length).toBe(2)
+  left.destroy()
+  for (let n = 0; n < 4; n++) {
+    await expect.poll(() => begun.length).toBeGreaterThan(n)
+    expect(begun.length).toBeLessThanOrEqual(n + 2)
+    begun[n]!()
+    await Promise.any(downloads)
+  }
+  const replies = await Promise.all(downloads)
+  expect(await Promise.all(replies.map((reply) => reply.text()))).toEqual(Array(4).fill('a file'))
+})
+
+test('a reply that nobody reads is taken from its service at once, and ended after a while', async () => {
+  const taken = Promise.withResolvers<void>()
+  const { url, authorized, cut } = await scene({ server: { unreadSeconds: 1 } }, (_request, response) => {
+    response.once('finish', taken.resolve)
+    response.end(Buffer.concat(Array(30).fill(megabyte)))
+  })
+  send(url, 'GET /channels/1/messages', authorized, '\r\n').pause()
+  await taken.promise
+  await expect.poll(() => cut('unread_reply')).toBe(1)
+})
+
+test('a stream that nobody reads is ended on both sides, and one person has so many at a gateway', async () => {
+  const streams = new Set<ServerResponse>()
+  const { url, authorized, cut } = await scene(
+    { server: { unreadSeconds: 1 }, events: { maxStreamsPerUser: 3 } },
+    (request, response) => {
+      streams.add(response)
+      response.once('close', () => streams.delete(response))
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      endless(request, response)
+    },
+  )
+  for (let n = 0; n < 3; n++) send(url, 'GET /events', authorized, '\r\n').pause()
+  await expect.poll(() => streams.size).toBe(3)
+  const refused = await fetch(`${url}/events`, { headers: authorized })
+  expect([refused.status, await refused.json()]).toMatchObject([429, { error: expect.any(String) }])
+
+  await expect.poll(() => cut('unread_reply')).toBe(3)
+  await expect.poll(() => streams.size).toBe(0)
+  const again = await fetch(`${url}/events`, { headers: authorized })
+  expect(again.status).toBe(200)
+  await again.body!.cancel()
+})
+
+/** Never ends by itself, and stops while nobody reads. */
+const endless: RequestListener = (_request, response) => {
+  const go = () => {
+    while (!response.destroyed && response.write(megabyte));
+    response.once('drain', go)
+  }
+  go()
+}
+/** A gateway before one upstream for everything; `slow` answers files, messages and streams. */
+async function scene(settings: Parameters<typeof startGateway>[1], slow?: RequestListener) {
+  const upstream = await startUpstream()
+  const slowly = slow ? await startUpstream(slow) : upstream
+  const gateway = await startGateway(
+    { auth: [upstream.url], directory: [upstream.url], messaging: [slowly.url], realtime: [slowly.url] },
+    settings,
+  )
+  const authorizedAs = async (userId: string) => {
+    const token = await gateway.deps.tokens.issueAccess({ userId, sessionId: userId, seconds: 60 })
+    return { authorization: `Bearer ${token}` }
+  }
+  /** Connections that the gateway has ended for this reason: a client that does not read does not notice. */
+  const cut = async (reason: string) => {
+    const metrics = await gateway.deps.metrics.text()
+    return Number(new RegExp(`^parley_clients_cut_total\\{reason="${reason}".*?\\} (\\d+)`, 'm').exec(metrics)![1])
+  }
+  return { ...gateway, authorizedAs, cut, upstream }
+}
+
+function send(url: string, first: string, { authorization }: { authorization: string }, rest: string): Socket {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  onTestFinished(() => void socket.destroy())
+  socket.on('error', () => {})
+  socket.write(`${first} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${authorization}\r\n${rest}`)
+  return socket
+}
+
+async function expectOthersServed(url: string, headers: Record<string, string>) {
+  const paths = ['/auth/me', '/users', '/channels/1/pins']
+  const statuses = await Promise.all(paths.map(async (path) => (await fetch(url + path, { headers })).status))
+  expect(statuses).toEqual([200, 200, 200])
+}

@@ -1,0 +1,58 @@
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { loadConfig } from '@parley/config'
+import Fastify from 'fastify'
+import { expect, onTestFinished, test } from 'vitest'
+import { trackStreams } from './streams.ts'
+import { boundTransfers } from './transfers.ts'
+
+test('a client that leaves while it is identified takes no turn of later downloads and no place of later streams', async () => {
+  const { events, server } = await loadConfig({
+    argv: [],
+    env: {},
+    defaults: {
+      auth: { jwtSecret: 'a secret of at least 32 characters' },
+      database: { url: 'postgres://nobody:nothing@127.0.0.1:1/none' },
+      redis: { url: 'redis://127.0.0.1:1' },
+      server: { downloadsPerPerson: 1 },
+      events: { maxStreamsPerUser: 1 },
+    },
+  })
+  const app = Fastify()
+  onTestFinished(() => app.close())
+  let arrived = Promise.withResolvers<void>()
+  app.addHook('onRequest', async ({ headers }, { raw }) => {
+    if (headers.leaves === undefined) return
+    arrived.resolve()
+    await once(raw, 'close')
+  })
+  boundTransfers(app, { server } as Parameters<typeof boundTransfers>[1])
+  const streams = trackStreams(app, events)
+  app.get('/files/:filename', () => 'a file')
+  app.get('/events', (_request, reply) => {
+    streams.add(reply.raw, 'ann')
+    return 'a stream'
+  })
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = app.server.address() as AddressInfo
+
+  for (const path of ['/files/a.txt', '/events']) {
+    arrived = Promise.withResolvers()
+    const leaving = connect(port, '127.0.0.1')
+    leaving.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nLeaves: soon\r\n\r\n`)
+    await arrived.promise
+    leaving.destroy()
+    await expect.poll(() => openSockets(app.server)).toBe(0)
+
+    const reply = await fetch(url + path, { headers: { connection: 'close' } })
+    expect(reply.status).toBe(200)
+    await reply.text()
+    await expect.poll(() => openSockets(app.server)).toBe(0)
+  }
+})
+
+const openSockets = (server: Server) =>
+  new Promise<number>((resolve, reject) =>
+    server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
+  )
