@@ -1,9 +1,11 @@
 /** `npm run bench`: how fast Parley is, measured side by side with what it is compared to. `-- --help` tells the options. */
 import { writeFile } from 'node:fs/promises'
+import { measureCatchUp } from './catch-up.part.ts'
 import { measureEndToEnd } from './end-to-end.part.ts'
 import { measureFanOut } from './fan-out.part.ts'
 import { type Foundation, layFoundation, settingsNote } from './foundation.ts'
 import { describeMachine } from './machine.ts'
+import { measureMarkup } from './markup.part.ts'
 import { measureMemory } from './memory.part.ts'
 import { type Options, readOptions, usage } from './options.ts'
 import { type Row, renderReport } from './report.ts'
@@ -19,6 +21,8 @@ const parts: Record<string, (scene: Scene, foundation: Foundation) => Promise<Ro
   distributed: measureDistributed,
   fanout: measureFanOut,
   endtoend: measureEndToEnd,
+  markup: measureMarkup,
+  catchup: measureCatchUp,
   memory: measureMemory,
   storm: measureStorm,
   stormdistributed: measureDistributedStorm,

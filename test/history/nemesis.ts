@@ -85,6 +85,13 @@ export function createNemesis(installation: Installation, choose: Chooser, log: 
 
   return {
     troubles,
+    /** Kills PostgreSQL again and again, beside everything else, until told to stop. */
+    async crashPostgres(everyMs: number, stop: AbortSignal): Promise<void> {
+      while (!stop.aborted) {
+        await delay(everyMs, undefined, { signal: stop }).catch(() => {})
+        if (!stop.aborted) await hit('postgres', 'SIGKILL', 0)
+      }
+    },
     /** Goes on until `milliseconds` have passed and everything that was frozen is awake again. */
     async rage(milliseconds: number): Promise<void> {
       const until = performance.now() + milliseconds

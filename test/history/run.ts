@@ -1,4 +1,4 @@
-/** `node test/history/run.ts --minutes 10 --seed 7`: the long run, by hand. Exits with 1 when a promise was broken. */
+/** `node test/history/run.ts --minutes 10 --seed 7 --postgres-crash-every 40`: the long run, by hand. Exits with 1 when a promise was broken. */
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { runTrial } from './trial.ts'
@@ -6,6 +6,8 @@ import { runTrial } from './trial.ts'
 const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '10' },
+    /** Seconds from one crash of PostgreSQL to the next, beside everything else; without it PostgreSQL has its turn as the others do. */
+    'postgres-crash-every': { type: 'string' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     /** Where to write what happened, as JSON, for a look at what was found. */
     history: { type: 'string' },
@@ -14,7 +16,13 @@ const { values } = parseArgs({
 const say = (line: string) => void process.stdout.write(`${line}\n`)
 
 say(`seed ${values.seed}, ${values.minutes} minutes`)
-const trial = await runTrial({ seed: Number(values.seed), milliseconds: Number(values.minutes) * 60_000, log: say })
+const crashEvery = values['postgres-crash-every']
+const trial = await runTrial({
+  seed: Number(values.seed),
+  milliseconds: Number(values.minutes) * 60_000,
+  ...(crashEvery === undefined ? {} : { postgresCrashEveryMs: Number(crashEvery) * 1_000 }),
+  log: say,
+})
 say(trial.report)
 say(`broken promises: ${trial.violations.length}`)
 for (const { promise, what } of trial.violations.slice(0, 50)) say(`  ${promise}: ${what}`)

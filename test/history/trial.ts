@@ -4,12 +4,15 @@ import { createChooser } from '../src/chooser.ts'
 import { type Installation, launch } from '../src/launch.ts'
 import { check, type Violation } from './check.ts'
 import { describe } from './check-answers.ts'
+import { checkLag } from './check-lag.ts'
 import { readFinal } from './final.ts'
 import { createHistory, type History } from './history.ts'
 import { createNemesis, type Trouble } from './nemesis.ts'
 import { createWorkload } from './workload.ts'
 
 const quietPatienceMs = 60_000
+/** Within this time of the moment at which nothing goes wrong any more every reader has everything: docs/reliability.md promises it. */
+const upToDateMs = 10_000
 
 export interface Trial {
   history: History
@@ -23,6 +26,8 @@ export interface TrialOptions {
   seed: number
   /** How long things go wrong. */
   milliseconds: number
+  /** Kills PostgreSQL every so often, beside everything else. */
+  postgresCrashEveryMs?: number
   /** Begins with a rolling restart of everything, before anything goes wrong. */
   replaceFirst?: boolean
   log?: (line: string) => void
@@ -33,6 +38,7 @@ export async function runTrial({
   seed,
   milliseconds,
   replaceFirst = true,
+  postgresCrashEveryMs,
   log = () => {},
 }: TrialOptions): Promise<Trial> {
   const installation = await launch('cluster', { replicas: 2 })
@@ -44,7 +50,12 @@ export async function runTrial({
     await workload.prepare()
     workload.start()
     const unmoved = replaceFirst ? await replaceUnderLoad(installation, history) : []
+    const crashes = new AbortController()
+    const crashing = postgresCrashEveryMs && nemesis.crashPostgres(postgresCrashEveryMs, crashes.signal)
     await nemesis.rage(milliseconds)
+    crashes.abort()
+    await crashing
+    const lastFault = { at: performance.now(), place: workload.steady[0]!, withinMs: upToDateMs }
     await untilQuiet(installation)
     await workload.stop()
     await untilAllHeard(history, workload)
@@ -52,6 +63,7 @@ export async function runTrial({
     const people = workload.people.map(({ client }) => client.person)
     const final = await readFinal(installation, root, people)
     const violations = [...unmoved, ...check(history, final)]
+    checkLag(history, lastFault, (promise, what) => violations.push({ promise, what }))
     const report = describeTrial(history, nemesis.troubles, workload.troubles, final.stored.length)
     return { history, violations, troubles: nemesis.troubles, report }
   } catch (error) {

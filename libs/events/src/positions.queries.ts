@@ -11,21 +11,24 @@ export const connect = (pool: Pool) => pool.connect()
 export const lineOf = (row: string) =>
   `replace(${row}.routing, E'\\n', '') || E'\\t' || coalesce(${row}.trace, '') || E'\\t' || coalesce(replace(${row}.event, E'\\n', ''), '')`
 
+/**
+ * Each batch up to the one that reaches the limit, found by the primary key: positions have no gaps. The rows of a batch are looked
+ * up one by one: the inner limit keeps the planner from joining the whole outbox, whatever it knows of the tables.
+ */
 const selectBatches = {
   name: 'parley_read_positions',
   text: `
-    with near as (
-      select last_pos, outbox_ids, cardinality(outbox_ids) as n
-      from event_positions where last_pos > $1 order by last_pos limit $2
-    ), chosen as materialized (
-      select * from (select *, sum(n) over (order by last_pos) - n as before from near) counted where before < $2
-    )
-    select chosen.last_pos, chosen.n as count, found.count as found, found.lines,
-      found.recorded_at
-    from chosen cross join lateral (
+    select chosen.last_pos, cardinality(chosen.outbox_ids) as count, found.count as found, found.lines, found.recorded_at
+    from (
+      select last_pos, outbox_ids from event_positions
+      where last_pos > $1 and last_pos <= coalesce(
+        (select last_pos from event_positions where last_pos >= $1::bigint + $2 order by last_pos limit 1), 9223372036854775807)
+      order by last_pos offset 0
+    ) chosen cross join lateral (
       select count(*)::int as count, string_agg(${lineOf('o')}, E'\\n' order by u.place) as lines,
         min(o.created_at) as recorded_at
-      from unnest(chosen.outbox_ids) with ordinality u(id, place) join outbox o on o.id = u.id
+      from unnest(chosen.outbox_ids) with ordinality u(id, place)
+        cross join lateral (select * from outbox where outbox.id = u.id limit 1) o
     ) found
     order by chosen.last_pos`,
 }
@@ -55,13 +58,15 @@ interface BatchRow {
   recorded_at: number
 }
 
-/** The position of the oldest event that can still be read from PostgreSQL, or undefined when there is none. */
-export async function findOldestPosition(pool: Pool): Promise<number | undefined> {
+/** The position of the oldest event after a position that can still be read from PostgreSQL, or undefined when there is none. */
+export async function findOldestPosition(pool: Pool, after: number): Promise<number | undefined> {
   const { rows } = await pool.query<{ first: number }>(
     `select p.last_pos - cardinality(p.outbox_ids) + 1 as first
-     from event_positions p where not exists (
-       select from unnest(p.outbox_ids) u(id) where not exists (select from outbox o where o.id = u.id)
+     from event_positions p where p.last_pos > $1 and not exists (
+       select from unnest(p.outbox_ids) u(id)
+       where not exists (select from outbox o where o.id = u.id offset 0) offset 0
      ) order by p.last_pos limit 1`,
+    [after],
   )
   return rows[0]?.first
 }

@@ -20,9 +20,9 @@ describe('the oldest generation of the outbox', () => {
     await says('new')
     const [oldId] = await rowsIn(1)
 
-    expect(await rotateOutbox(held.database.pool, { id: oldId!, pos: 1 }, hourMs)).toBe(false)
+    expect(await rotateOutbox(held.database.as('worker').pool, { id: oldId!, pos: 1 }, hourMs)).toBe(false)
     await age()
-    expect(await rotateOutbox(held.database.pool, { id: oldId!, pos: 1 }, hourMs)).toBe(true)
+    expect(await rotateOutbox(held.database.as('worker').pool, { id: oldId!, pos: 1 }, hourMs)).toBe(true)
     expect(await ring()).toBe(1)
     expect([await rowsIn(0), await rowsIn(1)]).toEqual([[oldId! + 1], []])
     await says('next')
@@ -35,7 +35,7 @@ describe('the oldest generation of the outbox', () => {
     await fill(0)
     await age()
     const [settled] = await rowsIn(1)
-    expect(await rotateOutbox(held.database.pool, { id: settled!, pos: 1 }, hourMs)).toBe(false)
+    expect(await rotateOutbox(held.database.as('worker').pool, { id: settled!, pos: 1 }, hourMs)).toBe(false)
     expect([await ring(), (await rowsIn(1)).length]).toEqual([0, 2])
   })
 
@@ -46,12 +46,12 @@ describe('the oldest generation of the outbox', () => {
     await writer.query('insert into outbox (id, slot, routing, created_at) values (-1, 1, $1, 0)', ['{}'])
     await fill(0)
     await age()
-    expect(await rotateOutbox(held.database.pool, { id: 1e9, pos: 1 }, hourMs)).toBe(false)
-    expect(await findRotationOverdue(held.database.pool, hourMs / 2)).toBeGreaterThan(1_800)
+    expect(await rotateOutbox(held.database.as('worker').pool, { id: 1e9, pos: 1 }, hourMs)).toBe(false)
+    expect(await findRotationOverdue(held.database.as('worker').pool, hourMs / 2)).toBeGreaterThan(1_800)
     await writer.query('rollback')
     writer.release()
-    expect(await rotateOutbox(held.database.pool, { id: 1e9, pos: 1 }, hourMs)).toBe(true)
-    expect(await findRotationOverdue(held.database.pool, hourMs / 2)).toBe(0)
+    expect(await rotateOutbox(held.database.as('worker').pool, { id: 1e9, pos: 1 }, hourMs)).toBe(true)
+    expect(await findRotationOverdue(held.database.as('worker').pool, hourMs / 2)).toBe(0)
   })
 })
 
@@ -76,9 +76,9 @@ describe('old positions', () => {
     await stepWithoutAppend()
     await says('two')
     await stepWithoutAppend()
-    expect(await findWindowFloor(held.database.pool, 3_600)).toBe(0)
+    expect(await findWindowFloor(held.database.as('worker').pool, 3_600)).toBe(0)
     await held.database.pool.query('update event_positions set created_at = 0 where last_pos = 1')
-    expect(await findWindowFloor(held.database.pool, 3_600)).toBe(1)
+    expect(await findWindowFloor(held.database.as('worker').pool, 3_600)).toBe(1)
   })
 
   test('go on where they were after the whole outbox was emptied', async () => {
@@ -90,7 +90,7 @@ describe('old positions', () => {
     const { low_id, low_pos } = await lease()
     for (let turn = 0; turn < 3; turn++) {
       await age()
-      expect(await rotateOutbox(held.database.pool, { id: low_id, pos: low_pos }, hourMs)).toBe(true)
+      expect(await rotateOutbox(held.database.as('worker').pool, { id: low_id, pos: low_pos }, hourMs)).toBe(true)
     }
     await says('two')
     await eventually(() => expect(listener.names()).toEqual(['one', 'two']))

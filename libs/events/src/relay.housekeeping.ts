@@ -49,7 +49,7 @@ async function rotate(client: Client, low: LowWater, window: number) {
   if (unsettled.length > 0) return false
 
   await client.query(
-    `update search_progress set unread_below = $1 where exists (select from outbox_${oldest} where id > seen_id)`,
+    `update search_progress set unread_below = $1 where exists (select from outbox_${oldest} where id > seen_id offset 0)`,
     [endOfIds],
   )
   await client.query(`truncate outbox_${oldest}`)
@@ -63,10 +63,10 @@ async function rotate(client: Client, low: LowWater, window: number) {
  */
 export async function purgePositions(pool: Pool, window: number): Promise<number> {
   const { rowCount } = await pool.query(
-    `delete from event_positions where last_pos in (
+    `delete from event_positions where last_pos = any(array(
        select last_pos from event_positions where created_at < now_ms() - $1 and last_pos <= (select low_pos from relay_lease)
        order by created_at limit ${purgeLimit}
-     )`,
+     ))`,
     [2 * window],
   )
   return rowCount ?? 0

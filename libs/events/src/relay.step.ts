@@ -1,4 +1,4 @@
-import { type Client, connect, lineOf, type Pool } from './positions.queries.ts'
+import { type Client, lineOf } from './positions.queries.ts'
 import type { Progress } from './progress.ts'
 import { leaseMs, type Term } from './relay.lease.ts'
 
@@ -53,20 +53,6 @@ const statement = {
     select ids, lines, oldest_at as "oldestAt", traced, leader.pos, leader.ctid::text, leader.xid::text::bigint as xid,
       pg_snapshot_xmin(pg_current_snapshot())::text::bigint as xmin
     from counted left join leader on true`,
-}
-
-/** The leader's own connection. The settings make the planner use the indexes whatever the size of the tables when it planned. */
-export async function openStepConnection(pool: Pool): Promise<Client> {
-  const client = await connect(pool)
-  // Without a listener an idle connection's loss would end the process; the next step finds out anyway.
-  client.on('error', () => {})
-  try {
-    await client.query('set enable_seqscan = off; set enable_bitmapscan = off; set jit = off')
-  } catch (error) {
-    client.release(true)
-    throw error
-  }
-  return client
 }
 
 /** @throws when PostgreSQL fails or gives no answer within 10 s; whether the step took place is unknown then. */

@@ -151,8 +151,9 @@ export function openEventStream({
 
   /** The position after which to append: the stream's own top, unless too much is missing or nobody has it any more. */
   async function findStart(top: number, pos: number): Promise<number> {
-    const oldest = (await findOldestPosition(pool)) ?? pos + 1
-    return Math.max(top, pos - maxEvents, oldest - 1)
+    const wanted = Math.max(top, pos - maxEvents)
+    const oldest = (await findOldestPosition(pool, wanted)) ?? pos + 1
+    return Math.max(wanted, oldest - 1)
   }
 
   return stream

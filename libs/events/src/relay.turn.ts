@@ -4,12 +4,12 @@ import { type Logger, type Metrics, metric } from '@parley/telemetry'
 import type { Redis } from 'ioredis'
 import type { Batch } from './batch.format.ts'
 import type { redisNames } from './keys.ts'
-import type { Client, Pool } from './positions.queries.ts'
+import { type Client, connect, type Pool } from './positions.queries.ts'
 import { createProgress, type Progress } from './progress.ts'
 import type { RedisSettings } from './redis.client.ts'
 import { findRotationOverdue, startChores, windowMs } from './relay.housekeeping.ts'
 import { changeEpoch, newEpoch, releaseLease, type Term } from './relay.lease.ts'
-import { openStepConnection, type Step, stepLimit, takeStep } from './relay.step.ts'
+import { type Step, stepLimit, takeStep } from './relay.step.ts'
 import { type EventStream, openEventStream } from './relay.stream.ts'
 import { traceBatch } from './relay.trace.ts'
 import type { Signal } from './signal.ts'
@@ -44,7 +44,7 @@ const renewMs = 900
 export async function lead(options: TurnOptions): Promise<void> {
   const { pool, redis, names, term, stopping, events, logger } = options
   const progress = createProgress(term.low, term.positioned)
-  const client = await openStepConnection(pool)
+  const client = await connect(pool)
   const stream = openEventStream({
     redis,
     names,
@@ -61,7 +61,7 @@ export async function lead(options: TurnOptions): Promise<void> {
     if (stream.isAhead) await beginEpoch(options)
     if (stopping.aborted) await releaseLease(pool, term.token, progress.low)
   } finally {
-    // Not back into the pool: its settings are ours, and a statement may still be under way on it.
+    // Not back into the pool: a statement may still be under way on it.
     client.release(true)
     endObservations()
     await Promise.all([chores.stop(), stream.close()])

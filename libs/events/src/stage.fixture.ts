@@ -7,10 +7,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from 'vitest'
 import { type Batch, decodeBatch } from './batch.format.ts'
 import { createFeed, createRelay, type FeedOptions, type PositionedEvent, type RelayOptions } from './index.ts'
 import { redisNames } from './keys.ts'
-import { findTop } from './positions.queries.ts'
+import { connect, findTop } from './positions.queries.ts'
 import { createProgress } from './progress.ts'
 import { acquireLease } from './relay.lease.ts'
-import { openStepConnection, takeStep } from './relay.step.ts'
+import { takeStep } from './relay.step.ts'
 
 /** A database and a Redis of its own for one test file: these tests restart and empty them. */
 export function stage() {
@@ -49,7 +49,7 @@ export function stage() {
     metrics,
     relay(options: Partial<RelayOptions> = {}) {
       const relay = createRelay({
-        pool: held.database.pool,
+        pool: held.database.as('worker').pool,
         redis: { url: held.redis.url },
         logger,
         metrics,
@@ -65,7 +65,7 @@ export function stage() {
       const events: PositionedEvent[] = []
       const resets: string[] = []
       const feed = createFeed({
-        pool: held.database.pool,
+        pool: held.database.as('realtime').pool,
         redis: { url: held.redis.url },
         logger,
         metrics,
@@ -87,9 +87,9 @@ export function stage() {
     },
     /** Takes one step as a leader would that dies right after its commit: the events have positions, Redis knows nothing. */
     async stepWithoutAppend(): Promise<Batch> {
-      const { pool } = held.database
+      const { pool } = held.database.as('worker')
       const term = (await acquireLease(pool, 'somebody who dies'))!
-      const client = await openStepConnection(pool)
+      const client = await connect(pool)
       const { ids, lines, pos } = await takeStep(client, term, createProgress(term.low, term.positioned), true)
       client.release(true)
       await pool.query('update relay_lease set expires_at = 0')

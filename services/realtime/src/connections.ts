@@ -82,7 +82,7 @@ export function createConnections({
 
   /** @throws ApiError 429 or 503 when there is no room for another stream of this person or on this node. */
   function checkRoom(userId: string) {
-    if (all.size >= maxStreams) throw unavailable('This server has as many event streams as it can hold', 5)
+    if (all.size >= maxStreams) throw unavailable('This server cannot open more event streams right now', 5)
     const open = people.get(userId)?.connections.size ?? 0
     if (open >= maxStreamsPerUser) throw tooMany('You have too many event streams open', 30)
   }

@@ -1,5 +1,6 @@
 import { audienceOf, everyone, nobody, onlyUsers, type Routing } from '@parley/contract'
 import type { EventStream } from '@parley/test'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Member, openStage, type Stage, type StageNode } from './testing/stage.ts'
 
@@ -109,6 +110,19 @@ test('the time from recording to writing is measured, once for each batch of the
   expect(after).toBeGreaterThan(before)
   expect(after - before).toBeLessThanOrEqual(2)
   expect(await node.reads('parley_delivery_lag_seconds_sum')).toBeGreaterThan(0)
+})
+
+test('how long the oldest event has waited is shown while nothing can be delivered', async () => {
+  const waiting = () => node.reads('parley_delivery_waiting_seconds')
+  const channel = await stage.addChannel('private', [people.ann])
+  await expect.poll(waiting).toBe(0)
+  await stage.db.transaction().execute(async (trx) => {
+    await sql`lock table channels in access exclusive mode`.execute(trx)
+    await stage.says(audienceOf(channel), 'held up')
+    await expect.poll(waiting, { timeout: 20_000 }).toBeGreaterThan(0)
+  })
+  await streams.ann.waitFor('UPDATE_SERVER_SETTINGS', { name: 'held up' })
+  await expect.poll(waiting).toBe(0)
 })
 
 describe('the audience follows', () => {

@@ -37,7 +37,7 @@ test('a channel is not forgotten before the events that were waiting for another
     metrics,
     onCount() {},
   })
-  const entitlement = createEntitlement({ db: database.db, connections, knownChannels: 1 })
+  const entitlement = createEntitlement({ db: database.as('realtime').db, connections, knownChannels: 1 })
   const [known, unknown] = [about(await addChannel()), about(await addChannel())]
   await entitlement.load([known])
 

@@ -1,5 +1,5 @@
 import type { Routing } from '@parley/contract'
-import type { ChannelKind, Database } from '@parley/database'
+import { anyOf, type ChannelKind, type Database, isUnset } from '@parley/database'
 import type { PositionedEvent } from '@parley/events'
 import { sql } from 'kysely'
 import type { Connections, Person } from './connections.ts'
@@ -115,8 +115,8 @@ export function createEntitlement({ db, connections, knownChannels = 20_000 }: E
     const found = await db
       .selectFrom('users')
       .select(['id', 'isAdmin'])
-      .where('id', 'in', present)
-      .where('removedAt', 'is', null)
+      .where('id', '=', anyOf(present))
+      .where(isUnset('removedAt'))
       .execute()
     const admin = new Map(found.map(({ id, isAdmin }) => [id, isAdmin]))
     for (const id of present) {
@@ -189,5 +189,5 @@ const readChannels = (db: Database, ids: string[]) =>
         .where('channels.kind', '<>', 'public')
         .as('members'),
     ])
-    .where('id', 'in', ids)
+    .where('id', '=', anyOf(ids))
     .execute()

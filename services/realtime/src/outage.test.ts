@@ -4,10 +4,10 @@ import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { audienceOf, everyone, type Routing } from '@parley/contract'
-import { connectDatabase, migrate } from '@parley/database'
 import { type EmbeddedPart, startPostgres } from '@parley/embedded'
 import { connectRedis, redisNames } from '@parley/events'
 import { createLogger } from '@parley/telemetry'
+import { prepareDatabase } from '@parley/test'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { openStage, type Stage, type StageDatabase, type StageNode } from './testing/stage.ts'
 
@@ -25,15 +25,13 @@ afterAll(() => stage.close())
 async function ownDatabase(): Promise<StageDatabase> {
   const directory = await mkdtemp(join(tmpdir(), 'parley-realtime-'))
   postgres = await startPostgres({ directory, durable: false })
-  const { url } = postgres
-  const connection = connectDatabase({ url, poolSize: 20, applicationName: 'stage', onIdleError: () => {} })
-  await migrate(connection.db)
+  const database = await prepareDatabase(postgres.url, 20)
   const drop = async () => {
-    await connection.close()
+    await database.close()
     await postgres.stop()
     await rm(directory, { recursive: true, force: true })
   }
-  return { db: connection.db, pool: connection.pool, url, drop }
+  return { ...database, drop }
 }
 
 /** As the relay publishes it. */

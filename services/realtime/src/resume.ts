@@ -7,6 +7,7 @@ import type { Cursor } from './cursor.ts'
 import { type Entitlement, isEntitled } from './entitlement.ts'
 import type { FanOut } from './fan-out.ts'
 import { frameOf } from './frames.ts'
+import type { Waiting } from './waiting.ts'
 
 export interface ResumeParts {
   db: Database
@@ -14,6 +15,7 @@ export interface ResumeParts {
   fanOut: FanOut
   entitlement: Entitlement
   connections: Connections
+  waiting: Waiting
   events: Pick<Config['events'], 'replaySeconds' | 'resumeMaxEvents'>
   clock: () => number
   logger: Logger
@@ -32,7 +34,17 @@ const enoughUnsentBytes = 64 * 1024
 const patienceMs = 60_000
 
 /** Brings returning clients from their cursor to the live stream. */
-export function createResume({ db, feed, fanOut, entitlement, connections, events, clock, logger }: ResumeParts) {
+export function createResume({
+  db,
+  feed,
+  fanOut,
+  entitlement,
+  connections,
+  waiting,
+  events,
+  clock,
+  logger,
+}: ResumeParts) {
   /** Where a stream with this cursor can begin, or null: then it starts live and its client must fetch everything anew. */
   async function findStart(cursor: Cursor | null): Promise<Start | null> {
     if (!cursor || cursor.epoch !== feed().epoch) return null
@@ -77,14 +89,21 @@ export function createResume({ db, feed, fanOut, entitlement, connections, event
         await fanOut.reached(after, leaving(connection))
         continue
       }
-      const events = page ?? (await feed().read(after, pageEvents))
+      const known = page
       page = null
+      const events = await waiting.whileReading(connection, after, () => read(after, known))
       if (events === 'gone' || events.length === 0) return connections.end(connection, 'gone')
-      await entitlement.load(events)
       if (connection.isEnded) return
       after = send(connection, events, fanOut.position())
       await written(connection)
     }
+  }
+
+  /** The next events, with what is needed to judge them. */
+  async function read(after: number, known: PositionedEvent[] | null) {
+    const events = known ?? (await feed().read(after, pageEvents))
+    if (events !== 'gone') await entitlement.load(events)
+    return events
   }
 
   /** Writes what is the client's of these events, up to where live delivery has come; returns how far that was. */

@@ -12,6 +12,7 @@ import { createPresence } from './presence/presence.ts'
 import { createResume } from './resume.ts'
 import { createSessionWatch } from './session-watch.ts'
 import { streamRoutes } from './stream.routes.ts'
+import { observeWaiting } from './waiting.ts'
 
 const memoryEvents = 10_000
 /** A start waits no longer for PostgreSQL: then the process is alive, and not ready. */
@@ -26,7 +27,18 @@ export function realtime(deps: Deps): Service {
   const presence = createPresence({ ...config.events, pool, connections, logger, metrics })
   const entitlement = createEntitlement({ db, connections })
   const fanOut = createFanOut({ connections, entitlement, feed, clock, logger, metrics })
-  const resume = createResume({ db, feed, fanOut, entitlement, connections, events: config.events, clock, logger })
+  const waiting = observeWaiting({ db, metrics, position: fanOut.position })
+  const resume = createResume({
+    db,
+    feed,
+    fanOut,
+    entitlement,
+    connections,
+    waiting,
+    events: config.events,
+    clock,
+    logger,
+  })
   const sessionWatch = createSessionWatch({ db, connections, clock, logger })
   const events = createFeed({
     pool,
@@ -66,6 +78,7 @@ export function realtime(deps: Deps): Service {
   }
 
   return {
+    filesPerStream: 1,
     checks: {
       events: {
         required: true,
@@ -105,6 +118,7 @@ export function realtime(deps: Deps): Service {
       stopKeepAlive()
       sessionWatch.stop()
       connections.stopObserving()
+      waiting.stop()
       await Promise.all([followed, presence.stop(), places.stop()])
     },
   }

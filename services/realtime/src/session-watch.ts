@@ -1,6 +1,5 @@
-import type { Database } from '@parley/database'
+import { anyOf, type Database, isUnset } from '@parley/database'
 import type { Logger } from '@parley/telemetry'
-import { sql } from 'kysely'
 import type { Connections, OpenSession } from './connections.ts'
 
 export interface SessionWatchParts {
@@ -58,8 +57,8 @@ export function createSessionWatch({ db, connections, clock, logger }: SessionWa
     const found = await db
       .selectFrom('sessions')
       .select(['id', 'expiresAt'])
-      .where(sql<boolean>`id = any(${ids}::uuid[])`)
-      .where('endedAt', 'is', null)
+      .where('id', '=', anyOf(ids))
+      .where(isUnset('endedAt'))
       .where('expiresAt', '>', now)
       .execute()
     const live = new Map(found.map(({ id, expiresAt }) => [id, expiresAt]))

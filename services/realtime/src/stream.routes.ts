@@ -56,29 +56,44 @@ export const streamRoutes =
     const callers = createSharedCallers(deps.db, deps.clock)
     const rightsVersion = () => `${entitlement.changes} ${feed().epoch}`
 
-    app.get('/events', { schema: OpenStream, config: { access: 'none' } }, async (request, reply) => {
-      const claims = await deps.tokens.verifyAccess(request.query.token ?? bearerToken(request))
-      if (!hasBegun()) throw unavailable('This server is starting, please connect again')
-      const cursor = readCursor(lastEventId(request))
-      let place: Place | undefined
-      try {
-        // A change of rights that this node applies while they are read would be missed otherwise: the stream is not here yet.
-        const { caller, found } = await readUnchanged(rightsVersion, async () => {
-          const caller = await callers.find(claims)
-          connections.checkRoom(caller.userId)
-          place ??= await places.claim(caller.userId)
-          return { caller, found: await resume.findStart(cursor) }
-        })
+    app.get(
+      '/events',
+      { schema: OpenStream, config: { access: 'none' }, exposeHeadRoute: false },
+      async (request, reply) => {
+        const claims = await deps.tokens.verifyAccess(request.query.token ?? bearerToken(request))
+        if (!hasBegun()) throw unavailable('This server is starting. Please connect again')
+        const cursor = readCursor(lastEventId(request))
+        let place: Place | undefined
+        try {
+          // A change of rights that this node applies while they are read would be missed otherwise: the stream is not here yet.
+          const { caller, found } = await readUnchanged(rightsVersion, async () => {
+            const caller = await callers.find(claims)
+            connections.checkRoom(caller.userId)
+            place ??= await places.claim(caller.userId)
+            return { caller, found: await resume.findStart(cursor) }
+          })
 
-        // From here to the end nothing is awaited: position, rights and live delivery belong to one moment.
-        return open(request, reply, caller, found)
-      } finally {
-        place?.leave()
-      }
-    })
+          // From here to the end nothing is awaited: position, rights and live delivery belong to one moment.
+          return open(request, reply, caller, found)
+        } finally {
+          place?.leave()
+        }
+      },
+    )
+
+    // The answer to GET has no end, so this one cannot be made from it.
+    const { querystring, headers } = OpenStream
+    app.head(
+      '/events',
+      { schema: { querystring, headers, hide: true }, config: { access: 'none' } },
+      async (request, reply) => {
+        await callers.find(await deps.tokens.verifyAccess(request.query.token ?? bearerToken(request)))
+        return reply.headers(streamHeaders).send()
+      },
+    )
 
     function open(request: FastifyRequest, reply: FastifyReply, caller: Caller, found: Start | null) {
-      if (isClosing()) throw unavailable('This server is stopping, please connect again')
+      if (isClosing()) throw unavailable('This server is stopping. Please connect again')
       connections.checkRoom(caller.userId)
       const { socket } = request.raw
       if (!(socket instanceof Socket)) throw invalid('The event stream needs a connection of its own')
@@ -106,13 +121,13 @@ function lastEventId({ headers, query }: FastifyRequest<{ Querystring: Query }>)
   return typeof header === 'string' && header !== '' ? header : query.lastEventId
 }
 
+const streamHeaders = { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' }
+
 /** The reply ends with its connection, so frames need no chunk of their own and are the same bytes on every stream. */
 function headOf(reply: FastifyReply): string {
   const headers = {
     ...reply.getHeaders(),
-    'content-type': 'text/event-stream',
-    'cache-control': 'no-store',
-    'x-accel-buffering': 'no',
+    ...streamHeaders,
     date: new Date().toUTCString(),
     connection: 'close',
   }

@@ -1,6 +1,6 @@
 import { startNodeSdk } from '@opentelemetry/sdk-node'
 import { audienceOf } from '@parley/contract'
-import { inSpan, SpanKind, shutdownTracing } from '@parley/telemetry'
+import { inSpan, SpanKind, shutdownTelemetry } from '@parley/telemetry'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openStage, type Stage } from './testing/stage.ts'
 
@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await stage.close()
-  await shutdownTracing()
+  await shutdownTelemetry()
 })
 
 test('a delivery belongs to the trace of what caused it, and says how many streams it reached', async () => {

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { type Config, type DeepPartial, loadConfig } from '@parley/config'
 import type { EventPayload, EventType, Routing } from '@parley/contract'
-import { record, recordControl, uuidv7 } from '@parley/database'
+import { type DatabaseRole, record, recordControl, uuidv7 } from '@parley/database'
 import { createRelay } from '@parley/events'
 import { buildApp, openDeps } from '@parley/service'
 import { createLogger } from '@parley/telemetry'
@@ -23,28 +23,31 @@ export interface StageNode {
   stop(): Promise<void>
 }
 
-export type StageDatabase = Pick<TestDatabase, 'db' | 'pool' | 'url' | 'drop'>
+export type StageDatabase = Pick<TestDatabase, 'db' | 'pool' | 'url' | 'urlOf' | 'drop'>
 
 export type Stage = Awaited<ReturnType<typeof openStage>>
 
-/** PostgreSQL, Redis, a relay and any number of realtime nodes on real ports; people and channels are put in by hand. */
+/**
+ * PostgreSQL, Redis, a relay and any number of realtime nodes on real ports, each signed in by its role; people and channels are
+ * put in by hand.
+ */
 export async function openStage(open: () => Promise<StageDatabase> = () => createDatabase(20)) {
   const database = await open()
   const redis = await createRedis()
-  const { db, pool } = database
+  const { db } = database
   const nodes: StageNode[] = []
-  const settings = (events: DeepPartial<Config['events']>): DeepPartial<Config> => ({
+  const settings = (role: DatabaseRole, events: DeepPartial<Config['events']> = {}): DeepPartial<Config> => ({
     environment: 'test',
     auth: { jwtSecret: 'a secret that only this test knows' },
-    database: { url: database.url },
+    database: { url: database.urlOf(role) },
     redis: { url: redis.url },
     log: { level: 'silent' },
     events: { drainSeconds: 0, ...events },
   })
-  const home = openDeps('stage', await loadConfig({ argv: [], env: {}, defaults: settings({}) }))
+  const home = openDeps('worker', await loadConfig({ argv: [], env: {}, defaults: settings('worker') }))
   const deps = { ...home.deps, logger: createLogger({ service: 'stage', level: 'silent' }) }
   const relay = createRelay({
-    pool,
+    pool: deps.pool,
     redis: { url: redis.url },
     logger: deps.logger,
     metrics: deps.metrics,
@@ -54,7 +57,7 @@ export async function openStage(open: () => Promise<StageDatabase> = () => creat
   relay.start()
 
   async function startNode(events: DeepPartial<Config['events']> = {}): Promise<StageNode> {
-    const config = await loadConfig({ argv: [], env: {}, defaults: settings(events) })
+    const config = await loadConfig({ argv: [], env: {}, defaults: settings('realtime', events) })
     const lines: string[] = []
     const destination = new PassThrough().on('data', (line) => lines.push(String(line)))
     const { deps, close } = openDeps('realtime', config)

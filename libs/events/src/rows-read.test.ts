@@ -1,0 +1,57 @@
+import { readChanges } from '@parley/database'
+import { everyStatistics, largeDatabase } from '@parley/test'
+import { describe, expect, test } from 'vitest'
+import { findOldestPosition, findTop, readBatches } from './positions.queries.ts'
+import { findWindowFloor, purgePositions, rotateOutbox } from './relay.housekeeping.ts'
+import { acquireLease } from './relay.lease.ts'
+
+const events = 100_000
+const batch = 20
+const hourMs = 3_600_000
+
+const fill = (pool: ReturnType<typeof largeDatabase>['pool']) =>
+  pool.query(`
+    insert into outbox (id, slot, routing, event, created_at)
+    select n, 0, '{"to":"everyone"}',
+      '{"type":"NEW_MESSAGE","payload":{"id":"' || uuidv7() || '","content":"message ' || n || '"}}', now_ms()
+    from generate_series(1, ${events}) n;
+    insert into event_positions (last_pos, outbox_ids, created_at)
+    select n * ${batch}, array(select generate_series((n - 1) * ${batch} + 1, n * ${batch})), now_ms()
+    from generate_series(1, ${events / batch}) n;
+    update relay_lease set pos = ${events}, low_id = ${events}, low_pos = ${events};
+    update search_progress set unread_below = null`)
+
+describe.each(everyStatistics)('with %s', (statistics) => {
+  const database = largeDatabase(fill, {
+    statistics,
+    async whileEmpty() {
+      for (const [, work] of works) await work()
+    },
+  })
+
+  // Rows and index entries: an event is looked up in each generation of the outbox and found in one.
+  const works: [string, () => Promise<unknown>, number][] = [
+    ['a batch from the middle', () => readBatches(database.pool, events / 2, 1), 3 * batch],
+    ['2,000 events from the middle', () => readBatches(database.pool, events / 2, 2_000), 3 * 2_000],
+    ['the oldest event that is kept', () => findOldestPosition(database.pool, 0), 3 * batch],
+    ['the last position', () => findTop(database.pool), 2],
+    ['what the next 500 events changed', () => readChanges(database.db, events / 2, 500), 3 * 500],
+    ['taking the lease', () => acquireLease(database.pool, 'somebody'), 10],
+    ['where the replay window begins', () => findWindowFloor(database.pool, 1), 5],
+    ['positions to forget', () => purgePositions(database.pool, hourMs), 5],
+    ['a generation of the outbox to empty', () => rotateOutbox(database.pool, { id: 0, pos: 0 }, hourMs), 5],
+  ]
+
+  test.each(works)('%s costs as many rows as it has', async (_what, work, most) => {
+    for (let n = 0; n < 8; n++) await work()
+    expect(await database.read(work)).toBeLessThanOrEqual(most)
+  })
+
+  test('and what is read is right', async () => {
+    const batches = await readBatches(database.pool, events / 2, 2_000)
+    expect(batches).toHaveLength(2_000 / batch)
+    expect(batches[0]).toMatchObject({ first: events / 2 + 1, count: batch })
+    expect(await findOldestPosition(database.pool, 0)).toBe(1)
+    expect(await readChanges(database.db, events / 2, 500)).toMatchObject({ pos: events / 2 + 500, count: 500 })
+  })
+})

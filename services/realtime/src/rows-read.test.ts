@@ -1,0 +1,80 @@
+import { audienceOf } from '@parley/contract'
+import { enterStreams, findPresenceChanges } from '@parley/database'
+import { createSharedCallers } from '@parley/identity'
+import { createMetrics } from '@parley/telemetry'
+import { everyStatistics, largeDatabase } from '@parley/test'
+import { describe, expect, test } from 'vitest'
+import { createConnections } from './connections.ts'
+import { createEntitlement } from './entitlement.ts'
+
+const many = 100_000
+const id = (kind: number, n: number) => `${kind}0000000-0000-7000-8000-${n.toString(16).padStart(12, '0')}`
+const sqlId = (kind: number) => `('${kind}0000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid`
+
+/** Everybody has a session, a private channel of their own, and was seen. */
+const fill = (pool: ReturnType<typeof largeDatabase>['pool']) =>
+  pool.query(`
+    insert into users (id, user_name, user_name_key, email, created_at)
+    select ${sqlId(1)}, 'user ' || n, 'user ' || n, n || '@example.com', 1 from generate_series(1, ${many}) n;
+    insert into sessions (id, user_id, created_at, last_used_at, expires_at, ended_at)
+    select ${sqlId(2)}, ${sqlId(1)}, 1, 1, 10000000000000, case when n % 2 = 0 then 1 end from generate_series(1, ${many}) n;
+    insert into channels (id, kind, name, name_key, created_at)
+    select ${sqlId(3)}, 'private', 'channel ' || n, 'channel ' || n, 1 from generate_series(1, ${many}) n;
+    insert into channel_members select ${sqlId(3)}, ${sqlId(1)}, 1 from generate_series(1, ${many}) n;
+    insert into presence (user_id, shown, last_seen, changed_by)
+    select ${sqlId(1)}, 'online', 1, '3'::xid8 from generate_series(1, ${many}) n`)
+
+describe.each(everyStatistics)('with %s', (statistics) => {
+  const database = largeDatabase(fill, {
+    statistics,
+    async whileEmpty() {
+      for (const [, work] of works) await work()
+      // Not emptied by truncate, which would end the plans.
+      await database.pool.query('delete from presence; delete from presence_nodes')
+    },
+  })
+
+  const works: [string, () => Promise<unknown>, number][] = [
+    ['who may read ten channels', readTenChannels, 60],
+    ['who ten are that open streams', findTenCallers, 60],
+    ['the streams of ten people', enterTen, 60],
+    [
+      'whose presence has changed lately',
+      async () => findPresenceChanges(database.pool, (await findPresenceChanges(database.pool, undefined)).next),
+      60,
+    ],
+  ]
+
+  test.each(works)('%s costs as many rows as it has', async (_what, work, most) => {
+    for (let n = 0; n < 8; n++) await work()
+    expect(await database.read(work)).toBeLessThanOrEqual(most)
+  })
+
+  function readTenChannels() {
+    const entitlement = createEntitlement({ db: database.db, connections: noConnections() })
+    const events = ten((n) => ({ routing: audienceOf({ id: id(3, 2 * n + 1), membersVersion: 1 }) }))
+    return entitlement.load(events)
+  }
+
+  function findTenCallers() {
+    const callers = createSharedCallers(database.db, () => 1_000)
+    const claims = ten((n) => ({ userId: id(1, 2 * n + 1), sessionId: id(2, 2 * n + 1), expiresAt: 10_000_000_000 }))
+    return Promise.allSettled(claims.map((claim) => callers.find(claim)))
+  }
+
+  function enterTen() {
+    const claims = ten((n) => ({ userId: id(1, n + 1), open: 1, asked: 0 }))
+    return enterStreams(database.pool, 'node', claims, { maxStreams: 10, graceMs: 1_000, nodeLifeMs: 10_000 })
+  }
+})
+
+const ten = <Item>(make: (n: number) => Item): Item[] => Array.from({ length: 10 }, (_, n) => make(n))
+
+const noConnections = () =>
+  createConnections({
+    maxStreams: 1,
+    maxStreamsPerUser: 1,
+    maxBufferBytes: 1,
+    metrics: createMetrics({ service: 'test' }),
+    onCount() {},
+  })

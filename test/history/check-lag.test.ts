@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { checkLag } from './check-lag.ts'
+import type { Reading } from './history.ts'
+import { ann, bob, eve, historyByHand } from './history-by-hand.ts'
+
+const { history, reads, makes, says, does, tick } = historyByHand()
+
+/** What is said of the readers when the last fault is over now, and what was sent reaches bob only later. */
+function complaints(deliver: (late: Reading[]) => void, withinMs: number) {
+  const readers = [reads(ann), reads(bob), reads(eve)]
+  makes('open', { told: readers })
+  says(ann, 'open', 1, readers.slice(0, 1))
+  const at = tick()
+  deliver(readers.slice(1))
+  const found: string[] = []
+  checkLag(history, { at, place: 'open', withinMs }, (_promise, what) => void found.push(what.split(' ')[0]!))
+  return found
+}
+
+test('readers who have everything soon after the last fault are up to date', () => {
+  expect(complaints((late) => says(ann, 'open', 2, late), 10)).toEqual([])
+})
+
+test('a reader who gets it later, or never, is not', () => {
+  expect(complaints(() => {}, 10)).toEqual([bob, eve])
+})
+
+test('whoever had to leave is not waited for', () => {
+  expect(complaints(() => does(ann, { kind: 'remove', user: eve }), 10)).toEqual([bob])
+})
