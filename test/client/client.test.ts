@@ -68,21 +68,17 @@ describe('a request', () => {
 
   test.each([
     ['a GET that got 503', 'GET /users', 503, 3],
-    ['a POST without a key that got 429', 'POST /channels', 429, 3],
-    ['a POST without a key that got 503', 'POST /channels', 503, 1],
+    ['a POST without a key that got 429', 'POST /users/exit', 429, 3],
+    ['a POST without a key that got 503', 'POST /users/exit', 503, 1],
   ] as const)('%s: tries', async (_, operation, status, expected) => {
     let tries = 0
-    const client = clientOf(ann(), {
+    const client = clientOf(await signIn(`leaving-after-${status}`), {
       fetch: meddling(async (_url, answer) => {
         if (++tries >= 3) return answer()
         return Response.json({ error: 'not now' }, { status, headers: { 'retry-after': '0' } })
       }),
     })
-    const asked =
-      operation === 'GET /users'
-        ? client.request(operation)
-        : client.request(operation, { body: { name: `made with ${status}` } })
-    const outcome = await asked.then(
+    const outcome = await client.request(operation).then(
       () => 'done',
       (error: RequestFailed) => error.status,
     )

@@ -54,7 +54,9 @@ export async function requireAccess(db: Reader, caller: Caller, channel: Channel
     .executeTakeFirst()
   if (!member) {
     throw forbidden(
-      channel.kind === 'direct' ? 'This conversation is between others' : 'You are not a member of this channel',
+      channel.kind === 'direct'
+        ? 'You are not a participant of this conversation'
+        : 'You are not a member of this channel',
     )
   }
 }

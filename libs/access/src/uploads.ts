@@ -11,7 +11,7 @@ export async function accessFile(db: Reader, caller: Caller, filename: string): 
   const file = await findStored(db, filename)
   if (file?.kind !== 'file') throw notFound('file')
   if (file.uploadedBy === caller.userId || (await isOnReadableMessage(db, caller, filename))) return file
-  throw forbidden('You have no access to a message with this file')
+  throw forbidden('You have no access to this file')
 }
 
 /**

@@ -2,6 +2,7 @@ import type {
   Attachment,
   Channel,
   Conversation,
+  ListedWebhook,
   Message,
   ReadState,
   ServerSettings,
@@ -9,7 +10,6 @@ import type {
   ThreadMeta,
   User,
   UserView,
-  Webhook,
 } from '@parley/contract'
 
 export type ListedChannel = Channel & ReadState
@@ -92,7 +92,10 @@ export interface Routes {
   'POST /messages/:messageId/reactions': { body: { reaction: string }; reply: MessageReply }
   'DELETE /messages/:messageId/reactions': { body: { reaction: string }; reply: MessageReply }
   'GET /messages/:messageId/thread': { query: Page; reply: { replies: Message[] } }
-  'POST /messages/:messageId/thread': { body: MessageBody; reply: { reply: Message; threadMeta: ThreadMeta } }
+  'POST /messages/:messageId/thread': {
+    body: MessageBody
+    reply: { reply: Message; threadMeta: ThreadMeta; parentRev: number }
+  }
   'PUT /messages/:messageId/thread/:replyId': { body: MessageBody; reply: MessageReply }
   'DELETE /messages/:messageId/thread/:replyId': { reply: Done }
 
@@ -107,8 +110,12 @@ export interface Routes {
 
   'GET /server/settings': { reply: ServerSettings }
   'PUT /server/settings': { body: { name: string }; reply: ServerSettings }
-  'GET /webhooks': { reply: { webhooks: Webhook[] } }
-  'POST /webhooks': { body: { name: string; channelId: string }; reply: { webhook: Webhook & { token: string } } }
+  'GET /webhooks': { reply: { webhooks: ListedWebhook[] } }
+  'POST /webhooks': { body: { name: string; channelId: string }; reply: { webhook: ListedWebhook & { token: string } } }
+  'POST /webhooks/:webhookId/take-over': {
+    body: { renewToken?: boolean }
+    reply: { webhook: ListedWebhook & { token?: string } }
+  }
   'DELETE /webhooks/:webhookId': { reply: Done }
 }
 
@@ -135,10 +142,12 @@ export type Input<O extends Operation> = ([ParamNames<O>] extends [never]
 
 /** These take an `Idempotency-Key`: repeated with the same one, they are carried out once. */
 export const takesKey = (operation: string) =>
-  /^POST \/(channels|conversations)\/:\w+\/messages$|^POST \/messages\/:\w+\/thread$/.test(operation)
+  /^POST \/(channels|conversations|webhooks|users\/add|(channels|conversations)\/:\w+\/messages|messages\/:\w+\/thread)$/.test(
+    operation,
+  )
 
 /** These may be repeated whatever became of the first try: the outcome is the same. */
 export const isRepeatable = (operation: string) =>
   /^(GET|PUT|DELETE) /.test(operation) ||
   takesKey(operation) ||
-  ['POST /messages/:messageId/pin', 'POST /messages/:messageId/reactions', 'POST /conversations'].includes(operation)
+  ['POST /messages/:messageId/pin', 'POST /messages/:messageId/reactions'].includes(operation)

@@ -3,7 +3,8 @@ import { foldEvery, readStateOf, uuidv7 } from '@parley/database'
 import { largeDatabase } from '@parley/test'
 import { expect, test } from 'vitest'
 import { findConversation, listConversations } from './conversations/conversations.queries.ts'
-import { findCursor, findMessage, listMessages, listReplies } from './messages/messages.queries.ts'
+import { findCursor, listOlder, readPage } from './messages/message-pages.queries.ts'
+import { findMessage } from './messages/messages.queries.ts'
 import { listPinned } from './pins/pins.queries.ts'
 
 /** A million messages: half of them in one channel, the others in a thousand. */
@@ -56,6 +57,8 @@ const database = largeDatabase(async (pool) => {
   await pool.query('insert into read_folds select id, last_seq / $1 * $1 from channels where last_seq > 0', [foldEvery])
 })
 
+const middle = (limit: number) => ({ limit, aroundSeq: large / 2 })
+
 /** Rows of `messages` that are fetched meanwhile, by whichever way. */
 async function rowsRead(work: () => Promise<unknown>): Promise<number> {
   const fetched = "select seq_tup_read + idx_tup_fetch from pg_stat_user_tables where relname = 'messages'"
@@ -63,12 +66,26 @@ async function rowsRead(work: () => Promise<unknown>): Promise<number> {
 }
 
 test.each<[string, () => Promise<unknown>, number]>([
-  ['the newest page of a channel', () => listMessages(database.db, busy, { limit: 50 }), 60],
-  ['a page from its middle', () => listMessages(database.db, busy, { limit: 50, beforeSeq: large / 2 }), 60],
-  ['where a page goes on', () => findCursor(database.db, { channelId: busy }, parent), 1],
+  ['the newest page of a channel', () => readPage(database.db, { channelId: busy }, { limit: 50 }), 60],
+  ['a page around its middle', () => readPage(database.db, { channelId: busy }, middle(50)), 110],
+  [
+    'a page after its first message',
+    () => readPage(database.db, { channelId: busy }, { limit: 50, after: parent }),
+    60,
+  ],
+  [
+    'a page before its first message',
+    () => readPage(database.db, { channelId: busy }, { limit: 50, before: parent }),
+    60,
+  ],
+  ['where a page goes on', () => findCursor(database.db, { channelId: busy }, parent, 'before'), 1],
   ['one message', () => findMessage(database.db, parent), 1],
   ['access to one', () => accessMessage(database.db, caller(), parent), 2],
-  ['the newest replies of a long thread', () => listReplies(database.db, parent, { limit: 50 }), 60],
+  [
+    'the newest replies of a long thread',
+    () => readPage(database.db, { channelId: busy, threadId: parent }, { limit: 50 }),
+    60,
+  ],
   ['what is pinned', () => listPinned(database.db, busy), 20],
   ['the conversations of somebody', () => listConversations(database.db, reader, {}), 1],
   // Of each channel the unread messages once for authors, and the few that are deleted or mention somebody.
@@ -91,9 +108,9 @@ test('a page is planned once, whatever limit is asked for', async () => {
     from pg_prepared_statements where statement like '%"page"%'`
   const uses = async () => (await database.pool.query<{ custom: number; kept: number }>(used)).rows[0]!
   // PostgreSQL tries five plans made for the values before it keeps one.
-  for (let n = 0; n < 5; n++) await listMessages(database.db, busy, { limit: 50 })
+  for (let n = 0; n < 5; n++) await readPage(database.db, { channelId: busy }, { limit: 50 })
   const before = await uses()
-  for (const limit of [1, 50, 200]) await listMessages(database.db, busy, { limit, beforeSeq: large / 2 })
+  for (const limit of [1, 50, 200]) await listOlder(database.db, { channelId: busy }, large / 2, limit)
   expect(await uses()).toEqual({ custom: before.custom, kept: before.kept + 3 })
 })
 

@@ -21,7 +21,7 @@ export const messaging =
   (deps: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
     const sender = createSender(deps)
-    const memory = createUploadMemory()
+    const memory = createUploadMemory({ uploadsOfOne: deps.config.server.uploadsPerPerson })
     app.addHook('onClose', async () => sender.close())
 
     await app.register(sendRoutes(deps, sender))

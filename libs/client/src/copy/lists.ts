@@ -1,4 +1,4 @@
-import type { Channel, Conversation, EventPayload, User, Webhook, WireEvent } from '@parley/contract'
+import type { Channel, Conversation, EventPayload, ListedWebhook, User, WireEvent } from '@parley/contract'
 import type { ListedChannel, ListedConversation, Presence } from '../routes.ts'
 import { createReadStates } from './read-states.ts'
 
@@ -30,7 +30,7 @@ export function createLists() {
   const conversations = new Map<string, KeptConversation>()
   /** Of those who were ever here. It may come before the person does, or after: it is told on a way of its own. */
   const presence = new Map<string, Presence>()
-  const webhooks = new Map<string, Webhook>()
+  const webhooks = new Map<string, ListedWebhook>()
   const readStates = createReadStates()
 
   function apply(event: WireEvent): Refetch {
@@ -79,6 +79,7 @@ export function createLists() {
         presence.set(event.payload.userId, event.payload)
         return null
       case 'NEW_WEBHOOK':
+      case 'UPDATE_WEBHOOK':
         return users.get(me)?.isAdmin ? 'webhooks' : null
       case 'DELETE_WEBHOOK':
         webhooks.delete(event.payload.id)
@@ -123,16 +124,10 @@ export function createLists() {
     return null
   }
 
-  function addConversation({ id, participants, createdAt }: EventPayload<'NEW_CONVERSATION'>): Refetch {
+  function addConversation({ otherUser, ...conversation }: EventPayload<'NEW_CONVERSATION'>): Refetch {
+    const { id, createdAt } = conversation
     if (conversations.has(id)) return null
-    const other = participants.find((participant) => participant !== me)!
-    conversations.set(id, {
-      id,
-      participants,
-      createdAt,
-      other: { id: other, userName: names.get(other) ?? '' },
-      lastMessageAt: createdAt,
-    })
+    conversations.set(id, { ...conversation, other: otherUser, lastMessageAt: createdAt })
     readStates.set(id, { lastSeq: 0, readSeq: 0, unreadCount: 0, mentionCount: 0 })
     return null
   }
@@ -176,7 +171,7 @@ export function createLists() {
       presence.clear()
       for (const each of listed) presence.set(each.userId, each)
     },
-    setWebhooks(listed: readonly Webhook[]) {
+    setWebhooks(listed: readonly ListedWebhook[]) {
       webhooks.clear()
       for (const webhook of listed) webhooks.set(webhook.id, { ...webhook })
     },

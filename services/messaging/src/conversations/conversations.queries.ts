@@ -1,5 +1,5 @@
 import { conversationRowId } from '@parley/access'
-import { limits } from '@parley/contract'
+import { type Conversation, limits, type ReadState } from '@parley/contract'
 import {
   type ChannelRow,
   isRowId,
@@ -11,7 +11,9 @@ import {
   type UserRow,
   uuidv7,
 } from '@parley/database'
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
+
+export type ListedConversation = Conversation & ReadState & { lastMessageAt: number }
 
 /** What makes the conversation of two people the only one they have. */
 const directKey = (participants: readonly string[]) => participants.toSorted().join(':')
@@ -26,8 +28,12 @@ export const findConversation = (db: Reader, participants: readonly string[]): P
     .executeTakeFirst()
 
 /** Somebody who is or was here. */
-export const findPerson = async (db: Reader, userId: string): Promise<UserRow | undefined> =>
-  isRowId(userId) ? db.selectFrom('users').selectAll().where('id', '=', userId).executeTakeFirst() : undefined
+export const findPerson = async (db: Reader, userId: string): Promise<Participant | undefined> =>
+  isRowId(userId)
+    ? db.selectFrom('users').select(['id', 'userName']).where('id', '=', userId).executeTakeFirst()
+    : undefined
+
+export type Participant = Pick<UserRow, 'id' | 'userName'>
 
 /** Waits for whoever is about to create the same conversation, and answers undefined when they did. */
 export async function insertConversation(
@@ -69,6 +75,21 @@ export const listConversations = (db: Reader, userId: string, page: PageRequest)
       select channels.id as key from channels join channel_members own on own.channel_id = channels.id
       where channels.id = ${id} and channels.kind = 'direct' and own.user_id = ${userId}`,
     items: ({ isPage, after, limit }) => sql`
+      ${listed(
+        userId,
+        sql`own.user_id = ${userId} and ${after('<', 'own.channel_id')} order by own.channel_id desc ${limit}`,
+      )}
+      order by ${isPage ? sql`` : sql`"lastMessageAt" desc,`} channels.id desc`,
+  })
+
+/** One conversation as it stands in the listing. The user must be one of its participants. */
+export async function findListedConversation(db: Reader, userId: string, rowId: string): Promise<ListedConversation> {
+  const { rows } = await listed(userId, sql`own.user_id = ${userId} and own.channel_id = ${rowId}`).execute(db)
+  return rows[0]!
+}
+
+/** The items of the listing for the conversations of which the user's own membership meets the condition. */
+const listed = (userId: string, ownMembership: RawBuilder<unknown>) => sql<ListedConversation>`
       select 'dm:' || channels.id as id,
         array[least(channels.own_id, users.id), greatest(channels.own_id, users.id)] as participants,
         json_build_object('id', users.id, 'userName', users.user_name) as "otherUser",
@@ -78,11 +99,8 @@ export const listConversations = (db: Reader, userId: string, page: PageRequest)
         from channel_members own
           join channels on channels.id = own.channel_id and channels.kind = 'direct'
           join channel_members others on others.channel_id = own.channel_id and others.user_id <> own.user_id
-        where own.user_id = ${userId} and ${after('<', 'own.channel_id')}
-        order by own.channel_id desc ${limit}
-      ) channels join users on users.id = channels.other_id, ${readStateColumns(userId)} read_state
-      order by ${isPage ? sql`` : sql`"lastMessageAt" desc,`} channels.id desc`,
-  })
+        where ${ownMembership}
+      ) channels join users on users.id = channels.other_id, ${readStateColumns(userId)} read_state`
 
 /** One look at the end of messages_of_channel. */
 const newestMessageAt = sql<number>`coalesce((

@@ -4,6 +4,7 @@ import {
   Conversation,
   HasMore,
   Id,
+  IdempotencyHeaders,
   ListingQuery,
   limits,
   Message,
@@ -17,10 +18,16 @@ import { type Deps, sendJsonText } from '@parley/service'
 import { Type } from 'typebox'
 import { deleteMessage } from '../messages/message.deletion.ts'
 import { editMessage } from '../messages/message.edit.ts'
-import { MessageBody, PageQuery } from '../messages/message.fields.ts'
-import { findCursor, listMessages } from '../messages/messages.queries.ts'
+import { MessageBody, PageQuery, pageEnds } from '../messages/message.fields.ts'
+import { readPage } from '../messages/message-pages.queries.ts'
 import { openConversation } from './conversation.creation.ts'
-import { listConversations } from './conversations.queries.ts'
+import { findListedConversation, listConversations } from './conversations.queries.ts'
+
+const ListedConversation = Type.Object({
+  ...Conversation.properties,
+  lastMessageAt: { ...Timestamp, description: 'When it began, as long as it has no messages' },
+  ...ReadState.properties,
+})
 
 const ListConversations = {
   summary: 'The caller’s direct conversations, those with the newest messages first',
@@ -29,35 +36,37 @@ const ListConversations = {
   querystring: ListingQuery(limits.pageSize),
   response: {
     200: Type.Object({
-      conversations: Type.Array(
-        Type.Object({
-          ...Conversation.properties,
-          lastMessageAt: { ...Timestamp, description: 'When it began, as long as it has no messages' },
-          ...ReadState.properties,
-        }),
-      ),
+      conversations: Type.Array(ListedConversation),
       hasMore: HasMore,
     }),
     ...refusals(400, 401),
   },
 }
 
+const GetConversation = {
+  summary: 'One conversation, as it stands in the listing',
+  description: 'For its participants.',
+  params: Type.Object({ conversationId: Id }),
+  response: { 200: Type.Object({ conversation: ListedConversation }), ...refusals(401, 403, 404) },
+}
+
 const OpenConversation = {
   summary: 'The direct conversation with somebody, created if there is none yet',
+  headers: IdempotencyHeaders,
   body: Type.Object({ targetUserId: Id }),
   response: {
     200: Type.Object({ conversation: Conversation, isNew: Type.Boolean() }),
-    ...refusals(400, 401),
+    ...refusals(400, 401, 409),
   },
 }
 
 const ListDirectMessages = {
   summary: 'Messages of a conversation, oldest first',
   description:
-    'For its participants, as everything here. The newest ones, or with `before` those just before that one.',
+    'For its participants. The newest ones, or those at the place that `before`, `after`, `around` or `aroundSeq` names.',
   params: Type.Object({ conversationId: Id }),
   querystring: PageQuery,
-  response: { 200: Type.Object({ messages: Type.Array(Message) }), ...refusals(400, 401, 403, 404) },
+  response: { 200: Type.Object({ messages: Type.Array(Message), ...pageEnds }), ...refusals(400, 401, 403, 404) },
 }
 
 const DirectMessageParams = Type.Object({ conversationId: Id, messageId: Id })
@@ -85,17 +94,19 @@ export const conversationRoutes =
       sendJsonText(reply, await listConversations(db, caller.userId, query)),
     )
 
-    app.post('/conversations', { schema: OpenConversation }, async ({ caller, body }) =>
-      openConversation(db, caller, body.targetUserId, clock()),
+    app.get('/conversations/:conversationId', { schema: GetConversation }, async ({ caller, params }) => {
+      const { id } = await accessConversation(db, caller, params.conversationId)
+      return { conversation: await findListedConversation(db, caller.userId, id) }
+    })
+
+    app.post('/conversations', { schema: OpenConversation }, async ({ caller, headers, body }) =>
+      openConversation(db, caller, body.targetUserId, clock(), headers['idempotency-key']),
     )
 
     const messages = '/conversations/:conversationId/messages'
     app.get(messages, { schema: ListDirectMessages }, async ({ caller, params, query }) => {
       const conversation = await accessConversation(db, caller, params.conversationId)
-      const beforeSeq =
-        query.before === undefined ? undefined : await findCursor(db, { channelId: conversation.id }, query.before)
-      const limit = Math.min(query.limit, limits.pageSize)
-      return { messages: await listMessages(db, conversation.id, { limit, beforeSeq }) }
+      return readPage(db, { channelId: conversation.id }, query)
     })
 
     app.put(`${messages}/:messageId`, { schema: EditDirectMessage }, async ({ caller, params, body }) => ({

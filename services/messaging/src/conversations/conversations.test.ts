@@ -1,3 +1,4 @@
+import type { Conversation } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
 import { Person } from '@parley/test'
 import { house } from '@parley/test/house'
@@ -13,7 +14,7 @@ const opens = async (person: Person, other: { id: string }) => {
 const listOf = async (person: Person) => (await person.get('/conversations')).body.conversations
 
 describe('POST /conversations', () => {
-  test('creates it once, from whichever side, and tells the two', async () => {
+  test('creates it once, from whichever side, and tells each of the two who the other is', async () => {
     const { ann, bob, cat, ada } = home.people
     const participants = [ann.id, bob.id].sort()
     const { status, body } = await ann.post('/conversations', { targetUserId: bob.id })
@@ -30,8 +31,14 @@ describe('POST /conversations', () => {
       conversation: { ...body.conversation, otherUser: { id: ann.id, userName: ann.userName } },
       isNew: false,
     })
-    for (const person of [ann, bob]) {
-      await home.events.to(person).toHave('NEW_CONVERSATION', { id, participants, createdAt })
+    for (const [person, { id: otherId, userName }] of [
+      [ann, bob],
+      [bob, ann],
+    ] as const) {
+      const otherUser = { id: otherId, userName }
+      await home.events.to(person).toHave('NEW_CONVERSATION', { id, participants, otherUser, createdAt })
+      const namesOneself = (payload: Conversation) => payload.id === id && payload.otherUser.id === person.id
+      await home.events.to(person).neverHave('NEW_CONVERSATION', namesOneself)
     }
     for (const person of [ada, cat]) await home.events.to(person).neverHave('NEW_CONVERSATION', { id })
   })
@@ -47,7 +54,8 @@ describe('POST /conversations', () => {
       .selectFrom('outbox')
       .select('event')
       .where('event', 'like', `%NEW_CONVERSATION%${replies[0].conversation.id}%`)
-    expect(await recorded.execute()).toHaveLength(1)
+    // One event for each of the two.
+    expect(await recorded.execute()).toHaveLength(2)
   })
 
   test.each([
@@ -100,7 +108,7 @@ describe('GET /conversations', () => {
     expect(await listOf(await newcomer('lonely'))).toEqual([])
   })
 
-  test('goes on when the other one has left: reading, writing, finding it again', async () => {
+  test('when the other one has left it is read and found again, and a message to nobody is refused', async () => {
     const { ann } = home.people
     const leaver = await newcomer('leaver')
     const { conversation } = await opens(ann, leaver)
@@ -110,11 +118,28 @@ describe('GET /conversations', () => {
     expect(await listOf(ann)).toContainEqual(expect.objectContaining({ id: conversation.id, lastSeq: 1 }))
     expect(await opens(ann, leaver)).toEqual({ conversation, isNew: false })
     const path = `/conversations/${conversation.id}/messages`
-    expect(await ann.post(path, { content: 'anyway' })).toMatchObject({ status: 200 })
+    const refusal = { status: 400, body: { code: 'recipient_gone', error: expect.stringMatching(/removed|left/) } }
+    expect(await ann.post(path, { content: 'anyway' })).toMatchObject(refusal)
+    expect(await ann.post(path, { content: '', images: [] })).toMatchObject(refusal)
+    expect(await ann.post(path, { content: 'again' }, { 'idempotency-key': 'to nobody' })).toMatchObject(refusal)
+    const file = { filename: 'a.txt', contentType: 'text/plain', file: Buffer.from('text').toString('base64') }
+    const { attachment } = (await ann.post('/files', file)).body
+    expect(await ann.post(path, { content: 'a file', attachments: [attachment] })).toMatchObject(refusal)
     const { messages } = (await ann.get(path)).body
-    expect(messages).toMatchObject([{ content: 'bye', author: { userName: leaver.userName } }, { content: 'anyway' }])
+    expect(messages).toMatchObject([{ content: 'bye', author: { userName: leaver.userName } }])
+    expect(await ann.put(`/conversations/${conversation.id}/read`, { seq: 1 })).toMatchObject({ status: 200 })
 
     const { cat } = home.people
-    expect(await cat.post('/conversations', { targetUserId: leaver.id })).toMatchObject({ status: 400 })
+    expect(await cat.post('/conversations', { targetUserId: leaver.id })).toMatchObject(refusal)
+  })
+
+  test('a direct message to somebody whom an admin has removed is refused, and theirs stay', async () => {
+    const { ada, ann } = home.people
+    const removed = await newcomer('removed')
+    const path = `/conversations/${(await opens(ann, removed)).conversation.id}/messages`
+    expect(await ann.post(path, { content: 'hello' })).toMatchObject({ status: 200 })
+    await ada.delete(`/users/${removed.id}`)
+    expect(await ann.post(path, { content: 'still there?' })).toMatchObject({ status: 400 })
+    expect((await ann.get(path)).body.messages).toMatchObject([{ content: 'hello' }])
   })
 })

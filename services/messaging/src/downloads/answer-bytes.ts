@@ -40,13 +40,14 @@ export async function answerBytes(
   const range = isCurrent && !isKnown ? readRange(headers.range, size) : undefined
   if (range === 'unsatisfiable') {
     reply.header('content-range', `bytes */${size}`)
-    throw new ApiError(416, 'invalid_range', `There are only ${size} bytes`)
+    throw new ApiError(416, 'invalid_range', `The header Range asks for bytes beyond the end: there are ${size}`)
   }
 
   reply.headers({
     etag,
     'accept-ranges': 'bytes',
-    vary: 'Authorization',
+    // What CORS said of the origin stays.
+    vary: [reply.getHeader('vary') ?? [], 'Authorization'].flat().join(', '),
     'cache-control': cacheControl,
     'content-security-policy': policy,
     'x-content-type-options': 'nosniff',

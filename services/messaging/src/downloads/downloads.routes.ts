@@ -53,7 +53,7 @@ export const downloadRoutes =
       const upload = await accessFile(db, request.caller, filename)
       return answerBytes(request, reply, wholeOf(blobs, upload))
     }
-    app.get('/files/:filename', { schema: DownloadFile }, file)
+    app.get('/files/:filename', { schema: DownloadFile, exposeHeadRoute: false }, file)
     app.head('/files/:filename', { schema: { hide: true } }, file)
 
     async function channelImage(request: FastifyRequest, reply: FastifyReply) {
@@ -62,7 +62,7 @@ export const downloadRoutes =
       return image(request, reply, await accessImage(db, request.caller, channel, filename))
     }
     const ofChannel = '/channels/:channelId/messages/image/:filename'
-    app.get(ofChannel, { schema: DownloadChannelImage }, channelImage)
+    app.get(ofChannel, { schema: DownloadChannelImage, exposeHeadRoute: false }, channelImage)
     app.head(ofChannel, { schema: { hide: true } }, channelImage)
 
     async function directImage(request: FastifyRequest, reply: FastifyReply) {
@@ -71,7 +71,7 @@ export const downloadRoutes =
       return image(request, reply, await accessImage(db, request.caller, conversation, filename))
     }
     const ofConversation = '/conversations/:conversationId/messages/image/:filename'
-    app.get(ofConversation, { schema: DownloadDirectImage }, directImage)
+    app.get(ofConversation, { schema: DownloadDirectImage, exposeHeadRoute: false }, directImage)
     app.head(ofConversation, { schema: { hide: true } }, directImage)
 
     async function image(request: FastifyRequest, reply: FastifyReply, upload: UploadRow) {

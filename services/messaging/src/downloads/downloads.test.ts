@@ -42,7 +42,7 @@ describe('GET /files/:filename', () => {
     const { status, headers, bytes } = await home.people.bob.downloads(path, { range })
     expect([status, headers['content-range']]).toEqual([416, `bytes */${text.length}`])
     expect(JSON.parse(bytes.toString())).toMatchObject({ error: expect.any(String) })
-    expect(headers['cache-control']).toBeUndefined()
+    expect(headers['cache-control']).toBe('no-store')
   })
 
   test('whoever has it already is told so, and a part is given only of what they have', async () => {
@@ -63,6 +63,19 @@ describe('GET /files/:filename', () => {
     expect((await bob.downloads(path, { 'if-none-match': '"other"' })).status).toBe(200)
     expect((await bob.downloads(path, { range: 'bytes=0-1', 'if-range': etag })).status).toBe(206)
     expect((await bob.downloads(path, { range: 'bytes=0-1', 'if-range': '"other"' })).status).toBe(200)
+  })
+
+  test('says that its answer depends on the origin of the page too, as CORS does', async () => {
+    const { ann, bob } = home.people
+    const image = await ann.uploadsImage(
+      `/channels/${home.channel.secret.id}/messages`,
+      'dot.png',
+      Buffer.from(samples.png),
+    )
+    for (const address of [path, `/channels/${home.channel.secret.id}/messages/image/${image}`]) {
+      const { headers } = await bob.downloads(address, { origin: 'https://elsewhere.example' })
+      expect(headers.vary).toBe('Origin, Authorization')
+    }
   })
 
   test('HEAD answers the same without the bytes', async () => {
@@ -117,7 +130,7 @@ describe('GET /files/:filename', () => {
     ['annexe\u202etxt.\u2066exe.txt', 'annexetxt.exe.txt'],
     ['a\r\nSet-Cookie: x=1\r\n.txt', 'aSet-Cookie_ x=1.txt'],
     ['50% off; filename=x.txt', '50% off; filename=x.txt'],
-    [`${'\u{1f600}'.repeat(300)}.txt`, `${'\u{1f600}'.repeat(98)}.txt`],
+    [`${'\u{1f600}'.repeat(300)}.txt`, `${'\u{1f600}'.repeat(196)}.txt`],
     ['.txt', 'file.txt'],
     ['\ud800.txt', '\ufffd.txt'],
   ])('%j is saved as %j, never shown', async (given, saved) => {

@@ -26,6 +26,8 @@ describe('mentionPlaces', () => {
 
   test('considers no longer names than there may be, and no more places than are worth a query', () => {
     expect(mentionPlaces(`@${'a '.repeat(5000)}`)[0]).toHaveLength(33)
+    const longest = '𐌰'.repeat(64)
+    expect(mentionPlaces(`@${longest}`)).toEqual([[longest]])
     expect(mentionPlaces('@a '.repeat(5000)).length).toBeLessThanOrEqual(100)
   })
 })

@@ -1,5 +1,5 @@
 import { nameKey } from '@parley/accounts'
-import { limits } from '@parley/contract'
+import { firstCharacters, limits } from '@parley/contract'
 import { type Reader, withoutPiles } from '@parley/database'
 
 /**
@@ -38,7 +38,7 @@ export function mentionPlaces(content: string): string[][] {
 }
 
 function candidatesOf(text: string): string[] {
-  const words = text.slice(0, limits.userName + 1).split(' ')
+  const words = firstCharacters(text, limits.userName + 1).split(' ')
   const candidates = new Set<string>()
   for (let count = words.length; count > 0; count--) {
     let name = words.slice(0, count).join(' ')

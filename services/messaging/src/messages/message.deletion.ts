@@ -56,8 +56,8 @@ const authorIdOf = ({ authorId, webhookId }: MessageRow) => (webhookId === null 
 
 function requireRight(caller: Caller, { authorId }: MessageRow, { kind }: ChannelRow) {
   if (authorId === caller.userId) return
-  if (kind === 'direct') throw forbidden('Only its author may delete a direct message')
-  if (!caller.isAdmin) throw forbidden('Only its author or an admin may delete a message')
+  if (kind === 'direct') throw forbidden('Only the author may delete a direct message')
+  if (!caller.isAdmin) throw forbidden('Only the author or an admin may delete a message')
 }
 
 async function leaveTombstones(trx: Transaction, id: string, now: number) {

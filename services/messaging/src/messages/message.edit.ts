@@ -5,7 +5,7 @@ import type { Caller } from '@parley/identity'
 import { findMentions } from '../mentions/mentions.ts'
 import { changeUploads, type Files } from '../uploads/message-uploads.ts'
 import { recordMessageUpdated } from './message.events.ts'
-import { type MessageBody, type Place, readContent, requirePlace } from './message.fields.ts'
+import { type MessageBody, type Place, quoteOf, readContent, requirePlace } from './message.fields.ts'
 import { findMessage, isQuotable } from './messages.queries.ts'
 
 /**
@@ -26,11 +26,11 @@ export async function editMessage(
   return db.transaction().execute(async (trx) => {
     const { message, channel } = await accessMessage(trx, caller, messageId, { lock: true })
     requirePlace(message, place)
-    if (message.authorId !== caller.userId) throw forbidden('Only its author may edit a message')
-    const { quotedMessageId = message.quotedMessageId } = body
+    if (message.authorId !== caller.userId) throw forbidden('Only the author may edit a message')
+    const quotedMessageId = body.quotedMessageId === undefined ? message.quotedMessageId : quoteOf(body)
     if (quotedMessageId !== null && quotedMessageId !== message.quotedMessageId) {
       const quotable = quotedMessageId !== message.id && (await isQuotable(trx, channel, quotedMessageId))
-      if (!quotable) throw invalid('The quoted message is not in this channel')
+      if (!quotable) throw invalid('quotedMessageId must be the id of a message in this channel')
     }
 
     const files = await changeFiles(trx, message, body, now)

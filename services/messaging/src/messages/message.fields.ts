@@ -1,4 +1,4 @@
-import { Id, invalid, limits, Nullable, notFound, PageLimit } from '@parley/contract'
+import { Id, invalid, limits, type Message, notFound, PageLimit } from '@parley/contract'
 import type { MessageRow } from '@parley/database'
 import { type Static, Type } from 'typebox'
 
@@ -20,16 +20,48 @@ export const MessageBody = Type.Object({
       description: 'Names from the image upload',
     }),
   ),
-  quotedMessageId: Type.Optional(Nullable(Type.String({ description: 'A message of the same channel' }))),
+  quotedMessageId: Type.Optional(
+    Type.String({ description: 'A message of the same channel; an empty text stands for no quote' }),
+  ),
 })
 export type MessageBody = Static<typeof MessageBody>
 
+/** What the author of a new message gives. */
+export const NewMessageBody = Type.Object({
+  ...MessageBody.properties,
+  nonce: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: limits.nonce,
+      description:
+        'Comes back as `nonce` in the reply and the event, so that a client finds its own message. Not stored.',
+    }),
+  ),
+})
+export type NewMessageBody = Static<typeof NewMessageBody>
+
+/** The part of a new message's JSON that only its sender gave. */
+export const nonceOf = ({ nonce }: Pick<NewMessageBody, 'nonce'>): Pick<Message, 'nonce'> =>
+  nonce === undefined ? {} : { nonce: nonce.toWellFormed() }
+
 export const MessageParams = Type.Object({ messageId: Id })
 
+/** At most one of the four places. Without one, the newest messages. */
 export const PageQuery = Type.Object({
   limit: PageLimit(),
-  before: Type.Optional(Type.String({ description: 'Message id: only what is older' })),
+  before: Type.Optional(Type.String({ description: 'Message id: the messages just before it' })),
+  after: Type.Optional(Type.String({ description: 'Message id: the messages just after it' })),
+  around: Type.Optional(Type.String({ description: 'Message id: it and the messages on both sides of it' })),
+  aroundSeq: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: '`seq`: like `around`' }),
+  ),
 })
+export type PageQuery = Static<typeof PageQuery>
+
+export const pageEnds = {
+  hasOlder: Type.Boolean({ description: 'Whether there are older messages than these' }),
+  hasNewer: Type.Boolean({ description: 'Whether there are newer messages than these' }),
+}
 
 /**
  * The content as it is stored: well-formed Unicode, as every JSON text of it will be.
@@ -37,9 +69,13 @@ export const PageQuery = Type.Object({
  * given, for clients that post first and upload then.
  */
 export function readContent({ content, attachments, images }: MessageBody): string {
-  if (content.trim() === '' && !attachments && !images) throw invalid('content is empty')
+  if (content.trim() === '' && !attachments && !images)
+    throw invalid('content must not be empty, unless attachments or images are given')
   return content.toWellFormed()
 }
+
+/** The message that a new one quotes. */
+export const quoteOf = ({ quotedMessageId }: MessageBody): string | null => quotedMessageId || null
 
 /** Where the path of a request says that its message is. */
 export type Place = Partial<Pick<MessageRow, 'channelId' | 'threadId'>>

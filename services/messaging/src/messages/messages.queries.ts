@@ -1,5 +1,5 @@
-import { type Attachment, invalid, limits, type Message, type Reactions, type ThreadMeta } from '@parley/contract'
-import { type ChannelRow, isRowId, prepared, type Reader } from '@parley/database'
+import type { Attachment, Message, Reactions, ThreadMeta } from '@parley/contract'
+import { type ChannelRow, isRowId, type Reader } from '@parley/database'
 import { sql } from 'kysely'
 
 /**
@@ -57,82 +57,6 @@ const threadMetaOfMessage = sql<ThreadMeta | null>`(
 /** One message, whole; it must exist. */
 export const findMessage = (db: Reader, id: string): Promise<Message> =>
   selectMessages(db).where('messages.id', '=', id).executeTakeFirstOrThrow()
-
-export interface Page {
-  limit: number
-  /** Only what is older than this seq. */
-  beforeSeq?: number | undefined
-}
-
-/** The newest `limit` messages of a channel, oldest of them first, replies left out. Served by messages_of_channel. */
-export const listMessages = (db: Reader, channelId: string, page: Page): Promise<Message[]> =>
-  listPage(db, pageOfChannel, channelId, page)
-
-/** The newest `limit` replies to a message, oldest of them first. Served by messages_of_thread. */
-export const listReplies = (db: Reader, parentId: string, page: Page): Promise<Message[]> =>
-  listPage(db, pageOfThread, parentId, page)
-
-interface Place {
-  id: string
-  limit: number
-  beforeSeq: number
-}
-
-const pageOfChannel = prepared((db, place: Place) =>
-  pageOf(db, place, (messages) =>
-    messages.where('messages.channelId', '=', place.id).where('messages.threadId', 'is', null),
-  ),
-)
-const pageOfThread = prepared((db, place: Place) =>
-  pageOf(db, place, (messages) => messages.where('messages.threadId', '=', place.id)),
-)
-
-/**
- * The limit that is written out tells PostgreSQL that a page is small whatever is asked for. Without it the plan it would keep
- * looks dear to it, and it plans every page anew.
- */
-function pageOf(db: Reader, { limit, beforeSeq }: Place, within: (messages: Selection) => Selection) {
-  const largest = within(selectMessages(db))
-    .where('messages.seq', '<', beforeSeq)
-    .orderBy('messages.seq', 'desc')
-    .limit(sql.lit(limits.pageSize))
-  return db.selectFrom(largest.as('page')).selectAll().orderBy('page.seq', 'desc').limit(limit)
-}
-
-type Selection = ReturnType<typeof selectMessages>
-
-async function listPage(
-  db: Reader,
-  select: typeof pageOfChannel,
-  id: string,
-  { limit, beforeSeq = Number.MAX_SAFE_INTEGER }: Page,
-): Promise<Message[]> {
-  const newestFirst = await select(db, { id, limit, beforeSeq })
-  return newestFirst.reverse()
-}
-
-/**
- * The place of the message that a listing goes on from, in the channel or among the replies to `threadId`; a deleted one
- * still has its place.
- * @throws ApiError 400 when it is not there.
- */
-export async function findCursor(
-  db: Reader,
-  { channelId, threadId = null }: { channelId: string; threadId?: string | null },
-  messageId: string,
-): Promise<number> {
-  const message = isRowId(messageId)
-    ? await db
-        .selectFrom('messages')
-        .select('seq')
-        .where('id', '=', messageId)
-        .where('channelId', '=', channelId)
-        .where('threadId', 'is not distinct from', threadId)
-        .executeTakeFirst()
-    : undefined
-  if (!message) throw invalid('before is no message of this listing', 'invalid_cursor')
-  return message.seq
-}
 
 /** Whether a message may be quoted in this channel. */
 export async function isQuotable(db: Reader, channel: Pick<ChannelRow, 'id'>, messageId: string): Promise<boolean> {

@@ -1,19 +1,27 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { accessChannel } from '@parley/access'
-import { Id, limits, Message, Ok, refusals } from '@parley/contract'
+import { accessChannel, accessMessage } from '@parley/access'
+import { Id, Message, Ok, refusals } from '@parley/contract'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 import { deleteMessage } from './message.deletion.ts'
 import { editMessage } from './message.edit.ts'
-import { MessageBody, MessageParams, PageQuery } from './message.fields.ts'
-import { findCursor, listMessages } from './messages.queries.ts'
+import { MessageBody, MessageParams, PageQuery, pageEnds } from './message.fields.ts'
+import { readPage } from './message-pages.queries.ts'
+import { findMessage } from './messages.queries.ts'
 
 const ListMessages = {
   summary: 'Messages of a channel, oldest first',
-  description: 'The newest ones, or with `before` those just before that message. Thread replies are not among them.',
+  description:
+    'The newest ones, or those at the place that `before`, `after`, `around` or `aroundSeq` names. Thread replies are not among them.',
   params: Type.Object({ channelId: Id }),
   querystring: PageQuery,
-  response: { 200: Type.Object({ messages: Type.Array(Message) }), ...refusals(400, 401, 403, 404) },
+  response: { 200: Type.Object({ messages: Type.Array(Message), ...pageEnds }), ...refusals(400, 401, 403, 404) },
+}
+
+const GetMessage = {
+  summary: 'One message, reply or direct message',
+  params: MessageParams,
+  response: { 200: Type.Object({ message: Message }), ...refusals(401, 403, 404) },
 }
 
 const EditMessage = {
@@ -36,10 +44,12 @@ export const messageRoutes =
   async (app) => {
     app.get('/channels/:channelId/messages', { schema: ListMessages }, async ({ caller, params, query }) => {
       const channel = await accessChannel(db, caller, params.channelId)
-      const beforeSeq =
-        query.before === undefined ? undefined : await findCursor(db, { channelId: channel.id }, query.before)
-      const limit = Math.min(query.limit, limits.pageSize)
-      return { messages: await listMessages(db, channel.id, { limit, beforeSeq }) }
+      return readPage(db, { channelId: channel.id }, query)
+    })
+
+    app.get('/messages/:messageId', { schema: GetMessage }, async ({ caller, params }) => {
+      const { message } = await accessMessage(db, caller, params.messageId)
+      return { message: await findMessage(db, message.id) }
     })
 
     app.put('/messages/:messageId', { schema: EditMessage }, async ({ caller, params, body }) => ({

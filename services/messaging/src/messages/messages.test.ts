@@ -92,7 +92,8 @@ describe('PUT /messages/:messageId', () => {
     const edit = async (change: object) =>
       (await ann.put(`/messages/${body.message.id}`, { content: 'y', ...change })).body.message.quotedMessageId
     expect(await edit({})).toBe(quoted.id)
-    expect(await edit({ quotedMessageId: null })).toBeNull()
+    expect(await edit({ quotedMessageId: null })).toBe(quoted.id)
+    expect(await edit({ quotedMessageId: '' })).toBeNull()
   })
 
   test('is for the author only, not even for admins', async () => {

@@ -11,6 +11,18 @@ export const listPinned = (db: Reader, channelId: string): Promise<Message[]> =>
     .orderBy('messages.seq', 'desc')
     .execute()
 
+/** How many messages of a channel are pinned. The channel must be locked. Served by messages_pinned. */
+export async function countPinned(trx: Transaction, channelId: string): Promise<number> {
+  const { count } = await trx
+    .selectFrom('messages')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('channelId', '=', channelId)
+    .where('pinnedAt', 'is not', null)
+    .where('deletedAt', 'is', null)
+    .executeTakeFirstOrThrow()
+  return count
+}
+
 export const updatePinnedAt = (trx: Transaction, messageId: string, pinnedAt: number | null) =>
   trx
     .updateTable('messages')

@@ -1,14 +1,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { accessChannel, accessMessage } from '@parley/access'
 import { Id, invalid, Message, refusals } from '@parley/contract'
-import type { Database } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 import { recordMessageUpdated } from '../messages/message.events.ts'
 import { MessageParams } from '../messages/message.fields.ts'
 import { findMessage } from '../messages/messages.queries.ts'
-import { listPinned, updatePinnedAt } from './pins.queries.ts'
+import { countPinned, listPinned, updatePinnedAt } from './pins.queries.ts'
 
 const shape = {
   params: MessageParams,
@@ -16,7 +15,9 @@ const shape = {
 }
 const PinMessage = {
   summary: 'Pin a channel message',
-  description: 'A message that is pinned already stays as it is. Direct messages and replies cannot be pinned.',
+  description:
+    'A message that is pinned already stays as it is. Direct messages and replies cannot be pinned. A channel has at most ' +
+    '`messages.maxPins` pinned messages (100 unless configured otherwise); one more is a 400.',
   ...shape,
 }
 const UnpinMessage = { summary: 'Unpin a channel message', ...shape }
@@ -28,14 +29,15 @@ const ListPins = {
 }
 
 export const pinRoutes =
-  ({ db, clock }: Deps): FastifyPluginAsyncTypebox =>
+  (deps: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
+    const { db, clock } = deps
     app.post('/messages/:messageId/pin', { schema: PinMessage }, async ({ caller, params }) => ({
-      message: await setPin(db, caller, params.messageId, clock()),
+      message: await setPin(deps, caller, params.messageId, clock()),
     }))
 
     app.delete('/messages/:messageId/pin', { schema: UnpinMessage }, async ({ caller, params }) => ({
-      message: await setPin(db, caller, params.messageId, null),
+      message: await setPin(deps, caller, params.messageId, null),
     }))
 
     app.get('/channels/:channelId/pins', { schema: ListPins }, async ({ caller, params }) => {
@@ -47,13 +49,18 @@ export const pinRoutes =
 /**
  * Pins (or with `null` unpins) a channel message; the event carries the whole message so that clients replace theirs. What
  * is as wanted already changes nothing and tells nobody.
+ * @throws ApiError 400 when the channel has as many pinned messages as it may have.
  */
-function setPin(db: Database, caller: Caller, messageId: string, pinnedAt: number | null): Promise<Message> {
+function setPin({ db, config }: Deps, caller: Caller, messageId: string, pinnedAt: number | null): Promise<Message> {
   return db.transaction().execute(async (trx) => {
     const { message, channel } = await accessMessage(trx, caller, messageId, { lock: true })
     if (channel.kind === 'direct') throw invalid('Direct messages cannot be pinned')
     if (message.threadId !== null) throw invalid('Replies cannot be pinned')
     if ((message.pinnedAt === null) === (pinnedAt === null)) return findMessage(trx, message.id)
+    const most = config.messages.maxPins
+    if (pinnedAt !== null && (await countPinned(trx, channel.id)) >= most) {
+      throw invalid(`A channel can have at most ${most} pinned messages. Please unpin one first`)
+    }
 
     await updatePinnedAt(trx, message.id, pinnedAt)
     const changed = await findMessage(trx, message.id)

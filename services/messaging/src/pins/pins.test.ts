@@ -3,7 +3,7 @@ import { uuidv7 } from '@parley/database'
 import { house } from '@parley/test/house'
 import { describe, expect, test } from 'vitest'
 
-const home = house()
+const home = house({ messages: { maxPins: 5 } })
 const pinsOf = async (channel: { id: string }): Promise<Message[]> =>
   (await home.people.ann.get(`/channels/${channel.id}/pins`)).body.messages
 
@@ -39,6 +39,27 @@ describe('POST and DELETE /messages/:messageId/pin', () => {
       'NEW_MESSAGE',
       'UPDATE_MESSAGE',
     ])
+  })
+
+  test('a channel has so many pins and no more, also when all come at once', async () => {
+    const { ann, bob } = home.people
+    const channel = await ann.creates({ name: 'full board' })
+    const messages = await Promise.all(Array.from({ length: 20 }, (_, n) => ann.says(`${n}`, channel)))
+    const replies = await Promise.all(messages.map(({ id }, n) => (n % 2 ? ann : bob).post(`/messages/${id}/pin`)))
+    const refused = replies.filter(({ status }) => status === 400)
+    expect([replies.filter(({ status }) => status === 200).length, refused.length]).toEqual([5, 15])
+    const error = 'A channel can have at most 5 pinned messages. Please unpin one first'
+    expect(refused[0]!.body).toMatchObject({ error, code: 'invalid_request' })
+
+    const pinned = await pinsOf(channel)
+    expect(pinned).toHaveLength(5)
+    expect(await bob.post(`/messages/${pinned[0]!.id}/pin`)).toMatchObject({ status: 200 })
+    await ann.delete(`/messages/${pinned[0]!.id}`)
+    await ann.delete(`/messages/${pinned[1]!.id}/pin`)
+    const rest = messages.filter(({ id }) => !pinned.some((pin) => pin.id === id))
+    const statuses = []
+    for (const { id } of rest.slice(0, 3)) statuses.push((await ann.post(`/messages/${id}/pin`)).status)
+    expect(statuses).toEqual([200, 200, 400])
   })
 
   test('are for those who may read the message', async () => {

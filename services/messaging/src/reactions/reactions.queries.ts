@@ -1,9 +1,26 @@
 import type { Transaction } from '@parley/database'
+import { sql } from 'kysely'
 
 interface HeldReaction {
   messageId: string
   reaction: string
   userId: string
+}
+
+/**
+ * Whether this would be one kind of reaction more than a message may have. The message must be locked. Served by the primary
+ * key; the kinds are counted only for one that the message does not have yet.
+ */
+export async function isOneTooMany(
+  trx: Transaction,
+  { messageId, reaction }: HeldReaction,
+  most: number,
+): Promise<boolean> {
+  const { rows } = await sql<{ isTooMany: boolean }>`
+    select not exists (select from reactions where message_id = ${messageId} and reaction = ${reaction})
+      and (select count(distinct reaction) from reactions where message_id = ${messageId}) >= ${most}
+      as "isTooMany"`.execute(trx)
+  return rows[0]!.isTooMany
 }
 
 /** Answers false when it was there already. */

@@ -1,14 +1,14 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { accessMessage, wireChannelId } from '@parley/access'
-import { invalid, limits, Message, refusals } from '@parley/contract'
-import { type Database, record } from '@parley/database'
+import { invalid, lengthOf, limits, Message, refusals } from '@parley/contract'
+import { record } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 import { messageAudience } from '../messages/message.events.ts'
 import { MessageParams } from '../messages/message.fields.ts'
 import { findMessage } from '../messages/messages.queries.ts'
-import { deleteReaction, insertReaction, raiseRev } from './reactions.queries.ts'
+import { deleteReaction, insertReaction, isOneTooMany, raiseRev } from './reactions.queries.ts'
 
 const shape = {
   params: MessageParams,
@@ -17,24 +17,30 @@ const shape = {
   }),
   response: { 200: Type.Object({ message: Message }), ...refusals(400, 401, 403, 404) },
 }
-const AddReaction = { summary: 'React to a message', description: 'Once or more often: the same.', ...shape }
+const reactOnce =
+  'Once or more often: the same. A message has at most `messages.maxReactions` different reactions (50 unless configured otherwise); ' +
+  'one more is a 400.'
+const AddReaction = { summary: 'React to a message', description: reactOnce, ...shape }
 const RemoveReaction = { summary: 'Take a reaction back', ...shape }
 
 export const reactionRoutes =
-  ({ db }: Deps): FastifyPluginAsyncTypebox =>
+  (deps: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
     app.post('/messages/:messageId/reactions', { schema: AddReaction }, async ({ caller, params, body }) => ({
-      message: await react(db, caller, params.messageId, readReaction(body.reaction), 'NEW_REACTION'),
+      message: await react(deps, caller, params.messageId, readReaction(body.reaction), 'NEW_REACTION'),
     }))
 
     app.delete('/messages/:messageId/reactions', { schema: RemoveReaction }, async ({ caller, params, body }) => ({
-      message: await react(db, caller, params.messageId, readReaction(body.reaction), 'DELETE_REACTION'),
+      message: await react(deps, caller, params.messageId, readReaction(body.reaction), 'DELETE_REACTION'),
     }))
   }
 
-/** Gives or takes back a reaction. What is as wanted already changes nothing and tells nobody. */
+/**
+ * Gives or takes back a reaction. What is as wanted already changes nothing and tells nobody.
+ * @throws ApiError 400 when the message has as many different reactions as it may have.
+ */
 function react(
-  db: Database,
+  { db, config }: Deps,
   caller: Caller,
   messageId: string,
   reaction: string,
@@ -44,6 +50,10 @@ function react(
     const { message, channel } = await accessMessage(trx, caller, messageId, { lock: true })
 
     const held = { messageId: message.id, reaction, userId: caller.userId }
+    const most = config.messages.maxReactions
+    if (type === 'NEW_REACTION' && (await isOneTooMany(trx, held, most))) {
+      throw invalid(`A message can have at most ${most} different reactions`)
+    }
     const changed = type === 'NEW_REACTION' ? await insertReaction(trx, held) : await deleteReaction(trx, held)
     if (changed) {
       const rev = await raiseRev(trx, message.id)
@@ -57,7 +67,7 @@ function react(
 
 function readReaction(text: string): string {
   const reaction = text.trim().toWellFormed()
-  if (reaction === '') throw invalid('reaction is empty')
-  if (reaction.length > limits.reaction) throw invalid(`reaction is longer than ${limits.reaction} characters`)
+  if (reaction === '') throw invalid('reaction must not be empty')
+  if (lengthOf(reaction) > limits.reaction) throw invalid(`reaction is longer than ${limits.reaction} characters`)
   return reaction
 }

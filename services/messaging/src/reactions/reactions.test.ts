@@ -2,7 +2,7 @@ import { uuidv7 } from '@parley/database'
 import { house } from '@parley/test/house'
 import { describe, expect, test } from 'vitest'
 
-const home = house()
+const home = house({ messages: { maxReactions: 5 } })
 
 describe('POST and DELETE /messages/:messageId/reactions', () => {
   test('answer the whole message, in the order in which people reacted, and tell those who may read it', async () => {
@@ -46,6 +46,38 @@ describe('POST and DELETE /messages/:messageId/reactions', () => {
       .where('event', 'like', `%"messageId":"${message.id}"%`)
       .execute()
     expect(recorded).toHaveLength(2)
+  })
+
+  test('a message has so many different reactions and no more, also when all come at once', async () => {
+    const { ann, bob } = home.people
+    const message = await ann.says('loved', home.channel.open)
+    const path = `/messages/${message.id}/reactions`
+    const wishes = Array.from({ length: 20 }, (_, n) => `r${n}`)
+    const replies = await Promise.all(wishes.map((reaction, n) => (n % 2 ? ann : bob).post(path, { reaction })))
+    const refused = replies.filter(({ status }) => status === 400)
+    expect([replies.filter(({ status }) => status === 200).length, refused.length]).toEqual([5, 15])
+    const error = 'A message can have at most 5 different reactions'
+    expect(refused[0]!.body).toMatchObject({ error, code: 'invalid_request' })
+
+    const { body } = await ann.get(`/channels/${home.channel.open.id}/messages?limit=1`)
+    const kept = Object.keys(body.messages[0].reactions)
+    expect(kept).toHaveLength(5)
+    for (const reaction of kept) {
+      for (const person of [ann, bob]) expect(await person.post(path, { reaction })).toMatchObject({ status: 200 })
+    }
+    for (const person of [ann, bob]) await person.delete(path, { reaction: kept[0] })
+    expect(await ann.post(path, { reaction: 'another' })).toMatchObject({ status: 200 })
+    expect(await ann.post(path, { reaction: 'one more' })).toMatchObject({ status: 400 })
+  })
+
+  test('counts the characters of a reaction, not what UTF-16 makes of them', async () => {
+    const { ann } = home.people
+    const { id } = await ann.says('long', home.channel.open)
+    const most = '👍'.repeat(64)
+    expect((await ann.post(`/messages/${id}/reactions`, { reaction: most })).body.message.reactions).toEqual({
+      [most]: [ann.id],
+    })
+    expect(await ann.post(`/messages/${id}/reactions`, { reaction: `${most}👍` })).toMatchObject({ status: 400 })
   })
 
   test('are for those who may read the message', async () => {

@@ -145,6 +145,6 @@ const inPlace = ({ channelId, authorId }: Pick<Wanted, 'channelId' | 'authorId'>
  * Whether the copy is up to date and the caller may read it. Of ids in a subquery PostgreSQL makes a hash table; an array it would
  * walk through for each row.
  */
-const trusted = ({ caller, unseenIds, unreadBelow }: Search) => sql`(
-  d.message_id not in (select unnest(${unseenIds}::uuid[])) ${unreadBelow === null ? sql`` : sql`and d.message_id >= ${unreadBelow}::uuid`}
+const trusted = ({ caller, changedIds, unreadBelow }: Search) => sql`(
+  d.message_id not in (select unnest(${changedIds}::uuid[])) ${unreadBelow === null ? sql`` : sql`and d.message_id >= ${unreadBelow}::uuid`}
   and ${mayRead(caller, 'd.channel_id')})`

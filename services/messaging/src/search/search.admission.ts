@@ -39,8 +39,8 @@ export function createAdmission({ atOnce, waiting, perPerson }: AdmissionOptions
 
   /** @throws ApiError 429 when this person has too many under way, 503 when too many wait. */
   return async function admit<T>(userId: string, search: () => Promise<T>): Promise<T> {
-    if (underWay.of(userId) >= perPerson) throw tooMany('You have too many searches under way', 1)
-    if (line.size >= waiting) throw unavailable('Too many people are searching, please try again')
+    if (underWay.of(userId) >= perPerson) throw tooMany('You are running too many searches at once', 1)
+    if (line.size >= waiting) throw unavailable('Too many people are searching. Please try again')
     underWay.add(userId, 1)
     try {
       await new Promise<void>((enter) => {

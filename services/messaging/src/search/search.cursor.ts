@@ -9,7 +9,7 @@ import type { Cursor } from './search.fields.ts'
  * @throws ApiError 400 when there is no such message, or none that the caller may read.
  */
 export async function findCursor(db: Database, caller: Caller, messageId: string): Promise<Cursor> {
-  const unknown = () => invalid('before is no message that you can read', 'invalid_cursor')
+  const unknown = () => invalid('before must be the id of a message that you can read', 'invalid_cursor')
   if (!isRowId(messageId)) throw unknown()
   const message = await db
     .selectFrom('messages')

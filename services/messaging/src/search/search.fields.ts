@@ -44,8 +44,8 @@ export interface Wanted {
 /** @throws ApiError 400 when nothing is asked for. */
 export function readText(q: string): Pick<Wanted, 'text' | 'folded'> {
   const text = q.trim()
-  if (text === '') throw invalid('q is blank')
-  if (text.includes('\0')) throw invalid('q contains the character U+0000')
+  if (text === '') throw invalid('q must not be empty')
+  if (text.includes('\0')) throw invalid('q must not contain the character U+0000')
   return { text, folded: foldText(text) }
 }
 

@@ -27,9 +27,18 @@ export interface SearchSizes {
   portion: number
   /** After so many milliseconds a search is given up. */
   patienceMs: number
+  /** The same while the projection lacks more than `portion` messages, which takes longer to look through. */
+  longPatienceMs: number
 }
 
-const searchSizes: SearchSizes = { nearest: 250, near: 2_000, smallChannel: 20_000, portion: 5_000, patienceMs: 3_000 }
+const searchSizes: SearchSizes = {
+  nearest: 250,
+  near: 2_000,
+  smallChannel: 20_000,
+  portion: 10_000,
+  patienceMs: 3_000,
+  longPatienceMs: 10_000,
+}
 
 /**
  * Messages that the caller may read, newest first. Every way of looking sees one snapshot, so a message is either in the copies
@@ -42,14 +51,16 @@ export function searchMessages(
   channel: ChannelRow | undefined,
   sizes: SearchSizes = searchSizes,
 ): Promise<Message[]> {
-  return inSnapshot(db, wanted.text, sizes.patienceMs, async (snapshot, beginning, requireTime) => {
+  return inSnapshot(db, wanted.text, sizes, async (snapshot, beginning, requireTime) => {
     const search = { caller, wanted, ...beginning }
     await requireTime()
     const projected = await searchProjection(snapshot, search, channel, sizes, requireTime)
     const unseen = await searchUnseen(snapshot, search, sizes, requireTime)
     const hits = [...projected, ...unseen, ...(await searchUnread(snapshot, search, sizes, requireTime))]
     await requireTime()
-    return findWhole(snapshot, hits.sort(newestFirst).slice(0, wanted.limit))
+    // What was sent since the projection last said how far it is may be in it all the same.
+    const once = [...new Map(hits.map((hit) => [hit.id, hit])).values()]
+    return findWhole(snapshot, once.sort(newestFirst).slice(0, wanted.limit))
   })
 }
 
@@ -82,8 +93,8 @@ async function searchProjection(
 }
 
 /**
- * Those that are not part of the unread past, some at a time: there may be tens of thousands, and judging them is work of this
- * process, in which others wait.
+ * Those that are not part of the unread past, the latest first and some at a time: there may be hundreds of thousands, and judging
+ * them is work of this process, in which others wait. Once there are enough hits, nothing older than they are is looked at.
  */
 async function searchUnseen(
   snapshot: Reader,
@@ -91,14 +102,19 @@ async function searchUnseen(
   { portion }: SearchSizes,
   requireTime: RequireTime,
 ): Promise<Hit[]> {
-  const { unseenIds, unreadBelow } = search
+  const { unseenIds, unreadBelow, wanted } = search
   const ids = unreadBelow === null ? unseenIds : unseenIds.filter((id) => id >= unreadBelow)
-  const hits: Hit[] = []
-  for (let from = 0; from < ids.length; from += portion) {
+  let best: Hit[] = []
+  let until = ids.length
+  for (let size = Math.ceil(portion / 10); until > 0; size = portion) {
     await requireTime(catchingUp)
-    hits.push(...(await searchThese(snapshot, search, ids.slice(from, from + portion))))
+    const from = best.length < wanted.limit ? wanted.from : Math.max(wanted.from, best.at(-1)!.createdAt)
+    const latest = ids.slice(Math.max(0, until - size), until)
+    const hits = await searchThese(snapshot, { ...search, wanted: { ...wanted, from } }, latest)
+    best = [...best, ...hits].sort(newestFirst).slice(0, wanted.limit)
+    until -= latest.length
   }
-  return hits
+  return best
 }
 
 /** All of the past that the projection has not read: ids say only roughly when a message was written. */
@@ -138,8 +154,10 @@ const newestFirst = (a: Hit, b: Hit) => b.createdAt - a.createdAt || (a.id < b.i
 type RequireTime = (late?: () => ApiError) => Promise<void>
 
 /** Of a transaction whose statements may take so long each, all of them together: give or take a tenth, which is not worth a statement. */
-function timeLimit(snapshot: Reader, patienceMs: number, begunAt: number): RequireTime {
-  let allowedMs = patienceMs
+function timeLimit(
+  snapshot: Reader,
+  { allowedMs, patienceMs, begunAt }: { allowedMs: number; patienceMs: number; begunAt: number },
+): RequireTime {
   return async (late = tooSlow) => {
     const leftMs = Math.floor(begunAt + patienceMs - performance.now())
     if (leftMs < 1) throw late()
@@ -149,8 +167,8 @@ function timeLimit(snapshot: Reader, patienceMs: number, begunAt: number): Requi
   }
 }
 
-const tooSlow = () => unavailable('This search takes too long, please search for more, or in one channel', 5)
-const catchingUp = () => unavailable('Search is still catching up, please try again', 30)
+const tooSlow = () => unavailable('This search takes too long. Please use a longer text, or search in one channel', 5)
+const catchingUp = () => unavailable('Search is not up to date yet. Please try again', 30)
 
 /**
  * One snapshot for several statements, begun with what the projection does not know in it. Until that is read the outbox is
@@ -161,15 +179,16 @@ const catchingUp = () => unavailable('Search is still catching up, please try ag
 function inSnapshot<T>(
   db: Database,
   text: string,
-  patienceMs: number,
+  { portion, patienceMs, longPatienceMs }: SearchSizes,
   work: (snapshot: Reader, beginning: Beginning, requireTime: RequireTime) => Promise<T>,
 ): Promise<T> {
   const begunAt = performance.now()
   // In one round trip, which Kysely's own transactions do not do.
   const begin = sql.raw(
     `begin isolation level repeatable read read only;
-     set local statement_timeout = ${patienceMs};
-     set local enable_seqscan = off; set local jit = off; set local plan_cache_mode = force_generic_plan;
+     set local statement_timeout = ${longPatienceMs};
+     set local enable_seqscan = off; set local enable_bitmapscan = on; set local jit = off;
+     set local plan_cache_mode = force_generic_plan;
      savepoint outbox; lock table outbox in access share mode`,
   )
   const { promise, resolve, reject } = Promise.withResolvers<T>()
@@ -180,7 +199,13 @@ function inSnapshot<T>(
       // Gives the lock back; the snapshot stays.
       await sql`rollback to savepoint outbox`.execute(snapshot)
       // Nobody waits for the end of what has changed nothing.
-      resolve(await work(snapshot, beginning, timeLimit(snapshot, patienceMs, begunAt)))
+      const isFarBehind = beginning.unseenIds.length > portion || beginning.unreadBelow !== null
+      const limit = timeLimit(snapshot, {
+        allowedMs: longPatienceMs,
+        patienceMs: isFarBehind ? longPatienceMs : patienceMs,
+        begunAt,
+      })
+      resolve(await work(snapshot, beginning, limit))
       await sql`commit`.execute(snapshot)
     } catch (error) {
       await sql`rollback`.execute(snapshot)

@@ -1,12 +1,14 @@
 import { mayRead } from '@parley/access'
-import { anyOf, foldedText, listMessageIdsBelow, type Reader, selectSearchable } from '@parley/database'
+import { foldedText, listMessageIdsBelow, type Reader, selectSearchable } from '@parley/database'
 import { sql } from 'kysely'
 import type { Hit, Search } from './projection.queries.ts'
 
 /** Those of the given messages that are wanted, judged by what they say now. */
 export async function searchThese(snapshot: Reader, search: Search, ids: readonly string[]): Promise<Hit[]> {
   if (ids.length === 0) return []
-  const messages = await selectWanted(snapshot, search).where('messages.id', '=', anyOf(ids)).execute()
+  // As one text: a list of so many ids takes the driver longer to write than PostgreSQL to read.
+  const wanted = sql<string>`any(string_to_array(${ids.join(',')}, ',')::uuid[])`
+  const messages = await selectWanted(snapshot, search).where('messages.id', '=', wanted).execute()
   return judge(messages, search)
 }
 
@@ -23,11 +25,13 @@ export async function searchBelow(snapshot: Reader, search: Search, below: strin
   return { hits, below: ids.length < most ? null : ids.at(-1)! }
 }
 
-function selectWanted(snapshot: Reader, { caller, wanted }: Search) {
+function selectWanted(snapshot: Reader, search: Search) {
+  const { caller, wanted } = search
   const { channelId, authorId, from, to, before } = wanted
   return selectSearchable(snapshot)
     .where('messages.createdAt', '>=', from)
     .where('messages.createdAt', '<=', to)
+    .where(mayMatch(search))
     .where(mayRead(caller, 'messages.channelId'))
     .$if(channelId !== undefined, (query) => query.where('messages.channelId', '=', channelId!))
     .$if(authorId !== undefined, (query) =>
@@ -41,6 +45,15 @@ function selectWanted(snapshot: Reader, { caller, wanted }: Search) {
       ),
     )
 }
+
+/**
+ * Leaves out what certainly does not match, so that of hundreds of thousands of messages few have to be fetched and folded: a text of
+ * ASCII characters is folded as soon as it is lower-case. Whatever else a message has is judged here.
+ */
+const mayMatch = ({ wanted, authorIds }: Search) => sql<boolean>`(
+  strpos(lower(messages.content collate "C"), ${wanted.folded}) > 0 or octet_length(messages.content) <> length(messages.content)
+  or messages.attachments is not null or messages.webhook_id is not null
+  or messages.author_id in (select unnest(${authorIds}::uuid[])))`
 
 type Candidates = Awaited<ReturnType<ReturnType<typeof selectWanted>['execute']>>
 

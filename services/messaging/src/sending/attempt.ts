@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { unavailable } from '@parley/contract'
-import { type Connection, foldEvery } from '@parley/database'
+import { type Connection, foldEvery, keyLifetimeMs } from '@parley/database'
 import type { Logger } from '@parley/telemetry'
 import { sendAfterLostAnswer } from './lost-answer.ts'
 import { messageText } from './message-text.ts'
 import { refusalOf } from './refusal.ts'
 import { runSend } from './run-send.ts'
-import { keyLifetimeMs, type Outcome, type SendRow, type SendStatement } from './send.statement.ts'
+import type { Outcome, SendRow, SendStatement } from './send.statement.ts'
 import { sendFailure } from './send-failure.ts'
 import type { Sending } from './sending.ts'
 
@@ -141,7 +141,7 @@ function settle(
 /** Whether the send may still be tried; it is refused when not. */
 export function inTime(sending: Sending, now: number): boolean {
   if (now < sending.deadline) return true
-  sending.reject(unavailable('The message could not be stored in time, please try again'))
+  sending.reject(unavailable('The message could not be stored in time. Please try again'))
   return false
 }
 

@@ -10,6 +10,7 @@ export interface NewMessage {
   quotedMessageId: string | null
   mentions: readonly string[]
   createdAt: number
+  nonce?: string | undefined
 }
 
 /**
@@ -17,14 +18,14 @@ export interface NewMessage {
  * text here, once, for the reply, the event and the stored answer spares PostgreSQL the building of JSON.
  */
 export function messageTail(message: NewMessage): string {
-  const { channelId, content, attachments, images, quotedMessageId, mentions, createdAt } = message
+  const { channelId, content, attachments, images, quotedMessageId, mentions, createdAt, nonce } = message
   return (
     `"channelId":"${channelId}","threadId":null,"rev":1,"content":${JSON.stringify(content)},` +
     `"attachments":${attachments.length === 0 ? '[]' : JSON.stringify(attachments)},` +
     `"images":${images.length === 0 ? '[]' : JSON.stringify(images)},` +
     `"quotedMessageId":${quotedMessageId === null ? 'null' : `"${quotedMessageId}"`},` +
     `"mentions":${mentions.length === 0 ? '[]' : JSON.stringify(mentions)},` +
-    `"pinnedAt":null,"createdAt":${createdAt},"updatedAt":null,"reactions":{},"threadMeta":null}`
+    `"pinnedAt":null,"createdAt":${createdAt},"updatedAt":null,"reactions":{},"threadMeta":null${nonce === undefined ? '' : `,"nonce":${JSON.stringify(nonce)}`}}`
   )
 }
 

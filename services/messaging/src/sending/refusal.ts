@@ -1,4 +1,5 @@
 import { type ApiError, forbidden, invalid, notFound, stillRunning, unauthorized } from '@parley/contract'
+import { keyReused } from '@parley/database'
 import type { Outcome } from './send.statement.ts'
 import type { Sending } from './sending.ts'
 
@@ -6,13 +7,17 @@ import type { Sending } from './sending.ts'
 export function refusalOf(outcome: Outcome, { direct }: Sending): ApiError | undefined {
   switch (outcome) {
     case 'unauthorized':
-      return unauthorized('The session has ended, please sign in again')
+      return unauthorized('The session has ended. Please sign in again')
     case 'unknown':
       return notFound(direct ? 'conversation' : 'channel')
     case 'forbidden':
-      return forbidden(direct ? 'This conversation is between others' : 'You are not a member of this channel')
+      return forbidden(
+        direct ? 'You are not a participant of this conversation' : 'You are not a member of this channel',
+      )
+    case 'departed':
+      return recipientGone()
     case 'unquotable':
-      return invalid(`The quoted message is not in this ${direct ? 'conversation' : 'channel'}`)
+      return invalid(`quotedMessageId must be the id of a message in this ${direct ? 'conversation' : 'channel'}`)
     case 'reused':
       return keyReused()
     case 'running':
@@ -22,4 +27,6 @@ export function refusalOf(outcome: Outcome, { direct }: Sending): ApiError | und
   }
 }
 
-export const keyReused = () => invalid('This Idempotency-Key was used for another request', 'idempotency_key_reused')
+/** Of a conversation whose other participant was removed or has left: it can be read, but nobody would read what is sent. */
+export const recipientGone = () =>
+  invalid('This person was removed from the server or has left it, so nobody would read the message', 'recipient_gone')

@@ -1,21 +1,21 @@
 import { accessChannel, accessConversation, wireChannelId } from '@parley/access'
 import { invalid, type Message } from '@parley/contract'
-import { type ChannelRow, foldEvery, foldReads, type Transaction, uuidv7 } from '@parley/database'
+import { type ChannelRow, foldEvery, foldReads, once, type Transaction, uuidv7 } from '@parley/database'
 import { type AccessClaims, type Caller, findCaller } from '@parley/identity'
 import type { Deps } from '@parley/service'
 import { sql } from 'kysely'
 import { recordMessageCreated } from '../messages/message.events.ts'
-import type { MessageBody } from '../messages/message.fields.ts'
+import { type NewMessageBody, nonceOf, quoteOf } from '../messages/message.fields.ts'
 import { findMessage, isQuotable } from '../messages/messages.queries.ts'
 import { type Files, putUploads } from '../uploads/message-uploads.ts'
-import { claimKey, insertAnswer } from './idempotency.ts'
+import { recipientGone } from './refusal.ts'
 
 export interface FileSend {
   claims: AccessClaims
   kind: 'channel' | 'conversation'
   /** Row id of the channel or conversation. */
   channelId: string
-  body: MessageBody
+  body: NewMessageBody
   content: string
   mentions: string[]
   idempotency: { key: string; requestHash: string } | null
@@ -32,15 +32,14 @@ export async function sendWithFiles({ db, pool, clock, logger, wakeRelay }: Deps
   const claim = send.idempotency && { userId: caller.userId, ...send.idempotency }
 
   const sent = await db.transaction().execute(async (trx) => {
-    const earlier = claim && (await claimKey(trx, claim, now))
-    if (earlier) return { answer: earlier, message: undefined }
-
-    const channel = await accessPlace(trx, caller, send)
-    const message = await insertWithFiles(trx, channel, { ...send, authorId: caller.userId, createdAt: now })
-    await recordMessageCreated(trx, channel, message)
-    const answer = JSON.stringify(message)
-    if (claim) await insertAnswer(trx, claim, answer, now)
-    return { answer, message }
+    let message: Message | undefined
+    const create = async () => {
+      const channel = await accessPlace(trx, caller, send)
+      message = await insertWithFiles(trx, channel, { ...send, authorId: caller.userId, createdAt: now })
+      await recordMessageCreated(trx, channel, message)
+      return JSON.stringify(message)
+    }
+    return { answer: await once(trx, claim, now, create, asItIs), message: message as Message | undefined }
   })
 
   const { answer, message } = sent
@@ -53,10 +52,23 @@ export async function sendWithFiles({ db, pool, clock, logger, wakeRelay }: Deps
   return answer
 }
 
-const accessPlace = (trx: Transaction, caller: Caller, { kind, channelId }: FileSend): Promise<ChannelRow> =>
-  kind === 'channel'
-    ? accessChannel(trx, caller, channelId, { lock: true })
-    : accessConversation(trx, caller, wireChannelId({ id: channelId, kind: 'direct' }), { lock: true })
+/** The answer is a JSON text already. */
+const asItIs = { write: (answer: string) => answer, read: (stored: string) => stored }
+
+async function accessPlace(trx: Transaction, caller: Caller, { kind, channelId }: FileSend): Promise<ChannelRow> {
+  if (kind === 'channel') return accessChannel(trx, caller, channelId, { lock: true })
+  const conversationId = wireChannelId({ id: channelId, kind: 'direct' })
+  const conversation = await accessConversation(trx, caller, conversationId, { lock: true })
+  const gone = await trx
+    .selectFrom('channelMembers')
+    .innerJoin('users', 'users.id', 'channelMembers.userId')
+    .select('users.id')
+    .where('channelId', '=', conversation.id)
+    .where('removedAt', 'is not', null)
+    .executeTakeFirst()
+  if (gone) throw recipientGone()
+  return conversation
+}
 
 interface NewFileMessage extends FileSend {
   authorId: string
@@ -65,14 +77,14 @@ interface NewFileMessage extends FileSend {
 
 async function insertWithFiles(trx: Transaction, channel: ChannelRow, message: NewFileMessage): Promise<Message> {
   const { kind, body, authorId } = message
-  const { quotedMessageId = null } = body
+  const quotedMessageId = quoteOf(body)
   if (quotedMessageId !== null && !(await isQuotable(trx, channel, quotedMessageId))) {
-    throw invalid(`The quoted message is not in this ${kind}`)
+    throw invalid(`quotedMessageId must be the id of a message in this ${kind}`)
   }
   const id = uuidv7()
   const files = await putUploads(trx, { id, channelId: channel.id, authorId }, body)
   await insertMessage(trx, { ...message, ...files, id, channelId: channel.id, quotedMessageId })
-  return findMessage(trx, id)
+  return { ...(await findMessage(trx, id)), ...nonceOf(body) }
 }
 
 /** Stores a message with the next `seq` of its channel, which must be locked. */

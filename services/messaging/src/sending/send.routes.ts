@@ -1,21 +1,21 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { conversationRowId } from '@parley/access'
-import { Id, Message, refusals } from '@parley/contract'
+import { Id, IdempotencyHeaders, Message, refusals } from '@parley/contract'
 import { type AccessClaims, findCaller } from '@parley/identity'
 import { asRefusal, type Deps, sendJsonText } from '@parley/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { findMentions } from '../mentions/mentions.ts'
-import { MessageBody, readContent } from '../messages/message.fields.ts'
+import { NewMessageBody, nonceOf, quoteOf, readContent } from '../messages/message.fields.ts'
 import { hasFiles } from '../uploads/message-uploads.ts'
-import { IdempotencyHeaders, requestHash } from './idempotency.ts'
+import { requestHash } from './idempotency.ts'
 import { sendWithFiles } from './send-with-files.ts'
 import type { Sender } from './sender.ts'
 
 const shape = {
   description: 'Safe to repeat with the same `Idempotency-Key`: within 24 hours it gets the first answer again.',
   headers: IdempotencyHeaders,
-  body: MessageBody,
+  body: NewMessageBody,
   response: { 200: Type.Object({ message: Message }), ...refusals(400, 401, 403, 404, 409, 503) },
 }
 const SendMessage = { summary: 'Send a message', params: Type.Object({ channelId: Id }), ...shape }
@@ -62,7 +62,7 @@ async function sendMessage(
   sender: Sender,
   caller: AccessClaims,
   place: { kind: 'channel' | 'conversation'; channelId: string },
-  body: MessageBody,
+  body: NewMessageBody,
   key: string | undefined,
 ): Promise<string> {
   const content = readContent(body)
@@ -75,8 +75,9 @@ async function sendMessage(
     content,
     attachments: [],
     images: [],
-    quotedMessageId: body.quotedMessageId ?? null,
+    quotedMessageId: quoteOf(body),
     mentions,
+    ...nonceOf(body),
     idempotency,
   })
 }

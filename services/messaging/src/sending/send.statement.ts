@@ -1,3 +1,4 @@
+import { keyLifetimeMs } from '@parley/database'
 import type { Sending } from './sending.ts'
 
 /**
@@ -14,7 +15,7 @@ import type { Sending } from './sending.ts'
  * A key that another process stored after this statement began violates the primary key of `idempotency_keys`: the
  * statement is aborted and, run again, finds it. The `(select …)` around the arrays hides their lengths from the
  * planner, so that it keeps one plan for every size of batch; `offset 0` keeps each look-up a look-up by index, whatever
- * the statistics of a young or fast-growing table make the planner believe.
+ * the statistics of a young or fast-growing table make the planner believe; for `coalesce` see `isUnset`.
  */
 function sendStatement(locking: string): string {
   return `
@@ -28,9 +29,13 @@ with asked as materialized (
              else 'repeated' end
       when c.id is null then 'unknown'
       when c.kind <> 'public' and not (c.kind = 'private' and u.is_admin) and not exists (
-        select from channel_members m where m.channel_id = c.id and m.user_id = u.id) then 'forbidden'
+        select from channel_members m where m.channel_id = c.id and m.user_id = u.id offset 0) then 'forbidden'
+      when c.kind = 'direct' and exists (
+        select from channel_members m, lateral (
+          select from users o where o.id = m.user_id and o.removed_at is not null offset 0) gone
+        where m.channel_id = c.id offset 0) then 'departed'
       when t.quoted is not null and not exists (
-        select from messages q where q.id = t.quoted and q.channel_id = c.id and q.deleted_at is null) then 'unquotable'
+        select from messages q where q.id = t.quoted and q.channel_id = c.id and q.deleted_at is null offset 0) then 'unquotable'
       when t.key is not null and not pg_try_advisory_xact_lock(hashtextextended(t.user_id || t.key, 0)) then 'running'
     end as refusal
   from unnest(
@@ -42,7 +47,8 @@ with asked as materialized (
       quoted, attachments, images, mentions, trace, key, hash, n)
     left join lateral (
       select u.id, u.user_name, u.is_admin from sessions s join users u on u.id = s.user_id
-      where s.id = t.session_id and s.ended_at is null and s.expires_at > $16 and u.id = t.user_id and u.removed_at is null
+      where s.id = t.session_id and coalesce(s.ended_at, 0) = 0 and s.expires_at > $16 and u.id = t.user_id
+        and coalesce(u.removed_at, 0) = 0
       offset 0
     ) u on true
     left join lateral (
@@ -75,7 +81,7 @@ with asked as materialized (
 ), moved as (
   update channels set last_seq = top.seq
   from (select channel_id, max(seq) as seq from told group by channel_id) top
-  where channels.id = top.channel_id
+  where channels.id = top.channel_id and channels.id = any(array(select channel_id from told))
 ), stored as (
   insert into messages (id, channel_id, seq, author_id, content, attachments, images, quoted_message_id, mentions, created_at)
   select id, channel_id, seq, user_id, content, attachments::jsonb, images::text[], quoted, mentions::text[], created_at
@@ -104,7 +110,6 @@ with asked as materialized (
 select n::int, outcome, seq, user_name, case outcome when 'repeated' then answer end from judged`
 }
 
-export const keyLifetimeMs = 24 * 60 * 60 * 1000
 /** Stands between the JSON texts of a batch: JSON never contains it unescaped. */
 const separator = '\x1e'
 
@@ -125,6 +130,7 @@ export type Outcome =
   | 'unauthorized'
   | 'unknown'
   | 'forbidden'
+  | 'departed'
   | 'unquotable'
   | 'reused'
   | 'running'

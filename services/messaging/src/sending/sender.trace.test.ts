@@ -1,5 +1,5 @@
 import { startNodeSdk } from '@opentelemetry/sdk-node'
-import { inSpan, shutdownTracing, spanName } from '@parley/telemetry'
+import { inSpan, shutdownTelemetry, spanName } from '@parley/telemetry'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { says, sendingHouse } from './sending.testing.ts'
 
@@ -23,7 +23,7 @@ describe('with tracing', () => {
     }
     startNodeSdk({ spanProcessors: [collector], metricReaders: [], logRecordProcessors: [], logLevel: 'none' })
   })
-  afterAll(() => shutdownTracing())
+  afterAll(() => shutdownTelemetry())
 
   test('the shared statement belongs to its first send and links the others; each event keeps its own trace', async () => {
     const ann = await house.person('ann')

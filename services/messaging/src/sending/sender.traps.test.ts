@@ -202,7 +202,7 @@ describe('trap: the answer of a commit is lost', () => {
   test('what was stored is answered and not stored again, its neighbours neither', async () => {
     const ann = await house.person('ann')
     const channels = await Promise.all([house.channel('public'), house.channel('public'), house.channel('public')])
-    const proxy = await losingProxy(house.db.url)
+    const proxy = await losingProxy(house.db.urlOf('messaging'))
     const { pool, close } = house.connection(proxy.url)
     const sender = house.process({ pool })
     await Promise.all(channels.map((channel) => sender.send(says(ann, channel, 'before'))))
@@ -236,7 +236,7 @@ describe('trap: the answer of a commit is lost', () => {
   test('a statement that still runs without its connection stores nothing twice', async () => {
     const ann = await house.person('ann')
     const channel = await house.channel('public')
-    const proxy = await losingProxy(house.db.url)
+    const proxy = await losingProxy(house.db.urlOf('messaging'))
     const { pool, close } = house.connection(proxy.url)
     const sender = house.process({ pool })
     const lock = await house.lock(channel)
@@ -289,7 +289,7 @@ describe('trap: the answer of a commit is lost', () => {
 
   test('a database that stays away is a 503 with the time to come again', async () => {
     const ann = await house.person('ann')
-    const proxy = await losingProxy(house.db.url)
+    const proxy = await losingProxy(house.db.urlOf('messaging'))
     await proxy.close()
     const { pool, close } = house.connection(proxy.url)
     const sender = house.process({ pool, deadlineMs: 300 })
@@ -343,7 +343,7 @@ describe('trap: one busy channel', () => {
   test('a pool too small to wait with serves it all the same', async () => {
     const ann = await house.person('ann')
     const [busy, free] = [await house.channel('public'), await house.channel('public')]
-    const sender = house.process({ pool: house.connection(house.db.url, 1).pool })
+    const sender = house.process({ pool: house.connection(house.db.urlOf('messaging'), 1).pool })
     const lock = await house.lock(busy)
     const waited = parsed(sender.send(says(ann, busy, 'waited')))
     expect(await parsed(sender.send(says(ann, free, 'meanwhile')))).toMatchObject({ seq: 1 })

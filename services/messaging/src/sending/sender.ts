@@ -58,7 +58,7 @@ export function createSender(options: SenderOptions): Sender {
 
   return {
     async send(request) {
-      if (lines.size >= queueLimit) throw unavailable('Too many messages are being sent right now, please try again')
+      if (lines.size >= queueLimit) throw unavailable('Too many messages are being sent right now. Please try again')
       if (!request.idempotency) return enqueue(request)
 
       const key = `${request.caller.userId} ${request.idempotency.key}`
@@ -148,7 +148,8 @@ export function toSending(
   resolve: (message: string) => void,
   reject: (error: Error) => void,
 ): Sending {
-  const { caller, kind, channelId, content, attachments, images, quotedMessageId, mentions, idempotency } = request
+  const { caller, kind, channelId, content, attachments, images, quotedMessageId, mentions, nonce, idempotency } =
+    request
   const direct = kind === 'conversation'
   const isId = isRowId(channelId)
   // What cannot be an id of a message is none: the nil UUID is nobody's.
@@ -170,6 +171,7 @@ export function toSending(
           quotedMessageId: quoted,
           mentions,
           createdAt,
+          nonce,
         })
       : '',
     quotedMessageId: quoted,

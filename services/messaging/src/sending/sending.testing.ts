@@ -11,14 +11,14 @@ export interface Person {
   userName: string
 }
 
-/** A database, and senders on it that each stand for a process: their own pool, their own queue. */
+/** A database, and senders on it that each stand for a process: their own pool by the service's role, their own queue. */
 export function sendingHouse() {
   const connections: Connection[] = []
   const senders: Sender[] = []
 
   const connection = (to?: string, poolSize = 10): Connection => {
     const opened = connectDatabase({
-      url: to ?? house.db.url,
+      url: to ?? house.db.urlOf('messaging'),
       poolSize,
       applicationName: 'test',
       onIdleError: () => {},
@@ -27,7 +27,7 @@ export function sendingHouse() {
     return opened
   }
   const house = {
-    /** A connection of the test's own. */
+    /** The owner's connection, for what a test prepares and looks at. */
     db: undefined as unknown as TestDatabase, // set before the first test
     connection,
     process(options: Partial<SenderOptions> = {}) {

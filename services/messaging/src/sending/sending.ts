@@ -12,6 +12,7 @@ export interface SendRequest {
   quotedMessageId: string | null
   /** Already looked up. */
   mentions: readonly string[]
+  nonce?: string | undefined
   /** `Idempotency-Key`, and SHA-256 of what was asked in hexadecimal digits. */
   idempotency: { key: string; requestHash: string } | null
 }

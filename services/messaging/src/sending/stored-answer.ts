@@ -1,7 +1,5 @@
 import { stillRunning, unauthorized } from '@parley/contract'
-import type { Connection } from '@parley/database'
-import { keyReused } from './refusal.ts'
-import { keyLifetimeMs } from './send.statement.ts'
+import { type Connection, keyLifetimeMs, keyReused } from '@parley/database'
 import type { SendRequest } from './sending.ts'
 
 interface StoredAnswer {
@@ -22,13 +20,13 @@ export async function findStoredAnswer(
   const { rows } = await pool.query<StoredAnswer>(
     `select k.answer, k.request_hash = decode($4, 'hex') as "isSame"
      from sessions s
-       join users u on u.id = s.user_id and u.removed_at is null
+       join users u on u.id = s.user_id and coalesce(u.removed_at, 0) = 0
        left join idempotency_keys k on k.user_id = u.id and k.key = $3 and k.created_at > $5
-     where s.id = $1 and s.user_id = $2 and s.ended_at is null and s.expires_at > $6`,
+     where s.id = $1 and s.user_id = $2 and coalesce(s.ended_at, 0) = 0 and s.expires_at > $6`,
     [caller.sessionId, caller.userId, idempotency?.key, idempotency?.requestHash, now - keyLifetimeMs, now],
   )
   const [found] = rows
-  if (!found) throw unauthorized('The session has ended, please sign in again')
+  if (!found) throw unauthorized('The session has ended. Please sign in again')
   if (found.answer === null) throw stillRunning()
   if (!found.isSame) throw keyReused()
   return found.answer

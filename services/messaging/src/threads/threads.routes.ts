@@ -1,20 +1,19 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Id, limits, Message, Ok, refusals, ThreadMeta } from '@parley/contract'
+import { Id, IdempotencyHeaders, Message, Ok, ParentRev, refusals, ThreadMeta } from '@parley/contract'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 import { deleteMessage } from '../messages/message.deletion.ts'
 import { editMessage } from '../messages/message.edit.ts'
-import { MessageBody, MessageParams, PageQuery } from '../messages/message.fields.ts'
-import { findCursor, listReplies } from '../messages/messages.queries.ts'
-import { IdempotencyHeaders } from '../sending/idempotency.ts'
+import { MessageBody, MessageParams, NewMessageBody, PageQuery, pageEnds } from '../messages/message.fields.ts'
+import { readPage } from '../messages/message-pages.queries.ts'
 import { accessParent, createReply } from './reply.creation.ts'
 
 const ListReplies = {
   summary: 'Replies to a channel message, oldest first',
-  description: 'The newest ones, or with `before` those just before that reply.',
+  description: 'The newest ones, or those at the place that `before`, `after`, `around` or `aroundSeq` names.',
   params: MessageParams,
   querystring: PageQuery,
-  response: { 200: Type.Object({ replies: Type.Array(Message) }), ...refusals(400, 401, 403, 404) },
+  response: { 200: Type.Object({ replies: Type.Array(Message), ...pageEnds }), ...refusals(400, 401, 403, 404) },
 }
 
 const CreateReply = {
@@ -22,8 +21,11 @@ const CreateReply = {
   description: 'Safe to repeat with the same `Idempotency-Key`: within 24 hours it gets the first answer again.',
   params: MessageParams,
   headers: IdempotencyHeaders,
-  body: MessageBody,
-  response: { 200: Type.Object({ reply: Message, threadMeta: ThreadMeta }), ...refusals(400, 401, 403, 404, 409) },
+  body: NewMessageBody,
+  response: {
+    200: Type.Object({ reply: Message, threadMeta: ThreadMeta, parentRev: ParentRev }),
+    ...refusals(400, 401, 403, 404, 409),
+  },
 }
 
 const ReplyParams = Type.Object({ messageId: Id, replyId: Id })
@@ -50,10 +52,8 @@ export const threadRoutes =
 
     app.get(thread, { schema: ListReplies }, async ({ caller, params, query }) => {
       const { message: parent, channel } = await accessParent(db, caller, params.messageId)
-      const place = { channelId: channel.id, threadId: parent.id }
-      const beforeSeq = query.before === undefined ? undefined : await findCursor(db, place, query.before)
-      const limit = Math.min(query.limit, limits.pageSize)
-      return { replies: await listReplies(db, parent.id, { limit, beforeSeq }) }
+      const { messages: replies, ...ends } = await readPage(db, { channelId: channel.id, threadId: parent.id }, query)
+      return { replies, ...ends }
     })
 
     app.post(thread, { schema: CreateReply }, async ({ caller, params, headers, body }) => {

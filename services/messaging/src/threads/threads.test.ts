@@ -10,7 +10,7 @@ const replies = async (
   person: Person,
   to: Message,
   body: object = {},
-): Promise<{ reply: Message; threadMeta: ThreadMeta }> => {
+): Promise<{ reply: Message; threadMeta: ThreadMeta; parentRev: number }> => {
   const reply = await person.post(`/messages/${to.id}/thread`, { content: 'reply', ...body })
   expect(reply.status).toBe(200)
   return reply.body
@@ -46,8 +46,9 @@ describe('POST /messages/:messageId/thread', () => {
         lastReplyBy: { id: bob.id, userName: bob.userName },
         participants: [bob.id],
       },
+      parentRev: 2,
     })
-    const told = { parentMessageId: parent.id, channelId: parent.channelId, parentRev: 2, ...first }
+    const told = { parentMessageId: parent.id, channelId: parent.channelId, ...first }
     await home.events.to(ann).toHave('NEW_THREAD_REPLY', told)
     await home.events.to(cat).neverHave('NEW_THREAD_REPLY', { parentMessageId: parent.id })
 
@@ -55,6 +56,7 @@ describe('POST /messages/:messageId/thread', () => {
     expect(second).toMatchObject({
       reply: { seq: 2 },
       threadMeta: { replyCount: 2, lastReplyBy: { id: ann.id }, participants: [bob.id, ann.id] },
+      parentRev: 3,
     })
     expect(await threadOf(parent)).toEqual([first.reply, second.reply])
     expect(await listed(parent)).toEqual({ ...parent, rev: 3, threadMeta: second.threadMeta })
@@ -118,6 +120,19 @@ describe('POST /messages/:messageId/thread', () => {
       .execute()
     const later = await asks({ content: 'another' })
     expect(later).toMatchObject({ status: 200, body: { reply: { content: 'another', seq: 3 } } })
+  })
+
+  test('answers also what the version before has stored for an Idempotency-Key', async () => {
+    const { ann } = home.people
+    const parent = await ann.says('before the upgrade', home.channel.open)
+    const asks = () => ann.post(`/messages/${parent.id}/thread`, { content: 'one' }, { 'idempotency-key': 'upgrade' })
+    const { body } = await asks()
+    await home.deps.db
+      .updateTable('idempotencyKeys')
+      .set({ answer: JSON.stringify({ reply: body.reply, threadMeta: body.threadMeta }) })
+      .where('key', '=', 'upgrade')
+      .execute()
+    expect(await asks()).toMatchObject({ status: 200, body: { ...body, parentRev: 0 } })
   })
 
   test.each([

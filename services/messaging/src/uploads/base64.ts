@@ -17,7 +17,7 @@ export interface Place {
 export function decodeInPlace(body: Buffer, field: string, place: Place): Buffer {
   const { start } = place
   if (body.toString('latin1', start, start + 5) === 'data:') {
-    throw invalid(`${field} is a data: URL, please send only what follows its comma`)
+    throw invalid(`${field} is a data: URL. Please send only what follows its comma`)
   }
   const end = withoutEscapes(body, place)
   if ((end - start) % 4 !== 0) throw notBase64(field)
@@ -36,7 +36,7 @@ export function decodeInPlace(body: Buffer, field: string, place: Place): Buffer
 }
 
 const notBase64 = (field: string) =>
-  invalid(`${field} is not base64: letters, digits, + and /, with = to fill it up, and no line breaks`)
+  invalid(`${field} is not base64: letters, digits, + and /, padded with = at the end, without line breaks`)
 
 const paddingOf = (piece: string) => (piece.endsWith('==') ? 2 : piece.endsWith('=') ? 1 : 0)
 

@@ -92,15 +92,15 @@ describe('POST /files', () => {
   })
 
   test.each([
-    ['{"filename":"a.txt","file":1}', /^file must be string/],
+    ['{"filename":"a.txt","file":1}', /^file must be text/],
     ['{"file":"bm90"}', /^filename is missing/],
     ['{"filename":"a.txt"}', /^file is missing/],
     ['', /missing/],
-    ['[]', /body must be object/],
+    ['[]', /^The body must be a JSON object/],
     ['{"filename":"a.txt","file":"bm90"', /not valid JSON/],
     [`{"filename":"a.txt","file":"${'bm90'.repeat(1_000)}`, /not valid JSON/],
     ['{"filename":"a\\u0000.txt","file":"bm90"}', /U\+0000/],
-    [`{"filename":"a.txt","file":"bm90","more":"${'x'.repeat(70_000)}"}`, /holds more/],
+    [`{"filename":"a.txt","file":"bm90","more":"${'x'.repeat(70_000)}"}`, /^The fields beside the file are too long/],
     [`{"filename":"${'x'.repeat(5_000)}.txt","file":"bm90"}`, /longer than/],
   ])('refuses %.60s', async (body, error) => {
     const reply = await home.people.ann.post('/files', body)
@@ -167,16 +167,18 @@ describe('POST /files/binary', () => {
 })
 
 test('an upload that is collected while its bytes are stored leaves none', async () => {
-  const { deps, people } = home
+  const { people } = home
+  const { db } = home.deps
+  const deps = home.depsOf('messaging')
   const names: string[] = []
   const put: typeof deps.blobs.put = async (key, ...rest) => {
     await deps.blobs.put(key, ...rest)
-    await deps.db.deleteFrom('uploads').where('filename', '=', key).execute()
+    await db.deleteFrom('uploads').where('filename', '=', key).execute()
     names.push(key)
   }
   const facts = { originalName: 'a.txt', extension: 'txt', contentType: 'text/plain', uploadedBy: people.ann.id }
   const upload = { kind: 'file', channelId: null, ...facts, bytes: samples.txt, thumbnail: undefined } as const
   await expect(storeUpload({ ...deps, blobs: { ...deps.blobs, put } }, upload)).rejects.toMatchObject({ status: 503 })
   expect(names).toHaveLength(1)
-  expect(await deps.db.selectFrom('blobs').select('key').where('key', 'in', names).execute()).toEqual([])
+  expect(await db.selectFrom('blobs').select('key').where('key', 'in', names).execute()).toEqual([])
 })

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { invalid } from '@parley/contract'
 import { fileTypeFromBuffer } from 'file-type'
+import { isOfficeDocument, type OfficeFormat } from './office.ts'
 import { isSvg } from './svg.ts'
 
 interface Format {
@@ -12,10 +13,10 @@ interface Format {
 const foundAs = (...extensions: string[]) => ({
   fits: (_bytes: Buffer, found: string | undefined) => found !== undefined && extensions.includes(found),
 })
-/** Office documents are archives, and not every program writes them so that they can be told from others. */
-const office = (name: string, extension: string): Format => ({
-  contentType: `application/vnd.openxmlformats-officedocument.${name}`,
-  fits: (bytes, found) => found === extension || found === 'zip' || (found === 'cfb' && isLocked(bytes)),
+/** An archive with the parts of an office document, or with a password a container of the older kind. */
+const office = (format: OfficeFormat): Format => ({
+  contentType: `application/vnd.openxmlformats-officedocument.${format}`,
+  fits: (bytes, found) => (found === 'zip' ? isOfficeDocument(bytes, format) : found === 'cfb' && isLocked(bytes)),
 })
 /**
  * Nothing but text has no control characters; a PDF may. What else is recognised by its first letters is more likely a text that
@@ -37,9 +38,9 @@ const fileFormats = new Map<string, Format>([
   ['doc', { contentType: 'application/msword', ...foundAs('cfb') }],
   ['xls', { contentType: 'application/vnd.ms-excel', ...foundAs('cfb') }],
   ['ppt', { contentType: 'application/vnd.ms-powerpoint', ...foundAs('cfb') }],
-  ['docx', office('wordprocessingml.document', 'docx')],
-  ['xlsx', office('spreadsheetml.sheet', 'xlsx')],
-  ['pptx', office('presentationml.presentation', 'pptx')],
+  ['docx', office('wordprocessingml.document')],
+  ['xlsx', office('spreadsheetml.sheet')],
+  ['pptx', office('presentationml.presentation')],
 ])
 
 const imageFormats = new Map<string, Format>([
@@ -63,22 +64,25 @@ export const recogniseImage = (bytes: Buffer, extension: string) => recognise(im
 export async function recogniseThumbnail(bytes: Buffer): Promise<string> {
   const found = await recognisedExtension(bytes)
   for (const { contentType, fits } of imageFormats.values()) if (fits(bytes, found)) return contentType
-  throw invalid(`thumbnail is no image of these formats: ${[...imageFormats.keys()].join(', ')}`)
+  throw invalid(`thumbnail must be an image in one of these formats: ${[...imageFormats.keys()].join(', ')}`)
 }
 
 async function recognise(formats: Map<string, Format>, what: string, bytes: Buffer, extension: string) {
   const format = formats.get(extension)
-  if (!format) throw invalid(`The name of the ${what} must end in one of: ${[...formats.keys()].join(', ')}`)
-  if (bytes.length === 0) throw invalid(`The ${what} is empty`)
+  if (!format) throw invalid(`filename must end in one of: ${[...formats.keys()].join(', ')}`)
+  if (bytes.length === 0) throw invalid(`The ${what} must not be empty`)
   if (!format.fits(bytes, await recognisedExtension(bytes))) {
-    throw invalid(`The content of the ${what} is not what its name says: ${extension}`)
+    throw invalid(`The content of the ${what} does not have the format that its name says: ${extension}`)
   }
   return format.contentType
 }
 
-/** What is cut off or nonsense makes some of the recognisers stumble: it is then not recognised. */
+/**
+ * What is cut off or nonsense makes some of the recognisers stumble: it is then not recognised. Archives are not given to them, they would
+ * unpack what is in there.
+ */
 const recognisedExtension = async (bytes: Buffer) =>
-  (await fileTypeFromBuffer(bytes).catch(() => undefined))?.ext as string | undefined
+  isArchive(bytes) ? 'zip' : ((await fileTypeFromBuffer(bytes).catch(() => undefined))?.ext as string | undefined)
 
 /** With a password, an office document is a stream of this name in a container of the older kind ([MS-OFFCRYPTO] 2.3.4.4). */
 const isLocked = (bytes: Buffer) => bytes.includes('EncryptedPackage', 0, 'utf16le')

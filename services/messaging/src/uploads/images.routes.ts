@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { accessChannel, accessConversation } from '@parley/access'
-import { Id, invalid, limits, refusals } from '@parley/contract'
+import { Id, IdempotencyHeaders, invalid, limits, refusals } from '@parley/contract'
 import type { Deps } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
@@ -22,11 +22,12 @@ type ImageBody = Static<typeof ImageBody>
 const shape = {
   description:
     'At most 10 MB; JPG, PNG, WebP or SVG, by its extension and its content. It belongs to where it is uploaded. Put its ' +
-    'name on a message there within 24 hours, or it is removed.',
+    'name on a message there within 24 hours, or it is removed; of what is on no message one person may have 500 MB (`uploads.maxUnattachedBytes`), beyond that it is a 413.',
+  headers: IdempotencyHeaders,
   body: ImageBody,
   response: {
     200: Type.Object({ success: Type.Literal(true), filename: Type.String() }),
-    ...refusals(400, 401, 403, 404, 413, 429, 503),
+    ...refusals(400, 401, 403, 404, 409, 413, 429, 503),
   },
 }
 const UploadChannelImage = {
@@ -85,12 +86,14 @@ const keepImage =
 
     const { userId } = request.caller
     const about = { kind: 'image', channelId, originalName: name, extension, contentType, uploadedBy: userId } as const
-    return { success: true as const, filename: await storeUpload(deps, { ...about, bytes, thumbnail }) }
+    return { success: true as const, filename: await storeUpload(deps, { ...about, bytes, thumbnail }, keyOf(request)) }
 
     async function readThumbnail(text: string) {
       const bytes = bodies.bytesOf(request, 'thumbnail', text)
-      if (bytes.length === 0) throw invalid('The thumbnail is empty')
+      if (bytes.length === 0) throw invalid('thumbnail must not be empty')
       if (bytes.length > limits.thumbnail) throw tooLong('thumbnail', limits.thumbnail)
       return { bytes, contentType: await recogniseThumbnail(bytes) }
     }
   }
+
+const keyOf = ({ headers }: FastifyRequest) => headers['idempotency-key'] as string | undefined

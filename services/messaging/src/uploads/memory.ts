@@ -128,7 +128,7 @@ export function createUploadMemory({
   return {
     take(userId, bytes) {
       return new Promise((resolve, reject) => {
-        if (underWay.of(userId) >= uploadsOfOne) return reject(tooMany('You have too many uploads under way', 5))
+        if (underWay.of(userId) >= uploadsOfOne) return reject(tooMany('You are uploading too many files at once', 5))
         if (waiting.size >= mostWaiting) return reject(busy())
         underWay.add(userId, 1)
         const patience = setTimeout(() => {
@@ -151,4 +151,4 @@ export function createUploadMemory({
   }
 }
 
-const busy = () => unavailable('Too many files are being uploaded right now, please try again', 5)
+const busy = () => unavailable('Too many files are being uploaded right now. Please try again', 5)

@@ -68,13 +68,14 @@ export async function changeUploads(
 
 function requireOwn(upload: UploadRow | undefined, name: string, kind: UploadRow['kind'], holder: Holder) {
   const isOwn = upload?.uploadedBy === holder.authorId && upload.kind === kind && upload.storedAt !== null
-  if (!isOwn) throw invalid(`There is no ${kind} of yours called ${name}`)
+  if (!isOwn) throw invalid(`${fields[kind]} must name your own uploads, and you have uploaded no ${kind} ${name}`)
   if (kind === 'image' && upload.channelId !== holder.channelId) {
-    throw invalid(`The image ${name} was uploaded elsewhere, please upload it where it is to be seen`)
+    throw invalid(`The image ${name} was uploaded to another channel or conversation. Please upload it to this one`)
   }
 }
 
 const kinds = ['file', 'image'] as const
+const fields = { file: 'attachments', image: 'images' }
 
 const each = (names: readonly string[] | undefined) => names && [...new Set(names)]
 

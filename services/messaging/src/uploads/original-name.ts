@@ -1,4 +1,4 @@
-import { invalid } from '@parley/contract'
+import { firstCharacters, invalid } from '@parley/contract'
 
 const maxLength = 200
 const extensionLength = 16
@@ -15,7 +15,7 @@ export interface OriginalName {
  * 200 characters with its extension kept. Letters of any script stay. @throws ApiError 400 when there is no name.
  */
 export function readOriginalName(given: string): OriginalName {
-  if (given.trim() === '') throw invalid('filename is empty')
+  if (given.trim() === '') throw invalid('filename must not be empty')
   const last = given.toWellFormed().normalize('NFC').replace(forbidden, '').split(/[/\\]/).at(-1)!
   const clean = last
     .replace(refusedByFileSystems, '_')
@@ -32,9 +32,3 @@ const withExtension = new RegExp(`^(.*)\\.([A-Za-z0-9]{1,${extensionLength}})$`)
 /** Control, direction, invisible and private characters; a joiner within a word is part of some scripts, and stays. */
 const forbidden = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff0-\uffff]/gu
 const refusedByFileSystems = /[<>:"|?*]/g
-
-/** In UTF-16 code units, never half a character. */
-function firstCharacters(text: string, length: number): string {
-  const first = text.slice(0, length)
-  return first.isWellFormed() ? first : first.slice(0, -1)
-}

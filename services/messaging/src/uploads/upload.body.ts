@@ -69,7 +69,7 @@ export function readUploads(
       refuseNul(held.json.value)
       return held.json.value
     })
-    app.addContentTypeParser('*', async (_request: FastifyRequest, payload: AsyncIterable<Buffer>) => {
+    app.addContentTypeParser('*', async (_request: FastifyRequest, payload: Readable) => {
       if ((await drain(payload)) === 0) return {}
       throw invalid('Please send the body as JSON, with the header Content-Type: application/json')
     })
@@ -106,6 +106,8 @@ export const tooLong = (field: string, bytes: number) =>
 /** By its events, because a loop over it waits for the next piece whatever happens meanwhile. */
 function readInto(buffer: Buffer, payload: Readable, share: Share): Promise<Buffer> {
   return new Promise((resolve, reject) => {
+    // Its sender left while it waited for memory.
+    if (payload.destroyed) return reject(brokenOff())
     let length = 0
     const take = (chunk: Buffer) => {
       if (length + chunk.length > buffer.length) return refuse(tooLarge())
@@ -118,7 +120,7 @@ function readInto(buffer: Buffer, payload: Readable, share: Share): Promise<Buff
       resolve(buffer.subarray(0, length))
     }
     const breakOff = () => refuse(brokenOff())
-    const giveUp = () => refuse(unavailable('The file came too slowly while others waited, please try again', 5))
+    const giveUp = () => refuse(unavailable('The file came too slowly while others waited. Please try again', 5))
     const refuse = (error: Error) => {
       leave()
       reject(error)
@@ -133,7 +135,7 @@ function readInto(buffer: Buffer, payload: Readable, share: Share): Promise<Buff
 }
 
 /** Who is refused should hear why: a connection that ends while they still send tells nothing. Answers how much it was. */
-async function drain(payload: AsyncIterable<Buffer>): Promise<number> {
+async function drain(payload: Readable): Promise<number> {
   let length = 0
   for await (const chunk of whole(payload)) {
     length += chunk.length
@@ -142,12 +144,13 @@ async function drain(payload: AsyncIterable<Buffer>): Promise<number> {
   return length
 }
 
-const brokenOff = () => invalid('The body broke off')
+const brokenOff = () => invalid('The body ended too early')
 
 /** A client that leaves is no fault of ours. */
-async function* whole(payload: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* whole(payload: Readable): AsyncGenerator<Buffer> {
   try {
-    yield* payload
+    // A stream that is destroyed takes no more of the body, and the connection's next request would never be read.
+    yield* payload.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
   } catch {
     throw brokenOff()
   }

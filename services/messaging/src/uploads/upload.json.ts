@@ -64,4 +64,4 @@ function parse(text: string): unknown {
   }
 }
 
-const tooMuch = () => invalid('The body holds more than the file and its name')
+const tooMuch = () => invalid('The fields beside the file are too long')

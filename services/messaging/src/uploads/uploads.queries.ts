@@ -1,4 +1,4 @@
-import { type Database, type Transaction, type UploadRow, uuidv7 } from '@parley/database'
+import { type Transaction, type UploadRow, uuidv7 } from '@parley/database'
 import { sql } from 'kysely'
 
 export interface NewUpload {
@@ -8,15 +8,36 @@ export interface NewUpload {
   extension: string
   contentType: string
   size: number
+  thumbnailSize: number
   digest: Buffer
   uploadedBy: string
   createdAt: number
 }
 
+/** Until the transaction ends, nobody else enters an upload of this person. */
+export const lockUploader = (trx: Transaction, userId: string) =>
+  sql`select pg_advisory_xact_lock(hashtextextended('uploads of ' || ${userId}::text, 0))`.execute(trx)
+
+/**
+ * Bytes of somebody's uploads that no message has. One whose bytes never came to be stored counts until `storingSince` only: it is of no
+ * use to anybody. Served by the index uploads_idle_of_person alone.
+ */
+export async function sumUnattached(
+  trx: Transaction,
+  userId: string,
+  { least, storingSince }: { least: number; storingSince: number },
+): Promise<number> {
+  const { rows } = await sql<{ bytes: number }>`
+    select coalesce(sum(greatest(size + thumbnail_size, ${least}::bigint)), 0)::bigint as bytes from uploads
+    where uploaded_by = ${userId} and idle_since is not null
+      and (stored_at is not null or created_at > ${storingSince})`.execute(trx)
+  return rows[0]!.bytes
+}
+
 /** Enters an upload whose bytes are yet to be stored; answers the name made for it. */
-export async function insertUpload(db: Database, { extension, createdAt, ...upload }: NewUpload): Promise<string> {
+export async function insertUpload(trx: Transaction, { extension, createdAt, ...upload }: NewUpload): Promise<string> {
   const filename = `${uuidv7()}.${extension}`
-  await db
+  await trx
     .insertInto('uploads')
     .values({ ...upload, filename, createdAt, idleSince: createdAt })
     .execute()

@@ -1,11 +1,11 @@
 import { findChannel } from '@parley/access'
 import { type AttemptLimit, countAttempt } from '@parley/accounts'
 import { audienceOf, type Message, notFound, tooMany } from '@parley/contract'
-import { type Database, record, type Transaction, uuidv7 } from '@parley/database'
+import { type Database, once, record, type Transaction, uuidv7 } from '@parley/database'
 import { findMentions } from '../mentions/mentions.ts'
 import { readContent } from '../messages/message.fields.ts'
 import { findMessage } from '../messages/messages.queries.ts'
-import { claimKey, insertAnswer, requestHash } from '../sending/idempotency.ts'
+import { requestHash } from '../sending/idempotency.ts'
 import { insertPost, type LiveWebhook, updateLastPostedAt } from './webhook-posts.queries.ts'
 
 /** What a webhook may post. A program that has gone wild must not bury a channel. */
@@ -34,22 +34,20 @@ export async function createPost(
   const place = `webhook ${webhook.id}`
   const claim = key === undefined ? null : { userId: webhook.id, key, requestHash: requestHash(place, body) }
 
-  return db.transaction().execute(async (trx) => {
-    const earlier = claim && (await claimKey(trx, claim, now))
-    if (earlier) return JSON.parse(earlier) as Message
+  return db.transaction().execute((trx) =>
+    once(trx, claim, now, async () => {
+      await refuseTooManyPosts(trx, webhook, { perMinute, now })
+      const channel = await findChannel(trx, webhook.channelId, true)
+      if (!channel || !(await updateLastPostedAt(trx, webhook.id, now))) throw notFound('webhook')
 
-    await refuseTooManyPosts(trx, webhook, { perMinute, now })
-    const channel = await findChannel(trx, webhook.channelId, true)
-    if (!channel || !(await updateLastPostedAt(trx, webhook.id, now))) throw notFound('webhook')
+      const id = uuidv7()
+      await insertPost(trx, { id, channelId: channel.id, webhookId: webhook.id, content, mentions, createdAt: now })
+      const message = await findMessage(trx, id)
+      await record(trx, { type: 'NEW_MESSAGE', payload: message, routing: audienceOf(channel) })
 
-    const id = uuidv7()
-    await insertPost(trx, { id, channelId: channel.id, webhookId: webhook.id, content, mentions, createdAt: now })
-    const message = await findMessage(trx, id)
-    await record(trx, { type: 'NEW_MESSAGE', payload: message, routing: audienceOf(channel) })
-    if (claim) await insertAnswer(trx, claim, JSON.stringify(message), now)
-
-    return message
-  })
+      return message
+    }),
+  )
 }
 
 async function refuseTooManyPosts(
@@ -58,5 +56,5 @@ async function refuseTooManyPosts(
   { perMinute, now }: Pick<PostRequest, 'perMinute' | 'now'>,
 ) {
   const seconds = await countAttempt(trx, postLimit(perMinute), id, now)
-  if (seconds > 0) throw tooMany('This webhook posts too much, please slow down', seconds)
+  if (seconds > 0) throw tooMany('This webhook posts too often. Please slow down', seconds)
 }

@@ -1,11 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Id, limits, Message, notFound, refusals, unauthorized } from '@parley/contract'
+import { Id, IdempotencyHeaders, limits, Message, notFound, refusals, unauthorized } from '@parley/contract'
 import { foldEvery, foldReads } from '@parley/database'
 import { isWebhookToken } from '@parley/identity'
 import { bearerToken, type Deps } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { IdempotencyHeaders } from '../sending/idempotency.ts'
 import { createPost } from './webhook-post.creation.ts'
 import { findLiveWebhook, type LiveWebhook } from './webhook-posts.queries.ts'
 
@@ -39,7 +38,7 @@ export const webhookPostRoutes =
       const webhook = await findLiveWebhook(db, webhookId)
       if (!webhook) throw notFound('webhook')
       if (!isWebhookToken(bearerToken(request), webhook.tokenHash)) {
-        throw unauthorized('This is not the token of this webhook')
+        throw unauthorized('The token does not belong to this webhook')
       }
       request.webhook = webhook
     }

@@ -1,0 +1,132 @@
+import { accessChannel, accessConversation, accessMessage } from '@parley/access'
+import { foldReads, readStateOf } from '@parley/database'
+import { findCaller } from '@parley/identity'
+import { everyStatistics, largeDatabase } from '@parley/test'
+import { describe, expect, test } from 'vitest'
+import { findConversation, listConversations } from '../conversations/conversations.queries.ts'
+import { readPage } from '../messages/message-pages.queries.ts'
+import { runSend } from './run-send.ts'
+import { sendWaiting } from './send.statement.ts'
+import { toSending } from './sender.ts'
+import { says } from './sending.testing.ts'
+
+const messages = 100_000
+const others = 20_000
+const now = 1_000
+
+/** Ids that can be told before anything is stored. */
+const id = (kind: number, n: number) => `${kind}0000000-0000-7000-8000-${n.toString(16).padStart(12, '0')}`
+const sqlId = (kind: number) => `('${kind}0000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid`
+const [users, sessions, channels, texts, replies] = [1, 2, 3, 4, 5]
+
+const [open, secret, direct] = [id(channels!, 1), id(channels!, 2), id(channels!, 3)]
+const caller = { userId: id(users!, 7), sessionId: id(sessions!, 7), userName: 'reader', email: '', isAdmin: false }
+
+/** Everybody has a session, is in a private channel of their own and in the first ones. */
+const fill = (pool: ReturnType<typeof largeDatabase>['pool']) =>
+  pool.query(`
+    insert into users (id, user_name, user_name_key, email, created_at)
+    select ${sqlId(users!)}, 'user ' || n, 'user ' || n, n || '@example.com', 1 from generate_series(1, ${others}) n;
+    insert into sessions (id, user_id, created_at, last_used_at, expires_at)
+    select ${sqlId(sessions!)}, ${sqlId(users!)}, 1, 1, 10000000000000 from generate_series(1, ${others}) n;
+    insert into channels (id, kind, name, name_key, created_at, last_seq, direct_key)
+    select ${sqlId(channels!)}, case n when 1 then 'public' when 3 then 'direct' else 'private' end, 'channel ' || n,
+      'channel ' || n, 1, case n when 1 then ${messages} else 0 end, case n when 3 then '${id(users!, 7)}:${id(users!, 8)}' end
+    from generate_series(1, ${others}) n;
+    insert into channel_members select ${sqlId(channels!)}, ${sqlId(users!)}, 1 from generate_series(4, ${others}) n;
+    insert into channel_members values ('${secret}', '${id(users!, 7)}', 1), ('${direct}', '${id(users!, 7)}', 1),
+      ('${direct}', '${id(users!, 8)}', 1);
+    insert into messages (id, channel_id, seq, author_id, content, created_at)
+    select ${sqlId(texts!)}, '${open}', n, '${id(users!, 8)}', 'message ' || n, 1 from generate_series(1, ${messages}) n;
+    insert into messages (id, channel_id, thread_id, seq, author_id, content, created_at)
+    select ${sqlId(replies!)}, '${open}', '${id(texts!, 50)}', n, '${id(users!, 8)}', 'reply ' || n, 1
+    from generate_series(1, ${others}) n;
+    insert into idempotency_keys select ${sqlId(users!)}, 'key', '\\x00', '{}', ${now} from generate_series(1, ${others}) n;
+    insert into read_states select ${sqlId(users!)}, '${open}', ${messages - 5} from generate_series(1, ${others}) n;
+    insert into read_folds values ('${open}', ${messages - 100})`)
+
+describe.each(everyStatistics)('with %s', (statistics) => {
+  const database = largeDatabase(fill, {
+    statistics,
+    async whileEmpty() {
+      for (const [, work] of works) await work().catch(expectRefusal)
+      // Not emptied by truncate, which would end the plans.
+      await database.pool.query('delete from read_folds')
+    },
+  })
+
+  const works: [string, () => Promise<unknown>, number][] = [
+    ['a send of ten messages to four places', send, 300],
+    ['who asks', () => findCaller(database.db, caller, now), 4],
+    ['access to a private channel', () => accessChannel(database.db, caller, secret), 4],
+    ['access to a conversation', () => accessConversation(database.db, caller, `dm:${direct}`), 4],
+    ['access to a message', () => accessMessage(database.db, caller, id(texts!, 77)), 8],
+    ['the newest page of a channel', () => readPage(database.db, { channelId: open }, { limit: 50 }), 500],
+    [
+      'a page from its middle',
+      () => readPage(database.db, { channelId: open }, { limit: 50, aroundSeq: 50_000 }),
+      1_100,
+    ],
+    [
+      'the newest replies of a thread',
+      () => readPage(database.db, { channelId: open, threadId: id(texts!, 50) }, { limit: 50 }),
+      600,
+    ],
+    ['the conversation of two people', () => findConversation(database.db, [id(users!, 7), id(users!, 8)]), 2],
+    ['the conversations of somebody', () => listConversations(database.db, caller.userId, { limit: 10 }), 60],
+    ['what is unread in a channel', unread, 300],
+    ['entering authors as readers', () => foldReads(database.pool, open, messages), 1_000],
+  ]
+
+  test.each(works)('%s costs as many rows as it has', async (_what, work, most) => {
+    for (let n = 0; n < 8; n++) await work()
+    expect(await database.read(work)).toBeLessThanOrEqual(most)
+  })
+
+  async function send() {
+    const places = [open, secret, id(channels!, 9), direct]
+    const batch = Array.from({ length: 10 }, (_, n) =>
+      toSending(
+        says(caller, places[n % 4]!, `a message ${n}`, {
+          kind: n % 4 === 3 ? 'conversation' : 'channel',
+          quotedMessageId: n === 0 ? id(texts!, 99) : null,
+          idempotency: n === 4 ? { key: `${performance.now()}`, requestHash: 'aa'.repeat(32) } : null,
+        }),
+        now,
+        now,
+        () => {},
+        () => {},
+      ),
+    )
+    return runSend(database.pool, batch, sendWaiting, now)
+  }
+
+  test('and the sends are stored where the sender may write', async () => {
+    const outcomes = (await send()).toSorted(([a], [b]) => a - b).map(([, outcome]) => outcome)
+    expect(outcomes).toEqual([
+      'stored',
+      'stored',
+      'forbidden',
+      'stored',
+      'stored',
+      'stored',
+      'forbidden',
+      'stored',
+      'stored',
+      'stored',
+    ])
+  })
+
+  function unread() {
+    return database.db
+      .selectFrom('channels')
+      .where('id', '=', open)
+      .select(readStateOf(caller.userId).as('state'))
+      .execute()
+  }
+})
+
+/** Nobody is there yet: the statements have run all the same. */
+function expectRefusal(error: { status?: number }) {
+  expect([401, 403, 404]).toContain(error.status)
+}

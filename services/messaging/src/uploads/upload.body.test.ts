@@ -1,0 +1,60 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect } from 'node:net'
+import type { AccessClaims } from '@parley/identity'
+import { dropRest } from '@parley/service'
+import Fastify from 'fastify'
+import { expect, onTestFinished, test } from 'vitest'
+import { createUploadMemory } from './memory.ts'
+import { readUploads } from './upload.body.ts'
+
+test('whoever leaves before their upload is read leaves its memory to their next one', async () => {
+  const app = Fastify()
+  onTestFinished(() => app.close())
+  const arrived = Promise.withResolvers<void>()
+  const gone = Promise.withResolvers<void>()
+  app.addHook('onRequest', async (request, { raw }) => {
+    request.claims = { userId: 'ann' } as AccessClaims
+    if (request.headers.leaves === undefined) return
+    arrived.resolve()
+    await once(raw, 'close')
+    gone.resolve()
+  })
+  const bodies = readUploads(app, createUploadMemory({ uploadsOfOne: 1 }), 'bytes')
+  app.post('/', (request) => bodies.use(request, async () => bodies.wholeOf(request).toString()))
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+
+  const leaving = connect((app.server.address() as AddressInfo).port, '127.0.0.1')
+  leaving.write(
+    'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: 9\r\nLeaves: soon\r\n\r\nhalf',
+  )
+  await arrived.promise
+  leaving.destroy()
+  await gone.promise
+
+  const reply = await fetch(url, { method: 'POST', body: 'a file', headers: { 'content-type': 'text/plain' } })
+  expect([reply.status, await reply.text()]).toEqual([200, 'a file'])
+})
+
+test('a body that is too large is refused, and its connection serves the next request', async () => {
+  const app = Fastify()
+  onTestFinished(() => app.close())
+  app.setErrorHandler((error: Error & { status: number }, request, reply) => {
+    dropRest(request.raw)
+    return reply.removeHeader('connection').code(error.status).send(error.message)
+  })
+  readUploads(app, createUploadMemory(), 'bytes')
+  app.post('/', () => 'taken')
+  app.get('/', () => 'the next')
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const size = 45 * 1024 * 1024
+  const client = connect((app.server.address() as AddressInfo).port, '127.0.0.1')
+  onTestFinished(() => void client.destroy())
+  let replies = ''
+  client.on('data', (chunk: Buffer) => {
+    replies += chunk
+  })
+  client.write(`POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: ${size}\r\n\r\n`)
+  client.write(Buffer.alloc(size, 'a'))
+  client.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  await expect.poll(() => replies).toMatch(/^HTTP\/1\.1 413 [\s\S]*HTTP\/1\.1 200 [\s\S]*the next$/)
+})
