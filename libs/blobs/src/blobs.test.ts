@@ -171,8 +171,8 @@ describe.each([
     ['is too short', (bytes: Buffer) => inParts(bytes), 2 * megabyte + 1, 'not as long'],
     ['is too long', (bytes: Buffer) => inParts(bytes), 2 * megabyte - 1, 'not as long'],
     ['is too short at once', (bytes: Buffer) => bytes, 2 * megabyte + 1, 'not as long'],
-    ['is empty', () => Buffer.alloc(0), 0, 'is empty'],
-    ['is an empty stream', () => Readable.from([]), 1, 'is empty'],
+    ['is empty', () => Buffer.alloc(0), 0, 'must not be empty'],
+    ['is an empty stream', () => Readable.from([]), 1, 'must not be empty'],
   ])('keeps nothing of an upload that %s, and takes the next under that key', async (_what, of, size, message) => {
     const bytes = randomBytes(2 * megabyte)
     await expect(stage.blobs.put(newKey(), of(bytes), { size, contentType })).rejects.toThrow(message)

@@ -31,8 +31,8 @@ export async function* cut(bytes: Buffer | Readable, size: number, pieceBytes: n
 
 /** @throws invalid, also when there is nothing at all: an empty blob has no range that could be read. */
 export function refuseOtherSize(actual: number, size: number): void {
-  if (actual === 0) throw invalid('The upload is empty')
-  if (actual !== size) throw invalid('The upload is not as long as it said')
+  if (actual === 0) throw invalid('The file must not be empty')
+  if (actual !== size) throw invalid('The file is not as long as was announced')
 }
 
 /** A stream that asks for a piece when the one before has been taken. */

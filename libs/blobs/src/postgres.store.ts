@@ -15,11 +15,23 @@ import { BlobMissing, type BlobStore, type ByteRange } from './store.ts'
 
 /** One chunk of each reader and writer is in memory. Written into every blob: changing it needs a column that says which. */
 const chunkBytes = 256 * 1024
+/** Statements that read chunks at once, however many readers there are: the other connections are for everything else. */
+const readsAtOnce = 2
 /** Deleted in one statement: 25 MB each at most. */
 const atOnce = 20
 
 /** Keeps bytes in PostgreSQL, in the tables `blobs` and `blob_chunks`. Each chunk is a statement of its own. */
 export function createPostgresStore(db: Database): BlobStore {
+  const inTurn = createTurnstile(readsAtOnce)
+
+  async function* readChunks(key: string, blobId: string, { start, end }: ByteRange) {
+    for (let n = Math.floor(start / chunkBytes); n * chunkBytes <= end; n++) {
+      const chunk = await inTurn(() => findChunk(db, blobId, n))
+      if (!chunk) throw new BlobMissing(key)
+      yield chunk.bytes.subarray(Math.max(0, start - n * chunkBytes), end + 1 - n * chunkBytes)
+    }
+  }
+
   return {
     async put(key, bytes, { size, contentType }) {
       const id = uuidv7()
@@ -41,8 +53,8 @@ export function createPostgresStore(db: Database): BlobStore {
     async get(key, range) {
       const blob = await findBlob(db, key)
       if (!blob) throw new BlobMissing(key)
-      if (!range) return streamOf(readChunks(db, key, blob.id, { start: 0, end: blob.size - 1 }))
-      return streamOf(readChunks(db, key, blob.id, within(range, blob.size)))
+      if (!range) return streamOf(readChunks(key, blob.id, { start: 0, end: blob.size - 1 }))
+      return streamOf(readChunks(key, blob.id, within(range, blob.size)))
     },
 
     async delete(keys) {
@@ -67,10 +79,19 @@ export function createPostgresStore(db: Database): BlobStore {
   }
 }
 
-async function* readChunks(db: Database, key: string, blobId: string, { start, end }: ByteRange) {
-  for (let n = Math.floor(start / chunkBytes); n * chunkBytes <= end; n++) {
-    const chunk = await findChunk(db, blobId, n)
-    if (!chunk) throw new BlobMissing(key)
-    yield chunk.bytes.subarray(Math.max(0, start - n * chunkBytes), end + 1 - n * chunkBytes)
+/** Lets so many pieces of work run at once; the others wait for their turn. */
+function createTurnstile(most: number) {
+  const waiting: (() => void)[] = []
+  let running = 0
+  return async <T>(work: () => Promise<T>): Promise<T> => {
+    if (running >= most) await new Promise<void>((resolve) => waiting.push(resolve))
+    else running++
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      if (next) next()
+      else running--
+    }
   }
 }

@@ -38,6 +38,23 @@ describe('blobs in PostgreSQL', () => {
     await expect(upload).rejects.toThrow()
   }
 
+  test('however many read at once, there are connections left for everything else', async () => {
+    const few = connectDatabase({ url: database.url, poolSize: 3, applicationName: 'few', onIdleError: () => {} })
+    onTestFinished(() => few.close())
+    await blobs.put('popular', bytes, options)
+    const store = createPostgresStore(few.db)
+    // Readers wait for the lock, each with the connection that it has.
+    const locked = await database.db.startTransaction().execute()
+    await sql`lock table blob_chunks in access exclusive mode`.execute(locked)
+    const readers = Array.from({ length: 10 }, async () => buffer(await store.get('popular')))
+    await expect.poll(() => few.pool.totalCount - few.pool.idleCount).toBe(2)
+    await sql`select 1`.execute(few.db)
+
+    await locked.rollback().execute()
+    for (const read of await Promise.all(readers)) expect(read.equals(bytes)).toBe(true)
+    await blobs.delete(['popular'])
+  })
+
   test('what a crashed upload has left is seen by nobody and removed a while later', async () => {
     await blobs.put('whole', bytes, options)
     await crashHalfWay('half')

@@ -3,7 +3,7 @@ import { unavailable } from '@parley/contract'
 
 /** What callers of a request are told when the object store fails them: 503, with the cause for the log. */
 export const storageAway = (cause: unknown) =>
-  Object.assign(unavailable('Files cannot be reached right now, please try again'), { cause })
+  Object.assign(unavailable('Files cannot be reached right now. Please try again'), { cause })
 
 export const isMissing = (error: unknown) => codeOf(error) === 'NoSuchKey'
 

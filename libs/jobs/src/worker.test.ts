@@ -61,6 +61,12 @@ function work(handler: (to: string) => Promise<void>, options: Partial<WorkerOpt
   return { metrics }
 }
 
+test('a queue’s jobs are counted from 0 on, before there was one', async () => {
+  const text = await work(async () => {}).metrics.text()
+  expect(text).toContain('parley_jobs_total{queue="send-mail",outcome="completed"} 0')
+  expect(text).toContain('parley_jobs_total{queue="send-mail",outcome="failed"} 0')
+})
+
 describe('a recorded job', () => {
   test('is done once, by one of two workers, and its row goes', async () => {
     const done: string[] = []
@@ -93,6 +99,38 @@ describe('a recorded job', () => {
     })
     await mailTo('somebody')
     await eventually(async () => expect([attempts, await rows()]).toEqual([3, []]))
+  })
+
+  test('is tried again after the pauses of its own schedule', async () => {
+    const asked: number[] = []
+    let attempts = 0
+    work(
+      async () => {
+        if (++attempts < 3) throw new Error('not yet')
+      },
+      {
+        backoffMs(retry) {
+          asked.push(retry)
+          return 1
+        },
+      },
+    )
+    await mailTo('somebody')
+    await eventually(async () => expect([attempts, asked, await rows()]).toEqual([3, [1, 2], []]))
+  })
+
+  test('that has to wait lets others pass, and has made no attempt meanwhile', async () => {
+    const done: string[] = []
+    let asked = 0
+    work(async (to) => void done.push(to), {
+      attempts: 1,
+      concurrency: 1,
+      waitMs: ({ to }) => (to === 'later' && ++asked < 4 ? 10 : 0),
+    })
+    await mailTo('later')
+    await eventually(() => expect(asked).toBeGreaterThan(0))
+    await mailTo('other')
+    await eventually(async () => expect([done.toSorted(), asked, await rows()]).toEqual([['later', 'other'], 4, []]))
   })
 
   test('stays with its failure after the last attempt, and shows in the metrics', async () => {

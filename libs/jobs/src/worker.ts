@@ -1,8 +1,18 @@
 import type { JobData, JobName } from '@parley/contract'
 import type { Database } from '@parley/database'
 import { connectRedis, followChannel, openRedis, type RedisSettings, redisNames } from '@parley/events'
-import { inSpan, type Logger, label, type Metrics, metric, SpanKind, spanAttribute, spanName } from '@parley/telemetry'
-import { type Job, Queue, Worker } from 'bullmq'
+import {
+  type BoundCounter,
+  inSpan,
+  type Logger,
+  label,
+  type Metrics,
+  metric,
+  SpanKind,
+  spanAttribute,
+  spanName,
+} from '@parley/telemetry'
+import { DelayedError, type Job, Queue, Worker } from 'bullmq'
 import { startFeeder } from './feeder.ts'
 import { buryJob, claimJobs, countJobs, deleteJob, findJob, unclaimJobs } from './jobs.queries.ts'
 
@@ -13,12 +23,20 @@ export interface WorkerOptions<N extends JobName> {
    * same then.
    */
   handler(data: JobData<N>, id: string): Promise<void>
+  /**
+   * Asked before each attempt: 0 to make it now, else the milliseconds after which to ask again. Waiting is no attempt, and others
+   * have their turn meanwhile. The handler is called in the same turn of the loop as the answer 0.
+   */
+  waitMs?(data: JobData<N>): number
   /** Told of a job that nobody will try again, before it is set aside. */
   onGivenUp?(data: JobData<N>): Promise<void>
   /** How often a job is tried, at least 1. After that it stays in the table `jobs` with `failed_at` and its failure. */
   attempts: number
-  /** Pause before the second attempt; doubles with each further one, less up to half of it at random. */
-  backoffMs: number
+  /**
+   * Pause before the second attempt; doubles with each further one, less up to half of it at random. Or a function that answers the pause
+   * before each further attempt, counted from 1.
+   */
+  backoffMs: number | ((retry: number) => number)
   /** Jobs that this process does at once. */
   concurrency: number
   /** After this time a job is handed to Redis again, where that changes nothing unless Redis has lost it. 60 s unless given. */
@@ -63,7 +81,13 @@ export function createWorker<N extends JobName>(options: WorkerOptions<N>): JobW
   redis.on('error', () => {})
   const { jobs: prefix, wake } = redisNames(settings)
   const queue = new Queue(name, { connection: redis, prefix })
-  const worker = new Worker(name, (job) => perform(options, job), {
+  const done = metrics.counter(metric.jobs)
+  // Made here rather than at the first job, so that a rate sees that job.
+  const counts = {
+    completed: done.with({ [label.queue]: name, [label.outcome]: 'completed' }),
+    failed: done.with({ [label.queue]: name, [label.outcome]: 'failed' }),
+  }
+  const worker = new Worker(name, (job, token) => perform(options, counts, job, token), {
     connection: redis,
     prefix,
     concurrency,
@@ -71,6 +95,7 @@ export function createWorker<N extends JobName>(options: WorkerOptions<N>): JobW
     stalledInterval: takeOverMs,
     // How often workers may die over a job: it is the row that says when to give up.
     maxStalledCount: 1_000,
+    settings: typeof backoffMs === 'function' ? { backoffStrategy: backoffMs } : {},
   })
   // That Redis is away is told once, by the connection for hints.
   queue.on('error', (err) => logger.debug({ err, queue: name }, 'the queue has no connection'))
@@ -82,7 +107,10 @@ export function createWorker<N extends JobName>(options: WorkerOptions<N>): JobW
     if (ids.length === 0) return 0
     const opts = {
       attempts,
-      backoff: { type: 'exponential', delay: backoffMs, jitter: 0.5 },
+      backoff:
+        typeof backoffMs === 'function'
+          ? { type: 'own schedule' }
+          : { type: 'exponential', delay: backoffMs, jitter: 0.5 },
       removeOnComplete: true,
       removeOnFail: true,
     }
@@ -127,18 +155,28 @@ export function createWorker<N extends JobName>(options: WorkerOptions<N>): JobW
   }
 }
 
-async function perform<N extends JobName>(options: WorkerOptions<N>, { id, attemptsMade }: Job): Promise<void> {
+async function perform<N extends JobName>(
+  options: WorkerOptions<N>,
+  counts: Record<'completed' | 'failed', BoundCounter>,
+  queued: Job,
+  token: string | undefined,
+): Promise<void> {
+  const { id, attemptsMade } = queued
   const { name, handler, attempts, db, logger, metrics, clock } = options
   const job = await findJob<N>(db, id!)
   if (!job) return
+  const waitMs = options.waitMs?.(job.data) ?? 0
+  if (waitMs > 0) {
+    await queued.moveToDelayed(Date.now() + waitMs, token)
+    throw new DelayedError()
+  }
 
   const begun = performance.now()
   const count = (outcome: 'completed' | 'failed') => {
-    const labels = { [label.queue]: name, [label.outcome]: outcome }
-    metrics.counter(metric.jobs).with(labels).add()
+    counts[outcome].add()
     metrics
       .histogram(metric.jobDuration)
-      .with(labels)
+      .with({ [label.queue]: name, [label.outcome]: outcome })
       .record((performance.now() - begun) / 1_000)
   }
   const span = { kind: SpanKind.CONSUMER, parent: job.trace, attributes: { [spanAttribute.queue]: name } }

@@ -33,14 +33,6 @@ const database = largeDatabase(async (pool) => {
   deep = rows[0]
 })
 
-/** Rows and index entries of any table that are read meanwhile. */
-async function read(work: () => Promise<unknown>): Promise<number> {
-  const rows = 'select sum(seq_tup_read) from pg_stat_user_tables'
-  const entries = 'select sum(idx_tup_read) from pg_stat_user_indexes'
-  const growth = await database.growth({ rows, entries }, work)
-  return growth.rows + growth.entries
-}
-
 // Of a page each item, one in ten more who have left, and what belongs to each: presence; members, messages and read state.
 test.each<[string, (page: PageRequest) => Promise<string>, () => string, number]>([
   ['users', (page) => listUsers(database.db, page), () => deep.user, 100],
@@ -51,13 +43,13 @@ test.each<[string, (page: PageRequest) => Promise<string>, () => string, number]
     const reply = JSON.parse(await list(page))
     expect(reply).toEqual({ [name]: expect.any(Array), hasMore: true })
     expect(reply[name]).toHaveLength(50)
-    const rows = await read(() => list(page))
+    const rows = await database.read(() => list(page))
     expect(rows).toBeGreaterThanOrEqual(50)
     expect(rows).toBeLessThanOrEqual(most)
   }
 })
 
 test('and the counting sees what the whole costs', async () => {
-  expect(await read(() => listUsers(database.db, {}))).toBeGreaterThanOrEqual(people * 0.9)
+  expect(await database.read(() => listUsers(database.db, {}))).toBeGreaterThanOrEqual(people * 0.9)
   expect(JSON.parse(await listUsers(database.db, {})).users).toHaveLength(people * 0.9)
 })

@@ -7,9 +7,11 @@ import { type Deps, type Service, storageCheck } from '@parley/service'
 import { startCleanUp } from './clean-up/clean-up.timer.ts'
 import { giveUpExport } from './exports/compute-export.ts'
 import { createExporter } from './exports/exporter.ts'
-import { createPostman } from './mail/mail.ts'
+import { mostMails } from './mail/domains.ts'
+import { createPostman, retryMs } from './mail/mail.ts'
 import { purgeChannel } from './purge/purge.ts'
 import { startProjector } from './search/projector.ts'
+import { startStatistics } from './statistics/statistics.ts'
 import { addThumbnail } from './thumbnails/image-thumbnail.ts'
 
 export interface Worker extends Service {
@@ -37,9 +39,10 @@ export function worker(deps: Deps): Worker {
     queue({
       name: 'send-mail',
       handler: postman.send,
+      waitMs: postman.waitMs,
       attempts: config.email.maxRetries + 1,
-      backoffMs: 2_000,
-      concurrency: 5,
+      backoffMs: retryMs,
+      concurrency: mostMails,
     }),
     queue({
       name: 'purge-channel',
@@ -84,6 +87,7 @@ export function worker(deps: Deps): Worker {
         ...queues.map((open) => open()),
         startProjector({ db, logger, metrics }),
         startCleanUp({ db, blobs, logger, clock }),
+        startStatistics({ db, logger }),
       ]
     },
     async stop() {
@@ -104,5 +108,5 @@ export function worker(deps: Deps): Worker {
 /** What distinguishes the queues; the rest is the same for all. */
 type QueueOptions<N extends JobName> = Pick<
   WorkerOptions<N>,
-  'name' | 'handler' | 'onGivenUp' | 'attempts' | 'backoffMs'
+  'name' | 'handler' | 'waitMs' | 'onGivenUp' | 'attempts' | 'backoffMs'
 > & { concurrency?: number }

@@ -3,19 +3,27 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Config, type DeepPartial, loadConfig } from '@parley/config'
 import { type Deps, openDeps } from '@parley/service'
-import { createDatabase, createRedis } from '@parley/test'
+import { createDatabase, createRedis, type TestDatabase } from '@parley/test'
 import { afterAll, beforeAll, vi } from 'vitest'
 
-/** What a worker is made of, on a database, a Redis and a data directory of its own. */
+/**
+ * What a worker is made of, on a database, a Redis and a data directory of its own. It signs in by its role; `database` is the
+ * owner's connection, for what a test prepares and looks at.
+ */
 export function workshop() {
   const undo = new AsyncDisposableStack()
-  const held = {} as { dataDir: string; deps: Deps; depsWith(more: DeepPartial<Config>): Promise<Deps> }
+  const held = {} as {
+    dataDir: string
+    database: TestDatabase
+    deps: Deps
+    depsWith(more: DeepPartial<Config>): Promise<Deps>
+  }
 
   beforeAll(async () => {
     held.dataDir = await mkdtemp(join(tmpdir(), 'parley-worker-'))
     undo.defer(() => rm(held.dataDir, { recursive: true, force: true }))
-    const database = await createDatabase()
-    undo.defer(() => database.drop())
+    held.database = await createDatabase()
+    undo.defer(() => held.database.drop())
     const redis = await createRedis()
     undo.defer(() => redis.discard())
     held.depsWith = async (more) => {
@@ -28,7 +36,7 @@ export function workshop() {
           dataDir: held.dataDir,
           log: { level: 'silent' },
           auth: { jwtSecret: 'a-secret-of-tests-with-more-than-32-characters' },
-          database: { url: database.url },
+          database: { url: held.database.urlOf('worker') },
           redis: { url: redis.url },
           ...more,
         },

@@ -1,4 +1,14 @@
-import { Author, Channel, Id, Message, Nullable, ServerSettings, Timestamp, User, Webhook } from '@parley/contract'
+import {
+  Author,
+  Channel,
+  Id,
+  ListedWebhook,
+  Message,
+  Nullable,
+  ServerSettings,
+  Timestamp,
+  User,
+} from '@parley/contract'
 import { type Static, Type } from 'typebox'
 import { AuditEntry } from '../audit-log/audit-log.routes.ts'
 import type { ExportRow } from './exports.queries.ts'
@@ -42,6 +52,6 @@ export const ExportDocument = Type.Object({
   messages: Type.Array(Type.Object({ ...Message.properties, author: Author }), {
     description: 'Of channels, threads and conversations, oldest first',
   }),
-  webhooks: Type.Array(Webhook),
+  webhooks: Type.Array(ListedWebhook),
   auditLog: Type.Array(AuditEntry, { description: 'Oldest first' }),
 })

@@ -1,9 +1,10 @@
 import { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { ApiError, notFound, refusals, unavailable } from '@parley/contract'
+import { ApiError, IdempotencyHeaders, notFound, refusals, unavailable } from '@parley/contract'
 import { findCaller, requireAdmin } from '@parley/identity'
-import type { Deps } from '@parley/service'
+import { ClientLeft, type Deps } from '@parley/service'
+import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { createExport } from './export.creation.ts'
 import { attachmentOf, readCompressed, readDocument } from './export.download.ts'
@@ -20,8 +21,9 @@ const ExportAll = {
 
 const CreateExport = {
   summary: 'Ask for an export of everything on this server',
+  headers: IdempotencyHeaders,
   description: 'For large servers: ask, look how far it is, download it when its state is `ready`.',
-  response: { 202: Export, ...refusals(401, 403) },
+  response: { 202: Export, ...refusals(400, 401, 403, 409) },
 }
 
 const ExportParams = Type.Object({ exportId: Type.String() })
@@ -57,8 +59,9 @@ export const exportRoutes =
   async (app) => {
     const { db, blobs, clock, wakeRelay } = deps
     const config = { access: 'admin' } as const
+    const ownHead = { config, exposeHeadRoute: false }
 
-    app.get('/admin/export', { schema: ExportAll, config }, async ({ caller, claims, ip, raw }, reply) => {
+    app.get('/admin/export', { schema: ExportAll, ...ownHead }, async ({ caller, claims, ip, raw }, reply) => {
       const created = await createExport(deps, { caller, ip, now: clock() })
       wakeRelay()
       const read = async (row: ExportRow) => {
@@ -72,9 +75,14 @@ export const exportRoutes =
       reply.type('application/json; charset=utf-8').header('content-disposition', attachmentOf(row, '.json'))
       return reply.send(body)
     })
+    // Nothing is computed for an answer that has no body.
+    app.head('/admin/export', { schema: { hide: true }, config }, async (_request, reply) =>
+      reply.type('application/json; charset=utf-8').send(),
+    )
 
-    app.post('/admin/exports', { schema: CreateExport, config }, async ({ caller, ip }, reply) => {
-      const row = await createExport(deps, { caller, ip, now: clock() })
+    app.post('/admin/exports', { schema: CreateExport, config }, async ({ caller, ip, headers }, reply) => {
+      const key = headers['idempotency-key']
+      const row = await createExport(deps, { caller, ip, now: clock() }, key)
       return reply.code(202).header('location', `/admin/exports/${row.id}`).send(exportView(row))
     })
 
@@ -83,16 +91,27 @@ export const exportRoutes =
       return exportView(await requireExport(params.exportId))
     })
 
-    app.get('/admin/exports/:exportId/download', { schema: DownloadExport, config }, async ({ params }, reply) => {
-      const row = await requireExport(params.exportId)
-      if (row.state !== 'ready') throw notReady(row)
+    const download = '/admin/exports/:exportId/download'
+    app.get(download, { schema: DownloadExport, ...ownHead }, async ({ params }, reply) => {
+      const row = await announce(params.exportId, reply)
       const parts = await listParts(db, row)
+      return reply.send(Readable.from(readCompressed(blobs, parts), { objectMode: false }))
+    })
+    app.head(download, { schema: { params: ExportParams, hide: true }, config }, async ({ params }, reply) => {
+      await announce(params.exportId, reply)
+      return reply.send()
+    })
+
+    /** Sets the headers of a download. @throws ApiError 404 when there is nothing to download. */
+    async function announce(id: string, reply: FastifyReply): Promise<ExportRow> {
+      const row = await requireExport(id)
+      if (row.state !== 'ready') throw notReady(row)
       reply
         .type('application/gzip')
         .header('content-length', row.size!)
         .header('content-disposition', attachmentOf(row, '.json.gz'))
-      return reply.send(Readable.from(readCompressed(blobs, parts), { objectMode: false }))
-    })
+      return row
+    }
 
     async function requireExport(id: string): Promise<ExportRow> {
       const row = await findExport(db, id, clock())
@@ -100,14 +119,14 @@ export const exportRoutes =
       return row
     }
 
-    /** The export when it is ready, or as it is after so long. @throws ApiError 503 when it failed or the client left. */
+    /** The export when it is ready, or as it is after so long. @throws ApiError 503 when it failed, ClientLeft. */
     async function untilEnd(created: ExportRow, patienceMs: number, isOver: () => boolean): Promise<ExportRow> {
       const endMs = performance.now() + patienceMs
       for (let pauseMs = pollMs.first; ; pauseMs = Math.min(pauseMs * 1.5, pollMs.most)) {
         const row = await findExport(db, created.id, clock())
-        if (!row || row.state === 'failed') throw unavailable('The export could not be computed, please try again')
+        if (!row || row.state === 'failed') throw unavailable('The export could not be computed. Please try again')
         if (row.state === 'ready' || performance.now() >= endMs) return row
-        if (isOver()) throw unavailable('Nobody waits for the export any more')
+        if (isOver()) throw new ClientLeft()
         await delay(pauseMs)
       }
     }

@@ -197,7 +197,8 @@ test('exports are for admins', async () => {
 })
 
 test('while Redis is away an export is asked for, and computed later', async () => {
-  const { deps, people, redis } = home
+  const { people, redis } = home
+  const deps = home.depsOf('admin')
   const { fastify } = await buildApp({ deps, position: 'inside', checks: {} })
   await fastify.register(exportRoutes(deps, { quietMs: 100 }))
   onTestFinished(async () => {

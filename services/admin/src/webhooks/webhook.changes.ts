@@ -1,25 +1,43 @@
 import { findChannel } from '@parley/access'
-import { type Act, readName } from '@parley/accounts'
-import { audienceOf, invalid, limits, notFound, type Webhook } from '@parley/contract'
-import { audit, type Database, record, uuidv7 } from '@parley/database'
-import { createWebhookToken } from '@parley/identity'
-import { findWebhook, insertWebhook, markWebhookDeleted } from './webhooks.queries.ts'
+import { type Act, announceWebhooks, readName, stayAdmin } from '@parley/accounts'
+import { audienceOf, invalid, type ListedWebhook, limits, notFound } from '@parley/contract'
+import {
+  type AnswerForm,
+  audit,
+  claimOf,
+  type Database,
+  once,
+  record,
+  type Transaction,
+  uuidv7,
+} from '@parley/database'
+import { createWebhookToken, type Seals } from '@parley/identity'
+import type { Deps } from '@parley/service'
+import { findWebhook, insertWebhook, markWebhookDeleted, updateOwner } from './webhooks.queries.ts'
 
 /**
- * Creates a webhook and tells the channel (NEW_WEBHOOK). The token is nowhere but in the answer.
- * @throws ApiError 400 when the name is refused, or there is no such channel.
+ * Creates a webhook and tells the channel (NEW_WEBHOOK). The token is nowhere but in the answer, and sealed in what is kept of it for
+ * an `Idempotency-Key`.
+ * @throws ApiError 400 when the name is refused, or there is no such channel; as `once` for the key.
  */
 export function createWebhook(
-  db: Database,
-  { caller, ip, now }: Act,
+  { db, seals }: Pick<Deps, 'db' | 'seals'>,
+  act: Act,
   wish: { name: string; channelId: string },
-): Promise<Webhook & { token: string }> {
+  key?: string,
+): Promise<CreatedWebhook> {
+  const { caller, ip, now } = act
   const name = readName(wish.name, 'name', limits.webhookName)
   const { token, tokenHash } = createWebhookToken()
 
-  return db.transaction().execute(async (trx) => {
+  const claim = claimOf(caller.userId, key, 'POST /webhooks', name, wish.channelId)
+
+  return db.transaction().execute((trx) => once(trx, claim, now, create, sealed(seals)))
+
+  async function create(trx: Transaction): Promise<CreatedWebhook> {
+    await stayAdmin(trx, act)
     const channel = await findChannel(trx, wish.channelId, true)
-    if (!channel || channel.kind === 'direct') throw invalid('There is no such channel')
+    if (!channel || channel.kind === 'direct') throw invalid('channelId must be the id of a channel')
 
     const webhook = { id: uuidv7(), name, channelId: channel.id, createdBy: caller.userId, createdAt: now }
     await insertWebhook(trx, { ...webhook, tokenHash })
@@ -37,13 +55,26 @@ export function createWebhook(
       ip,
     })
 
-    return { ...webhook, lastPostedAt: null, token }
-  })
+    return { ...webhook, lastPostedAt: null, isOrphaned: false, token }
+  }
 }
 
+export type CreatedWebhook = ListedWebhook & { token: string }
+
+const sealed = (seals: Seals): AnswerForm<CreatedWebhook> => ({
+  write: (created) => seals.seal(JSON.stringify(created)),
+  read(stored) {
+    const text = seals.open(stored)
+    if (text === undefined) throw invalid('What this Idempotency-Key created cannot be shown any more: use a new key')
+    return JSON.parse(text)
+  },
+})
+
 /** Deletes a webhook and tells the channel (DELETE_WEBHOOK). @throws ApiError 404 when there is no such webhook. */
-export function deleteWebhook(db: Database, { caller, ip, now }: Act, webhookId: string): Promise<void> {
+export function deleteWebhook(db: Database, act: Act, webhookId: string): Promise<void> {
+  const { caller, ip, now } = act
   return db.transaction().execute(async (trx) => {
+    await stayAdmin(trx, act)
     const webhook = await findWebhook(trx, webhookId)
     const channel = webhook && (await findChannel(trx, webhook.channelId, true))
     if (!channel || !(await markWebhookDeleted(trx, webhook.id, now))) throw notFound('webhook')
@@ -61,5 +92,43 @@ export function deleteWebhook(db: Database, { caller, ip, now }: Act, webhookId:
       metadata: { name: webhook.name, channelId: channel.id },
       ip,
     })
+  })
+}
+
+/**
+ * Makes the caller the one who answers for an orphaned webhook, and tells the admins (UPDATE_WEBHOOK). With `renewToken` it gets a
+ * new token, which is nowhere but in the answer: whoever has left may know the old one.
+ * @throws ApiError 404 when there is no such webhook, 400 when an admin answers for it already.
+ */
+export function takeOverWebhook(
+  db: Database,
+  act: Act,
+  webhookId: string,
+  { renewToken }: { renewToken: boolean },
+): Promise<ListedWebhook & { token?: string }> {
+  const { caller, ip } = act
+  return db.transaction().execute(async (trx) => {
+    await stayAdmin(trx, act)
+    const webhook = await findWebhook(trx, webhookId)
+    // Its lock lets one of several who want it at once have it.
+    const channel = webhook && (await findChannel(trx, webhook.channelId, true))
+    const current = channel && (await findWebhook(trx, webhookId))
+    if (!current) throw notFound('webhook')
+    if (!current.isOrphaned) throw invalid('An admin is already responsible for this webhook')
+
+    const { token, tokenHash } = createWebhookToken()
+    const owner = { createdBy: caller.userId }
+    if (!(await updateOwner(trx, current.id, renewToken ? { ...owner, tokenHash } : owner))) throw notFound('webhook')
+    const taken = { ...current, ...owner, isOrphaned: false }
+    await announceWebhooks(trx, [taken], false)
+    await audit(trx, {
+      action: 'webhook.take-over',
+      actorId: caller.userId,
+      targetType: 'webhook',
+      targetId: current.id,
+      metadata: { name: current.name, channelId: current.channelId, from: current.createdBy, renewToken },
+      ip,
+    })
+    return renewToken ? { ...taken, token } : taken
   })
 }

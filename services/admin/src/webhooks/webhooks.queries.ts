@@ -1,6 +1,6 @@
-import type { Webhook } from '@parley/contract'
+import type { ListedWebhook } from '@parley/contract'
 import { isRowId, type Reader, type Tables, type Transaction } from '@parley/database'
-import type { Insertable } from 'kysely'
+import { type Insertable, sql } from 'kysely'
 
 /** A webhook ends with its channel. */
 const selectLive = (db: Reader) =>
@@ -16,13 +16,15 @@ const selectLive = (db: Reader) =>
       'webhooks.createdAt',
       'webhooks.createdBy',
       'webhooks.lastPostedAt',
+      sql<boolean>`not exists (
+        select from users u where u.id = webhooks.created_by and u.is_admin and u.removed_at is null)`.as('isOrphaned'),
     ])
 
 /** All webhooks, oldest first. */
-export const listWebhooks = (db: Reader): Promise<Webhook[]> =>
+export const listWebhooks = (db: Reader): Promise<ListedWebhook[]> =>
   selectLive(db).orderBy('webhooks.createdAt').orderBy('webhooks.id').execute()
 
-export const findWebhook = async (db: Reader, id: string): Promise<Webhook | undefined> =>
+export const findWebhook = async (db: Reader, id: string): Promise<ListedWebhook | undefined> =>
   isRowId(id) ? selectLive(db).where('webhooks.id', '=', id).executeTakeFirst() : undefined
 
 export const insertWebhook = (trx: Transaction, row: Insertable<Tables['webhooks']>) =>
@@ -33,6 +35,21 @@ export async function markWebhookDeleted(trx: Transaction, id: string, deletedAt
   const { numUpdatedRows } = await trx
     .updateTable('webhooks')
     .set({ deletedAt })
+    .where('id', '=', id)
+    .where('deletedAt', 'is', null)
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows === 1n
+}
+
+/** Gives a webhook another owner, and another token if there is one. Answers false when somebody else has deleted it meanwhile. */
+export async function updateOwner(
+  trx: Transaction,
+  id: string,
+  row: { createdBy: string; tokenHash?: Buffer },
+): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('webhooks')
+    .set(row)
     .where('id', '=', id)
     .where('deletedAt', 'is', null)
     .executeTakeFirstOrThrow()

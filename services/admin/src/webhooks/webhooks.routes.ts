@@ -1,24 +1,43 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Id, limits, Ok, refusals, Webhook } from '@parley/contract'
+import { Id, IdempotencyHeaders, ListedWebhook, limits, Ok, refusals } from '@parley/contract'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
-import { createWebhook, deleteWebhook } from './webhook.changes.ts'
+import { createWebhook, deleteWebhook, takeOverWebhook } from './webhook.changes.ts'
 import { listWebhooks } from './webhooks.queries.ts'
 
 const ListWebhooks = {
   summary: 'The webhooks of this server, oldest first',
-  response: { 200: Type.Object({ webhooks: Type.Array(Webhook) }), ...refusals(401, 403) },
+  response: { 200: Type.Object({ webhooks: Type.Array(ListedWebhook) }), ...refusals(401, 403) },
 }
 
 const CreateWebhook = {
   summary: 'Create a webhook that posts to one channel',
-  description: 'The answer has its token, which is shown this once and never again.',
+  description:
+    'The answer has its token, which is shown this once and never again; but to a request that is repeated with its `Idempotency-Key`.',
+  headers: IdempotencyHeaders,
   body: Type.Object({ name: Type.String({ minLength: 1, maxLength: limits.webhookName }), channelId: Id }),
   response: {
     200: Type.Object({
-      webhook: Type.Object({ ...Webhook.properties, token: Type.String({ description: 'Its Bearer token' }) }),
+      webhook: Type.Object({ ...ListedWebhook.properties, token: Type.String({ description: 'Its Bearer token' }) }),
     }),
-    ...refusals(400, 401, 403),
+    ...refusals(400, 401, 403, 409),
+  },
+}
+
+const TakeOverWebhook = {
+  summary: 'Answer for a webhook whose admin has left or is an admin no longer',
+  description:
+    'The caller becomes its `createdBy`. With `renewToken` it gets a new token, shown this once: whoever has left may know the old one.',
+  params: Type.Object({ webhookId: Id }),
+  body: Type.Object({ renewToken: Type.Boolean({ default: false }) }),
+  response: {
+    200: Type.Object({
+      webhook: Type.Object({
+        ...ListedWebhook.properties,
+        token: Type.Optional(Type.String({ description: 'The new one, if it was asked for' })),
+      }),
+    }),
+    ...refusals(400, 401, 403, 404),
   },
 }
 
@@ -31,15 +50,24 @@ const DeleteWebhook = {
 
 /** Posting by a webhook is messaging's. */
 export const webhookRoutes =
-  ({ db, clock }: Deps): FastifyPluginAsyncTypebox =>
+  (deps: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
+    const { db, clock } = deps
     const config = { access: 'admin' } as const
 
     app.get('/webhooks', { schema: ListWebhooks, config }, async () => ({ webhooks: await listWebhooks(db) }))
 
-    app.post('/webhooks', { schema: CreateWebhook, config }, async ({ caller, ip, body }) => ({
-      webhook: await createWebhook(db, { caller, ip, now: clock() }, body),
+    app.post('/webhooks', { schema: CreateWebhook, config }, async ({ caller, ip, headers, body }) => ({
+      webhook: await createWebhook(deps, { caller, ip, now: clock() }, body, headers['idempotency-key']),
     }))
+
+    app.post(
+      '/webhooks/:webhookId/take-over',
+      { schema: TakeOverWebhook, config },
+      async ({ caller, ip, params, body }) => ({
+        webhook: await takeOverWebhook(db, { caller, ip, now: clock() }, params.webhookId, body),
+      }),
+    )
 
     app.delete('/webhooks/:webhookId', { schema: DeleteWebhook, config }, async ({ caller, ip, params }) => {
       await deleteWebhook(db, { caller, ip, now: clock() }, params.webhookId)

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { uuidv7 } from '@parley/database'
+import { Person } from '@parley/test'
 import { house } from '@parley/test/house'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
 const home = house()
 
@@ -31,6 +32,7 @@ describe('POST /webhooks', () => {
           createdAt: expect.any(Number),
           createdBy: ada.id,
           lastPostedAt: null,
+          isOrphaned: false,
           token: expect.stringMatching(/^[\w-]{43}$/),
         },
       },
@@ -127,6 +129,88 @@ describe('DELETE /webhooks/:webhookId', () => {
   })
 })
 
+describe('a webhook whose admin is one no longer', () => {
+  let eve: Person
+  let webhook: { id: string; name: string; channelId: string; token: string }
+  let round = 0
+  beforeEach(async () => {
+    const { ada } = home.people
+    eve = await Person.signIn(home.baseUrl, `eve-${++round}@example.com`)
+    await ada.put(`/users/${eve.id}/role`, { role: 'admin' })
+    const wish = { name: `bot ${round}`, channelId: home.channel.open.id }
+    webhook = (await eve.post('/webhooks', wish)).body.webhook
+  })
+  const ref = (isOrphaned: boolean, createdBy: string) => {
+    const { id, name, channelId } = webhook
+    return { id, name, channelId, createdBy, isOrphaned }
+  }
+  const posts = (token: string) =>
+    new Person(home.baseUrl, { id: '', userName: 'bot' }, token).post(`/webhooks/${webhook.id}/messages`, {
+      content: 'still here',
+    })
+  const takeOver = (body: object = {}) => home.people.ada.post(`/webhooks/${webhook.id}/take-over`, body)
+
+  test.each([
+    ['removed', () => home.people.ada.delete(`/users/${eve.id}`), () => home.people.ada.id],
+    ['demoted', () => home.people.ada.put(`/users/${eve.id}/role`, { role: 'user' }), () => home.people.ada.id],
+    ['gone by themselves', () => eve.post('/users/exit'), () => eve.id],
+  ] as const)('%s, is listed as orphaned, admins are told, and it is written down', async (_, leave, actor) => {
+    const { ada, ann } = home.people
+    expect(await listed()).toContainEqual(expect.objectContaining(ref(false, eve.id)))
+    expect(await leave()).toMatchObject({ status: 200 })
+    expect(await listed()).toContainEqual(expect.objectContaining(ref(true, eve.id)))
+    await home.events.to(ada).toHave('UPDATE_WEBHOOK', ref(true, eve.id))
+    await home.events.to(ann).neverHave('UPDATE_WEBHOOK', { id: webhook.id })
+    expect(await entries(webhook.id)).toMatchObject([
+      { action: 'webhook.create' },
+      { action: 'webhook.orphan', actorId: actor(), metadata: { name: webhook.name, createdBy: eve.id } },
+    ])
+    expect(await posts(webhook.token)).toMatchObject({ status: 200 })
+  })
+
+  test('is taken over once, by one of those who try at once', async () => {
+    const { ada } = home.people
+    expect(await takeOver()).toMatchObject({ status: 400 })
+    await ada.delete(`/users/${eve.id}`)
+    const replies = await Promise.all([takeOver(), takeOver(), takeOver()])
+    expect(replies.map(({ status }) => status).sort()).toEqual([200, 400, 400])
+    const { webhook: taken } = replies.find(({ status }) => status === 200)!.body
+    expect(taken).toMatchObject(ref(false, ada.id))
+    expect(taken).not.toHaveProperty('token')
+    expect(await listed()).toContainEqual(taken)
+    await home.events.to(ada).toHave('UPDATE_WEBHOOK', ref(false, ada.id))
+    expect((await entries(webhook.id)).at(-1)).toMatchObject({
+      action: 'webhook.take-over',
+      actorId: ada.id,
+      metadata: { from: eve.id, renewToken: false },
+    })
+    expect(await posts(webhook.token)).toMatchObject({ status: 200 })
+  })
+
+  test('is taken over with a new token: the old one works no more', async () => {
+    await home.people.ada.delete(`/users/${eve.id}`)
+    const { status, body } = await takeOver({ renewToken: true })
+    expect({ status, token: body.webhook.token }).toEqual({ status: 200, token: expect.stringMatching(/^[\w-]{43}$/) })
+    expect(await posts(webhook.token)).toMatchObject({ status: 401 })
+    expect(await posts(body.webhook.token)).toMatchObject({ status: 200 })
+  })
+
+  test('is ended by another admin', async () => {
+    await home.people.ada.delete(`/users/${eve.id}`)
+    expect(await home.people.ada.delete(`/webhooks/${webhook.id}`)).toMatchObject({ status: 200 })
+    expect(await posts(webhook.token)).toMatchObject({ status: 404 })
+    expect(await takeOver()).toMatchObject({ status: 404 })
+  })
+
+  test('has one again when they become an admin again', async () => {
+    const { ada } = home.people
+    await ada.put(`/users/${eve.id}/role`, { role: 'user' })
+    await ada.put(`/users/${eve.id}/role`, { role: 'admin' })
+    await home.events.to(ada).toHave('UPDATE_WEBHOOK', ref(false, eve.id))
+    expect(await listed()).toContainEqual(expect.objectContaining(ref(false, eve.id)))
+  })
+})
+
 describe('webhooks are for admins', () => {
   let path: string
   beforeAll(async () => {
@@ -142,5 +226,6 @@ describe('webhooks are for admins', () => {
     expect(await person.get('/webhooks')).toMatchObject({ status })
     expect(await person.post('/webhooks', body)).toMatchObject({ status })
     expect(await person.delete(path)).toMatchObject({ status })
+    expect(await person.post(`${path}/take-over`)).toMatchObject({ status })
   })
 })

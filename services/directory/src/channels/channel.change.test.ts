@@ -1,5 +1,6 @@
+import { setRole } from '@parley/accounts'
 import type { Channel } from '@parley/contract'
-import type { Person } from '@parley/test'
+import { Person, somebodyWaitsFor } from '@parley/test'
 import { house } from '@parley/test/house'
 import { beforeEach, describe, expect, test } from 'vitest'
 
@@ -41,7 +42,7 @@ describe('PUT /channels/:channelId', () => {
     expect(channel).toEqual({ ...closed, name: 'New name', updatedAt: expect.any(Number) })
     await told('UPDATE_CHANNEL', channel, [ada, ann, bob])
     expect(await change(closed, { topic: 'Plans' })).toMatchObject({ channel: { name: 'New name', topic: 'Plans' } })
-    expect(await change(closed, { topic: null })).toMatchObject({ channel: { name: 'New name', topic: null } })
+    expect(await change(closed, { topic: '' })).toMatchObject({ channel: { name: 'New name', topic: null } })
     const entries = home.deps.db.selectFrom('auditLog').selectAll().where('targetId', '=', closed.id)
     expect(await entries.orderBy('createdAt').orderBy('id').execute()).toMatchObject([
       { action: 'channel.create' },
@@ -55,13 +56,17 @@ describe('PUT /channels/:channelId', () => {
     ])
   })
 
-  test('given what it is already changes nothing and tells nobody', async () => {
+  test('given what it is already, or only null, changes nothing, tells nobody and answers an integer updatedAt', async () => {
     const { ann, cat } = home.people
     const channel = await ann.creates({ name: 'as it was', topic: 'weather' })
     const { name, topic, isPrivate, members } = channel
-    for (const body of [{}, { name }, { name, topic, isPrivate, members }]) {
+    const nulls = { name: null, topic: null, isPrivate: null, members: null }
+    for (const body of [{}, { name }, { name, topic, isPrivate, members }, nulls]) {
       const { status, body: reply } = await ann.put(`/channels/${channel.id}`, body)
-      expect({ status, channel: reply.channel }).toEqual({ status: 200, channel })
+      expect({ status, channel: reply.channel }).toEqual({
+        status: 200,
+        channel: { ...channel, updatedAt: channel.createdAt },
+      })
     }
     const rows = home.deps.db.selectFrom('auditLog').select('action').where('targetId', '=', channel.id).orderBy('id')
     expect(await rows.execute()).toEqual([{ action: 'channel.create' }])
@@ -91,6 +96,53 @@ describe('PUT /channels/:channelId', () => {
     await told('UPDATE_CHANNEL', channel, [ada, ann, bob])
     await home.events.to(ada).neverHave('DELETE_CHANNEL', { id: closed.id })
     await home.events.to(ada).neverHave('NEW_CHANNEL', { id: closed.id, name: `with ada ${round}` })
+  })
+
+  test.each([
+    ['demoted', 'admin', 'user'],
+    ['promoted', 'user', 'admin'],
+  ] as const)('who is %s in the instant in which they are taken out is told what is true then', async (_, from, to) => {
+    const { db, clock } = home.deps
+    const eve = await Person.signIn(home.baseUrl, `eve-${round}@example.com`)
+    await ada.put(`/users/${eve.id}/role`, { role: from })
+    await change(closed, { members: [bob.id, eve.id] })
+    const stream = await eve.opensStream()
+    const session = await db.selectFrom('sessions').select('id').where('userId', '=', ada.id).executeTakeFirstOrThrow()
+    const caller = { userId: ada.id, sessionId: session.id, userName: ada.userName, email: '', isAdmin: true }
+
+    const { taken } = await db.transaction().execute(async (trx) => {
+      await setRole(trx, eve.id, to, { caller, ip: null, now: clock() })
+      const taken = change(closed, { members: [bob.id] })
+      // Whoever does not wait for the change of the role has answered by then.
+      await Promise.race([somebodyWaitsFor(trx), taken])
+      return { taken }
+    })
+    expect(await taken).toMatchObject({ status: 200 })
+
+    await stream.waitFor('UPDATE_USER', { id: eve.id })
+    const marker = await ann.says('marker', home.channel.general)
+    await stream.waitFor('NEW_MESSAGE', { id: marker.id })
+    expect(stream.all('DELETE_CHANNEL')).toHaveLength(to === 'user' ? 1 : 0)
+    expect(await seesIt(eve, closed)).toBe(to === 'admin')
+    await stream.close()
+    await ada.put(`/users/${eve.id}/role`, { role: 'user' })
+  })
+
+  test('who joins a private channel while its members are replaced is told what it means for them', async () => {
+    const joins = Array.from({ length: 6 }, (_, n) => change(closed, { members: n % 2 ? [cat.id] : [bob.id] }))
+    expect((await Promise.all(joins)).map(({ status }) => status)).toEqual(Array(6).fill(200))
+    const [bobSees, catSees] = [await seesIt(bob, closed), await seesIt(cat, closed)]
+    expect([bobSees, catSees].filter(Boolean)).toHaveLength(1)
+  })
+
+  test('a member of a private channel who is not on the server any more can be taken out', async () => {
+    const { db } = home.deps
+    const eve = await Person.signIn(home.baseUrl, `gone-${round}@example.com`)
+    await ada.delete(`/users/${eve.id}`)
+    await db.insertInto('channelMembers').values({ channelId: closed.id, userId: eve.id, joinedAt: 0 }).execute()
+
+    const { status, channel } = await change(closed, { members: [bob.id] })
+    expect([status, channel.members]).toEqual([200, [ann.id, bob.id]])
   })
 
   test('public to private takes it from those who are no members', async () => {
@@ -125,7 +177,6 @@ describe('PUT /channels/:channelId', () => {
     ['a member who is nobody', () => ({ members: [bob.id, '0190a000-0000-7000-8000-000000000001'] })],
     ['a member of another form', () => ({ members: ['bob'] })],
     ['a blank name', () => ({ name: ' ' })],
-    ['a name that is null', () => ({ name: null })],
     ['a long topic', () => ({ topic: 'a'.repeat(251) })],
     ['a word for a flag', () => ({ isPrivate: 'yes' })],
   ])('%s is 400 and changes nothing', async (_, fields) => {

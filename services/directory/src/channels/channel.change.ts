@@ -11,7 +11,14 @@ import {
   unknownMember,
 } from './channel.fields.ts'
 import { lockOwnChannel } from './channel.ownership.ts'
-import { deleteMembers, findAdmins, insertMembers, listMembers, updateChannel } from './channels.queries.ts'
+import {
+  deleteMembers,
+  findAdmins,
+  insertMembers,
+  listMembers,
+  listPrivateMembers,
+  updateChannel,
+} from './channels.queries.ts'
 
 /** A channel with its members, before or after the change. */
 interface Seen {
@@ -24,7 +31,7 @@ interface Seen {
  * access that it is new, its audience what it is like now. What it is already is no change.
  * @throws ApiError 400 when the name is refused or taken or a member unknown, 403 and 404 as `lockOwnChannel`.
  */
-export function changeChannel(
+export async function changeChannel(
   db: Database,
   { caller, ip, now }: Act,
   channelId: string,
@@ -33,8 +40,16 @@ export function changeChannel(
   const name = fields.name === undefined ? {} : readChannelName(fields.name)
   const topic = fields.topic === undefined ? {} : { topic: readTopic(fields.topic) }
 
-  return db.transaction().execute(async (trx) => {
-    const live = await lockLivePeople(trx, fields.members ?? [])
+  for (;;) {
+    const changed = await db.transaction().execute(change)
+    if (changed) return changed
+  }
+
+  /** Answers undefined, and has changed nothing, when somebody joined before the channel was locked: they must be locked first. */
+  async function change(trx: Transaction): Promise<Channel | undefined> {
+    // What they are told depends on whether they are admins: that must stay as it is until the commit. Who was removed is none.
+    const present = fields.members === undefined ? [] : await listPrivateMembers(trx, channelId)
+    const live = await lockLivePeople(trx, [...present, ...(fields.members ?? [])])
     const row = await lockOwnChannel(trx, caller, channelId)
     const before = { row, members: await listMembers(trx, row.id) }
     if (fields.members?.some((id) => !live.has(id))) throw unknownMember()
@@ -43,6 +58,8 @@ export function changeChannel(
     const wished = membersAfter(before, fields.members)
     const joined = without(wished, before.members)
     const left = without(before.members, wished)
+    const locked = new Set([...present, ...live])
+    if (row.kind === 'private' && left.some((id) => !locked.has(id))) return undefined
     const readersChange = kind !== row.kind || joined.length + left.length > 0
     const wish: Partial<ChannelRow> = { ...name, ...topic }
     const isSame = (Object.keys(wish) as (keyof ChannelRow)[]).every((field) => wish[field] === row[field])
@@ -74,7 +91,7 @@ export function changeChannel(
       ip,
     })
     return channelView(after.row, after.members)
-  })
+  }
 }
 
 /** The list that is wished for, or the present one; the creator stays in either. */
@@ -93,7 +110,7 @@ async function announce(trx: Transaction, before: Seen, after: Seen): Promise<vo
   if (wasPrivate && channel.isPrivate) {
     const joined = without(after.members, before.members)
     const left = without(before.members, after.members)
-    // Admins read every channel, as members or not.
+    // Admins read every channel, as members or not. Those who join or leave are locked, so nobody becomes one or ceases to be.
     const admins = [...(await findAdmins(trx, [...joined, ...left]))]
     const losers = without(left, admins)
     const gainers = without(joined, admins)

@@ -1,6 +1,6 @@
 import { type Act, lockLivePeople } from '@parley/accounts'
 import { audienceOf, type Channel, unauthorized } from '@parley/contract'
-import { audit, type Database, record, uuidv7 } from '@parley/database'
+import { audit, claimOf, type Database, once, record, type Transaction, uuidv7 } from '@parley/database'
 import {
   type ChannelFields,
   channelView,
@@ -14,26 +14,32 @@ import { insertChannel, insertMembers, listMembers } from './channels.queries.ts
 
 /**
  * Creates a channel with the caller and these people in it, and tells its audience (NEW_CHANNEL).
- * @throws ApiError 400 when the name is refused or taken, or a member is unknown.
+ * With `key`, an `Idempotency-Key`, a repeated request gets the first answer.
+ * @throws ApiError 400 when the name is refused or taken, or a member is unknown; as `once` for the key.
  */
 export function createChannel(
   db: Database,
   { caller, ip, now }: Act,
   fields: ChannelFields & { name: string },
+  key?: string,
 ): Promise<Channel> {
   const name = readChannelName(fields.name)
   const members = [...new Set([caller.userId, ...(fields.members ?? [])])]
 
-  return db.transaction().execute(async (trx) => {
+  const { topic = null, isPrivate = false } = fields
+  const claim = claimOf(caller.userId, key, 'POST /channels', fields.name, topic, isPrivate, members)
+  return db.transaction().execute((trx) => once(trx, claim, now, create))
+
+  async function create(trx: Transaction): Promise<Channel> {
     const live = await lockLivePeople(trx, members)
-    if (!live.has(caller.userId)) throw unauthorized('The session has ended, please sign in again')
+    if (!live.has(caller.userId)) throw unauthorized('The session has ended. Please sign in again')
     if (live.size < members.length) throw unknownMember()
 
     const row = await insertChannel(trx, {
       ...name,
       id: uuidv7(),
-      kind: kindOf(fields.isPrivate ?? false),
-      topic: readTopic(fields.topic ?? null),
+      kind: kindOf(isPrivate),
+      topic: readTopic(fields.topic ?? ''),
       createdBy: caller.userId,
       createdAt: now,
     }).catch(explainTakenName)
@@ -50,5 +56,5 @@ export function createChannel(
       ip,
     })
     return channel
-  })
+  }
 }

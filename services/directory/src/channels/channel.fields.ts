@@ -5,7 +5,7 @@ import { type ChannelRow, isDuplicate } from '@parley/database'
 /** What clients may say of a channel; on an update what is absent stays. */
 export interface ChannelFields {
   name?: string
-  topic?: string | null
+  topic?: string
   isPrivate?: boolean
   members?: string[]
 }
@@ -17,17 +17,17 @@ export function readChannelName(text: string): Pick<ChannelRow, 'name' | 'nameKe
 }
 
 /** A blank topic is none. */
-export const readTopic = (text: string | null): string | null => text?.trim() || null
+export const readTopic = (text: string): string | null => text.trim() || null
 
 export const kindOf = (isPrivate: boolean) => (isPrivate ? 'private' : 'public')
 
 /** Rethrows what storing a channel threw, a taken name as the refusal that callers see. */
 export function explainTakenName(error: unknown): never {
-  if (isDuplicate(error, 'channels_live_name')) throw invalid('There is a channel with this name already', 'duplicate')
+  if (isDuplicate(error, 'channels_live_name')) throw invalid('There is already a channel with this name', 'duplicate')
   throw error
 }
 
-export const unknownMember = () => invalid('members holds an id that belongs to nobody')
+export const unknownMember = () => invalid('members must contain only ids of users, and at least one of them is not')
 
 export const channelView = (row: ChannelRow, members: string[]): Channel => ({
   id: row.id,

@@ -1,7 +1,8 @@
-import { limits } from '@parley/contract'
+import { type Channel, limits, type ReadState } from '@parley/contract'
 import {
   anyOf,
   type ChannelRow,
+  isRowId,
   listAsJson,
   type PageRequest,
   type Reader,
@@ -10,7 +11,9 @@ import {
   type Transaction,
 } from '@parley/database'
 import type { Caller } from '@parley/identity'
-import { type Insertable, sql, type Updateable } from 'kysely'
+import { type Insertable, type RawBuilder, sql, type Updateable } from 'kysely'
+
+export type ListedChannel = Channel & ReadState
 
 // One order everywhere: the creator, then who joined first. Needs `channels` in the statement.
 const membersOfRow = sql<string[]>`array(
@@ -29,16 +32,27 @@ export const listChannels = (db: Reader, caller: Caller, page: PageRequest): Pro
     most: limits.pageSize,
     placeOf: (id) => sql`
       select name_key as key from channels where id = ${id} and kind <> 'direct' and ${isReadableBy(caller)}`,
-    items: ({ after, limit }) => sql`
-      select id, name, topic, kind = 'private' as "isPrivate", ${membersOfRow} as members, created_by as "createdBy",
-        created_at as "createdAt", updated_at as "updatedAt", read_state.*
-      from (
-        select * from channels
-        where deleted_at is null and kind <> 'direct' and ${isReadableBy(caller)} and ${after('>', 'name_key')}
-        order by name_key ${limit}
-      ) channels, ${readStateColumns(caller.userId)} read_state
-      order by name_key`,
+    items: ({ after, limit }) =>
+      listed(
+        caller,
+        sql`select * from channels
+          where deleted_at is null and kind <> 'direct' and ${isReadableBy(caller)} and ${after('>', 'name_key')}
+          order by name_key ${limit}`,
+      ),
   })
+
+/** One channel as it stands in the listing. The caller must have access to it. */
+export async function findListedChannel(db: Reader, caller: Caller, channelId: string): Promise<ListedChannel> {
+  const { rows } = await listed(caller, sql`select * from channels where id = ${channelId}`).execute(db)
+  return rows[0]!
+}
+
+/** The items of the listing for these channels, by name. */
+const listed = (caller: Caller, channels: RawBuilder<unknown>) => sql<ListedChannel>`
+  select id, name, topic, kind = 'private' as "isPrivate", ${membersOfRow} as members, created_by as "createdBy",
+    created_at as "createdAt", updated_at as "updatedAt", read_state.*
+  from (${channels}) channels, ${readStateColumns(caller.userId)} read_state
+  order by name_key`
 
 const isReadableBy = ({ isAdmin, userId }: Caller) =>
   isAdmin
@@ -54,6 +68,19 @@ export async function listMembers(db: Reader, channelId: string): Promise<string
     .where('id', '=', channelId)
     .executeTakeFirstOrThrow()
   return members
+}
+
+/** The members of a private channel, without its lock; nobody for any other channel. */
+export async function listPrivateMembers(db: Reader, channelId: string): Promise<string[]> {
+  if (!isRowId(channelId)) return []
+  const rows = await db
+    .selectFrom('channelMembers')
+    .innerJoin('channels', 'channels.id', 'channelMembers.channelId')
+    .select('userId')
+    .where('channelId', '=', channelId)
+    .where('kind', '=', 'private')
+    .execute()
+  return rows.map(({ userId }) => userId)
 }
 
 /** Those of these people who are admins. */

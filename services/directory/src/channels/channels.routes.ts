@@ -1,11 +1,23 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Channel, HasMore, Id, ListingQuery, limits, Nullable, Ok, ReadState, refusals } from '@parley/contract'
+import { accessChannel } from '@parley/access'
+import {
+  Channel,
+  HasMore,
+  Id,
+  IdempotencyHeaders,
+  ListingQuery,
+  limits,
+  Ok,
+  ReadState,
+  refusals,
+  Timestamp,
+} from '@parley/contract'
 import { type Deps, sendJsonText } from '@parley/service'
 import { Type } from 'typebox'
 import { changeChannel } from './channel.change.ts'
 import { createChannel } from './channel.creation.ts'
 import { deleteChannel } from './channel.deletion.ts'
-import { listChannels } from './channels.queries.ts'
+import { findListedChannel, listChannels } from './channels.queries.ts'
 
 const ChannelParams = Type.Object({ channelId: Type.String() })
 
@@ -15,10 +27,12 @@ const Name = Type.String({
   description: 'Unique among channels, in any case; stored as NFKC',
 })
 const details = {
-  topic: Type.Optional(Nullable(Type.String({ maxLength: limits.topic }))),
+  topic: Type.Optional(Type.String({ maxLength: limits.topic, description: 'An empty text stands for no topic' })),
   isPrivate: Type.Optional(Type.Boolean()),
   members: Type.Optional(Type.Array(Id, { description: 'User ids; the creator belongs to it anyway' })),
 }
+
+const ListedChannel = Type.Object({ ...Channel.properties, ...ReadState.properties })
 
 const ListChannels = {
   summary: 'The channels that the caller may read, by name',
@@ -26,25 +40,37 @@ const ListChannels = {
   querystring: ListingQuery(limits.pageSize),
   response: {
     200: Type.Object({
-      channels: Type.Array(Type.Object({ ...Channel.properties, ...ReadState.properties })),
+      channels: Type.Array(ListedChannel),
       hasMore: HasMore,
     }),
     ...refusals(400, 401),
   },
 }
 
+const GetChannel = {
+  summary: 'One channel, as it stands in the listing',
+  params: ChannelParams,
+  response: { 200: Type.Object({ channel: ListedChannel }), ...refusals(401, 403, 404) },
+}
+
 const CreateChannel = {
   summary: 'Create a channel',
+  headers: IdempotencyHeaders,
   body: Type.Object({ name: Name, ...details }),
-  response: { 200: Type.Object({ channel: Channel }), ...refusals(400, 401) },
+  response: { 200: Type.Object({ channel: Channel }), ...refusals(400, 401, 409) },
 }
+
+const ChangedChannel = Type.Object({
+  ...Channel.properties,
+  updatedAt: { ...Timestamp, description: 'When it last changed; when it was created, if it never has' },
+})
 
 const UpdateChannel = {
   summary: 'Change a channel',
   description: 'For its creator and admins. What is not given stays; `members` replaces the list.',
   params: ChannelParams,
   body: Type.Object({ name: Type.Optional(Name), ...details }),
-  response: { 200: Type.Object({ channel: Channel }), ...refusals(400, 401, 403, 404) },
+  response: { 200: Type.Object({ channel: ChangedChannel }), ...refusals(400, 401, 403, 404) },
 }
 
 const DeleteChannel = {
@@ -61,13 +87,19 @@ export const channelRoutes =
       sendJsonText(reply, await listChannels(db, caller, query)),
     )
 
-    app.post('/channels', { schema: CreateChannel }, async ({ caller, ip, body }) => ({
-      channel: await createChannel(db, { caller, ip, now: clock() }, body),
+    app.get('/channels/:channelId', { schema: GetChannel }, async ({ caller, params }) => {
+      const { id } = await accessChannel(db, caller, params.channelId)
+      return { channel: await findListedChannel(db, caller, id) }
+    })
+
+    app.post('/channels', { schema: CreateChannel }, async ({ caller, ip, headers, body }) => ({
+      channel: await createChannel(db, { caller, ip, now: clock() }, body, headers['idempotency-key']),
     }))
 
-    app.put('/channels/:channelId', { schema: UpdateChannel }, async ({ caller, ip, params, body }) => ({
-      channel: await changeChannel(db, { caller, ip, now: clock() }, params.channelId, body),
-    }))
+    app.put('/channels/:channelId', { schema: UpdateChannel }, async ({ caller, ip, params, body }) => {
+      const channel = await changeChannel(db, { caller, ip, now: clock() }, params.channelId, body)
+      return { channel: { ...channel, updatedAt: channel.updatedAt ?? channel.createdAt } }
+    })
 
     app.delete('/channels/:channelId', { schema: DeleteChannel }, async ({ caller, ip, params }) => {
       await deleteChannel(db, { caller, ip, now: clock() }, params.channelId)

@@ -156,3 +156,17 @@ describe('DELETE /channels/:channelId', () => {
     expect(await ada.delete(`/channels/${id}`)).toMatchObject({ status: 404 })
   })
 })
+
+describe('GET /channels/:channelId', () => {
+  test('answers what stands in the listing, to those who may read the channel', async () => {
+    const { ada, bob, cat, nobody } = home.people
+    const { secret } = home.channel
+    const listed = (await bob.get('/channels')).body.channels.find(({ id }: { id: string }) => id === secret.id)
+    expect(await bob.get(`/channels/${secret.id}`)).toMatchObject({ status: 200, body: { channel: listed } })
+    expect((await bob.get(`/channels/${secret.id}`)).body.channel).toEqual(listed)
+    expect((await ada.get(`/channels/${secret.id}`)).status).toBe(200)
+    expect((await cat.get(`/channels/${secret.id}`)).status).toBe(403)
+    expect((await nobody.get(`/channels/${secret.id}`)).status).toBe(401)
+    for (const id of [unknownId, 'nonsense']) expect((await bob.get(`/channels/${id}`)).status).toBe(404)
+  })
+})

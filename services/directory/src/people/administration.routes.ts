@@ -1,11 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { createPasswordHasher, lockAsAdmin, readEmail, removeUser, setPassword, setRole } from '@parley/accounts'
-import { Id, invalid, limits, NewPassword, Ok, refusals, User } from '@parley/contract'
-import { audit, isRowId } from '@parley/database'
-import type { Deps } from '@parley/service'
+import { Id, IdempotencyHeaders, invalid, limits, NewPassword, notFound, Ok, refusals, User } from '@parley/contract'
+import { audit, claimOf, isRowId, once } from '@parley/database'
+import type { Caller } from '@parley/identity'
+import { type Deps, logSessionEnd } from '@parley/service'
 import { metric } from '@parley/telemetry'
 import { Type } from 'typebox'
-import { addUser, createInvitations, lockInvited } from './invitation.ts'
+import { addUser, createInvitations } from './invitation.ts'
 
 const Role = Type.Enum(['user', 'admin'])
 const UserParams = Type.Object({ id: Type.String() })
@@ -14,18 +15,21 @@ const AddUser = {
   summary: 'Add somebody by e-mail address',
   description:
     'With a password they have it from now on. Without one, in password mode with e-mail, they are sent a link to choose ' +
-    'their own.',
+    'their own. In magic-link mode they are sent a link to sign in.',
+  headers: IdempotencyHeaders,
   body: Type.Object({
     email: Type.String({ maxLength: limits.email }),
     role: Type.Optional(Role),
     password: Type.Optional(NewPassword),
   }),
-  response: { 200: Type.Object({ ...Ok.properties, userId: Id }), ...refusals(400, 401, 403, 429, 503) },
+  response: { 200: Type.Object({ ...Ok.properties, userId: Id }), ...refusals(400, 401, 403, 409, 429, 503) },
 }
 
 const InviteAgain = {
-  summary: 'Send somebody who has no password yet the link to choose one again',
-  description: 'In password mode with e-mail. The earlier link works no more.',
+  summary: 'Send an invitation again',
+  description:
+    'In password mode with e-mail: the link to choose a password, for somebody who has none yet. In magic-link mode: a link ' +
+    'to sign in. The earlier link works no more.',
   params: UserParams,
   response: { 200: Ok, ...refusals(400, 401, 403, 404, 429) },
 }
@@ -54,33 +58,44 @@ const RemoveUser = {
 }
 
 export const administrationRoutes =
-  ({ db, config, clock, metrics }: Deps): FastifyPluginAsyncTypebox =>
+  ({ db, config, clock, metrics, seals }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
     const access = { access: 'admin' } as const
     const derivations = metrics.counter(metric.passwordDerivations)
     const passwords = createPasswordHasher({ atOnce: 1, onOutcome: (outcome) => derivations.with({ outcome }).add() })
-    const invite = createInvitations(config)
+    const hash = (password: string, caller: Caller) =>
+      passwords.hash(password, { purpose: 'administration', client: caller.userId })
+    const invitations = createInvitations(config)
 
-    app.post('/users/add', { schema: AddUser, config: access }, async ({ caller, ip, body }) => {
+    app.post('/users/add', { schema: AddUser, config: access }, async ({ caller, ip, headers, body }) => {
       const email = readEmail(body.email)
-      const passwordHash = body.password === undefined ? null : await passwords.hash(body.password)
+      const passwordHash = body.password === undefined ? null : await hash(body.password, caller)
 
-      const userId = await db.transaction().execute(async (trx) => {
-        const act = { caller, ip, now: clock() }
-        // Passwords are hashed one by one: seconds may have passed since the request came.
-        await lockAsAdmin(trx, act)
-        const user = await addUser(trx, { email, isAdmin: body.role === 'admin', passwordHash }, act)
-        if (!passwordHash) await invite(trx, user, act)
-        return user.id
-      })
+      const act = { caller, ip, now: clock() }
+      const key = headers['idempotency-key']
+      // What is kept of the request must not help to guess the password.
+      const asked = seals.fingerprint(JSON.stringify([email, body.role ?? 'user', body.password ?? null]))
+      const claim = claimOf(caller.userId, key, 'POST /users/add', asked)
 
-      return { success: true as const, userId }
+      return db.transaction().execute((trx) =>
+        once(trx, claim, act.now, async () => {
+          // Passwords are hashed one by one: seconds may have passed since the request came.
+          await lockAsAdmin(trx, act)
+          const user = await addUser(trx, { email, isAdmin: body.role === 'admin', passwordHash }, act)
+          if (invitations.isFor(user)) await invitations.send(trx, user, act)
+          return { success: true as const, userId: user.id }
+        }),
+      )
     })
 
     app.post('/users/:id/invite', { schema: InviteAgain, config: access }, async ({ caller, ip, params }) => {
       await db.transaction().execute(async (trx) => {
-        const user = await lockInvited(trx, params.id)
-        if (!(await invite(trx, user, { caller, ip, now: clock() }))) throw invalid('This server sends no invitations')
+        const act = { caller, ip, now: clock() }
+        const people = await lockAsAdmin(trx, act, params.id)
+        const user = people.get(params.id)
+        if (!user) throw notFound('user')
+        if (!invitations.isFor(user)) throw invalid('This person already has a password')
+        if (!(await invitations.send(trx, user, act))) throw invalid('This server does not send invitations by e-mail')
       })
       return { success: true as const }
     })
@@ -88,10 +103,17 @@ export const administrationRoutes =
     app.post('/users/:id/reset-password', { schema: ResetPassword, config: access }, async (request) => {
       const { caller, ip, params, body } = request
       if (!isRowId(params.id)) throw unknownUser()
-      const passwordHash = await passwords.hash(body.password)
+      const passwordHash = await hash(body.password, caller)
 
       await db.transaction().execute(async (trx) => {
-        const change = { userId: params.id, passwordHash, except: caller.sessionId, now: clock() }
+        const change = {
+          userId: params.id,
+          passwordHash,
+          except: caller.sessionId,
+          actorId: caller.userId,
+          ip,
+          now: clock(),
+        }
         await lockAsAdmin(trx, { caller, now: change.now }, params.id)
         const user = await setPassword(trx, change)
         if (!user) throw unknownUser()
@@ -103,16 +125,19 @@ export const administrationRoutes =
           ip,
         })
       })
+      logSessionEnd(request, { userId: params.id, reason: 'password changed' })
 
       return { success: true as const }
     })
 
     app.put('/users/:id/role', { schema: UpdateRole, config: access }, async ({ caller, ip, params, body }) => ({
-      user: await db.transaction().execute((trx) => setRole(trx, params.id, body.role, { caller, ip })),
+      user: await db.transaction().execute((trx) => setRole(trx, params.id, body.role, { caller, ip, now: clock() })),
     }))
 
-    app.delete('/users/:id', { schema: RemoveUser, config: access }, async ({ caller, ip, params }) => {
+    app.delete('/users/:id', { schema: RemoveUser, config: access }, async (request) => {
+      const { caller, ip, params } = request
       await db.transaction().execute((trx) => removeUser(trx, params.id, { caller, ip, now: clock() }))
+      logSessionEnd(request, { userId: params.id, reason: 'removed' })
       return { success: true as const }
     })
   }

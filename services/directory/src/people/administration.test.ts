@@ -59,6 +59,8 @@ describe('POST /users/add', () => {
     ['an address that is taken', { email: 'CAT@example.com' }],
     ['no address', {}],
     ['something else', { email: 'nobody' }],
+    ['an address that NFKC changes', { email: 'ᶜ@example.com' }],
+    ['an address with two dots', { email: 'c@example..com' }],
     ['an unknown role', { email: 'c@example.com', role: 'owner' }],
     ['a short password', { email: 'c@example.com', password: '1234567' }],
   ])('%s is 400', async (_, body) => {
@@ -132,6 +134,10 @@ describe('DELETE /users/:id', () => {
       expect.objectContaining({ id: secret.id, members: [ada.id] }),
     )
     expect(await auditOf('user.remove', zoe.id)).toMatchObject([{ actorId: ada.id }])
+    const { sessionId } = home.deps.tokens.readRefresh(zoe.refreshToken!)
+    expect(await auditOf('session.end', sessionId)).toMatchObject([
+      { actorId: ada.id, metadata: { reason: 'removed' }, ip: '127.0.0.1' },
+    ])
     expect(await ada.delete(`/users/${zoe.id}`)).toMatchObject({ status: 404 })
   })
 
@@ -177,6 +183,30 @@ describe('DELETE /users/:id', () => {
 
 describe('an admin who is none any more when their request has waited', () => {
   beforeEach(() => ada.put(`/users/${zoe.id}/role`, { role: 'admin' }))
+
+  test.each([
+    ['demoted', 403],
+    ['signed out', 401],
+  ] as const)('%s, changes no role, removes nobody and invites nobody', async (change, status) => {
+    const dora = await Person.signIn(home.baseUrl, `dora-${round}@example.com`)
+    for (const ask of [
+      (zoe: Person) => zoe.put(`/users/${dora.id}/role`, { role: 'admin' }),
+      (zoe: Person) => zoe.delete(`/users/${dora.id}`),
+      (zoe: Person) => zoe.post(`/users/${dora.id}/invite`),
+    ]) {
+      const admin = await Person.signIn(home.baseUrl, `zoe-${round}@example.com`)
+      await ada.put(`/users/${zoe.id}/role`, { role: 'admin' })
+      expect(await meanwhile(zoe.id, change, () => ask(admin))).toMatchObject({ status })
+    }
+    expect(await rowOf(dora.id)).toMatchObject({ isAdmin: false, removedAt: null })
+    await ada.put(`/users/${zoe.id}/role`, { role: 'user' })
+  })
+
+  test('signed out, does not leave the server either', async () => {
+    expect(await meanwhile(zoe.id, 'signed out', () => zoe.post('/users/exit'))).toMatchObject({ status: 401 })
+    expect(await rowOf(zoe.id)).toMatchObject({ removedAt: null })
+    await ada.put(`/users/${zoe.id}/role`, { role: 'user' })
+  })
 
   test.each([
     ['demoted', 403],

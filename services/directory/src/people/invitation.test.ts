@@ -63,6 +63,14 @@ describe('POST /users/add in password mode with e-mail', () => {
     expect(await again(nobody)).toMatchObject({ status: 401 })
   })
 
+  test('an admin invites somebody although strangers have asked for five mails to that address', async () => {
+    const { ada, nobody } = home.people
+    const email = 'wanted@example.com'
+    for (let index = 0; index < 6; index++) await nobody.post('/auth/request-password-reset', { email })
+    expect(await ada.post('/users/add', { email })).toMatchObject({ status: 200 })
+    expect((await mailbox.nextTo(email)).source).toContain('Subject: You are invited to Parley')
+  })
+
   test('with a password sets it at once and sends nothing', async () => {
     const { ada } = home.people
     const added = { email: 'given@example.com', password: 'given by ada' }

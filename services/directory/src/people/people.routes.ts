@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { exitServer, renameUser } from '@parley/accounts'
 import { HasMore, ListingQuery, limits, Ok, refusals, User, UserView } from '@parley/contract'
-import { type Deps, sendJsonText } from '@parley/service'
+import { type Deps, logSessionEnd, sendJsonText } from '@parley/service'
 import { Type } from 'typebox'
 import { listUsers } from './people.queries.ts'
 
@@ -34,8 +34,10 @@ export const peopleRoutes =
       user: await db.transaction().execute((trx) => renameUser(trx, body.userName, { caller, ip })),
     }))
 
-    app.post('/users/exit', { schema: Exit }, async ({ caller, ip }) => {
+    app.post('/users/exit', { schema: Exit }, async (request) => {
+      const { caller, ip } = request
       await db.transaction().execute((trx) => exitServer(trx, { caller, ip, now: clock() }))
+      logSessionEnd(request, { userId: caller.userId, reason: 'removed' })
       return { success: true as const, message: 'You have left the server' }
     })
   }

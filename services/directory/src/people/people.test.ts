@@ -53,6 +53,23 @@ describe('PUT /users/me', () => {
     expect(await auditOf('user.name.update', carol)).toHaveLength(1)
   })
 
+  test('a name that differs only by look-alike letters of another script, or begins with @, is refused', async () => {
+    const [mallory] = [await joins('mallory'), await joins('admin')]
+    for (const userName of ['\u0430dmin', '\u0410DMIN', '@admin', '\uFF20mallory']) {
+      const reply = await mallory.put('/users/me', { userName })
+      expect(reply).toMatchObject({ status: 400, body: { error: expect.any(String) } })
+    }
+    expect(await mallory.put('/users/me', { userName: 'm\u0430llory' })).toMatchObject({ status: 200 })
+  })
+
+  test('a name from before the rules of names stays', async () => {
+    const old = await joins('old')
+    const name = { userName: '@old', userNameKey: '@old' }
+    await home.deps.db.updateTable('users').set(name).where('id', '=', old.id).execute()
+    expect(await old.put('/users/me', { userName: '@old' })).toMatchObject({ status: 200 })
+    expect(await old.put('/users/me', { userName: '@older' })).toMatchObject({ status: 400 })
+  })
+
   test('of four who want the same name at once, one gets it', async () => {
     const people = await Promise.all(['dan', 'dora', 'dick', 'dave'].map(joins))
     const replies = await Promise.all(

@@ -26,13 +26,13 @@ describe.each(['postgresql', 's3'] as const)('bytes in the store %s whose row is
   afterAll(() => server.stop())
   beforeEach(async () => {
     await deps.blobs.delete(await names())
-    await deps.pool.query('truncate uploads, message_uploads, jobs, blobs cascade')
+    await held.database.pool.query('truncate uploads, message_uploads, jobs, blobs cascade')
   })
 
   /** Every name there is, half-written ones too. */
   const names = async () => {
     if (store === 's3') return (await server.names()).map((name) => name.replace(server.settings.keyPrefix, ''))
-    const rows = await deps.db.selectFrom('blobs').select('key').orderBy('key').execute()
+    const rows = await held.database.db.selectFrom('blobs').select('key').orderBy('key').execute()
     return rows.map(({ key }) => key)
   }
 
@@ -41,11 +41,11 @@ describe.each(['postgresql', 's3'] as const)('bytes in the store %s whose row is
     const now = Date.now()
     const facts = { originalName: 'a', size: 4, digest: Buffer.alloc(32), uploadedBy: uuidv7(), createdAt: now }
     const place = { channelId: kind === 'image' ? uuidv7() : null, contentType: 'image/jpeg' }
-    await deps.db
+    await held.database.db
       .insertInto('uploads')
       .values({ filename, kind, ...facts, ...place, storedAt: stored ? now : null, idleSince: used ? null : now })
       .execute()
-    if (used) await deps.db.insertInto('messageUploads').values({ messageId: uuidv7(), filename }).execute()
+    if (used) await held.database.db.insertInto('messageUploads').values({ messageId: uuidv7(), filename }).execute()
     return filename
   }
   const put = async (key: string, bytes: Buffer) =>
@@ -82,7 +82,7 @@ describe.each(['postgresql', 's3'] as const)('bytes in the store %s whose row is
     await put(thumbnail, await image())
     await put(thumbnailKey(thumbnail), await image())
     if (store === 'postgresql') {
-      await deps.db
+      await held.database.db
         .insertInto('blobs')
         .values({ id: uuidv7(), key: early, size: 9, contentType: 'a/b', createdAt: 1 })
         .execute()
@@ -90,7 +90,7 @@ describe.each(['postgresql', 's3'] as const)('bytes in the store %s whose row is
     await cleanUp({ ...deps, clock: inADay })
     await work()
     await eventually(async () => expect(await names()).toEqual([]))
-    expect(await deps.db.selectFrom('uploads').select('filename').execute()).toEqual([])
+    expect(await held.database.db.selectFrom('uploads').select('filename').execute()).toEqual([])
   })
 
   test('are deleted when the thumbnail is made after the image was collected', async () => {
@@ -98,7 +98,7 @@ describe.each(['postgresql', 's3'] as const)('bytes in the store %s whose row is
     await put(filename, await image())
     await cleanUp({ ...deps, clock: inADay })
     await put(thumbnailKey(filename), await image())
-    await deps.db.transaction().execute((trx) => recordJob(trx, 'make-thumbnail', { filename }))
+    await held.database.db.transaction().execute((trx) => recordJob(trx, 'make-thumbnail', { filename }))
     await work()
     await eventually(async () => expect(await names()).toEqual([]))
   })
@@ -111,9 +111,9 @@ describe.each(['postgresql', 's3'] as const)('bytes in the store %s whose row is
     await work()
     // Its first attempt has failed, and the job is still there.
     await eventually(async () => expect(await failedAttempts(deps)).toBeGreaterThan(0))
-    expect(await deps.db.selectFrom('jobs').select('failedAt').execute()).toEqual([{ failedAt: null }])
+    expect(await held.database.db.selectFrom('jobs').select('failedAt').execute()).toEqual([{ failedAt: null }])
     await server.resume()
-    await deps.db.transaction().execute((trx) => recordJob(trx, 'delete-blobs', { keys: [filename] }))
+    await held.database.db.transaction().execute((trx) => recordJob(trx, 'delete-blobs', { keys: [filename] }))
     await eventually(async () => expect(await names()).toEqual([]))
   })
 })

@@ -11,11 +11,13 @@ const now = 1_800_000_000_000
 
 describe('cleaning up', () => {
   beforeEach(() =>
-    held.deps.pool.query('truncate idempotency_keys, sessions, users, one_time_links, attempts, jobs, uploads cascade'),
+    held.database.pool.query(
+      'truncate idempotency_keys, sessions, users, one_time_links, attempts, jobs, uploads cascade',
+    ),
   )
 
   test('removes idempotency keys older than a day and no others', async () => {
-    const { db } = held.deps
+    const { db } = held.database
     const key = (key: string, age: number) => ({
       userId: uuidv7(),
       key,
@@ -32,7 +34,7 @@ describe('cleaning up', () => {
   })
 
   test('removes sessions that ended or expired a month ago, never live ones', async () => {
-    const { db } = held.deps
+    const { db } = held.database
     const userId = uuidv7()
     await db
       .insertInto('users')
@@ -63,7 +65,7 @@ describe('cleaning up', () => {
   })
 
   test('removes the memberships of channels deleted a day ago', async () => {
-    const { db, pool } = held.deps
+    const { db, pool } = held.database
     const userId = uuidv7()
     await pool.query(
       `insert into users (id, user_name, user_name_key, email, created_at) values ($1, 'a', 'a', 'a', 1)`,
@@ -87,7 +89,7 @@ describe('cleaning up', () => {
   })
 
   test('removes links that work no more, counters that count no more, and jobs given up a month ago', async () => {
-    const { db } = held.deps
+    const { db } = held.database
     const link = (email: string, expiresAt: number) => ({
       email,
       purpose: 'login' as const,
@@ -123,7 +125,8 @@ describe('cleaning up', () => {
   })
 
   test('removes uploads that no message has had for a day, and has their bytes deleted', async () => {
-    const { db, blobs } = held.deps
+    const { db } = held.database
+    const { blobs } = held.deps
     const filename = (name: string) => `${name}.txt`
     const messageId = uuidv7()
     for (const [name, idleSince] of [

@@ -22,22 +22,23 @@ const patience = { timeout: 60_000 + messages / 5, interval: 20 }
 const held = workshop()
 const never = new AbortController().signal
 const blobsOf = async (id: string) =>
-  (await held.deps.pool.query('select key from blobs where key like $1 order by key', [`exports/${id}/%`])).rows
+  (await held.database.pool.query('select key from blobs where key like $1 order by key', [`exports/${id}/%`])).rows
 
 /** Does the jobs that `deleteOldExports` has recorded. */
 async function deleteBlobsAsAsked() {
-  const { db, blobs } = held.deps
+  const { db } = held.database
+  const { blobs } = held.deps
   const jobs = await db.deleteFrom('jobs').where('name', '=', 'delete-blobs').returning('data').execute()
   for (const { data } of jobs) await blobs.delete((data as JobData<'delete-blobs'>).keys)
 }
 
-beforeAll(() => fillServer(held.deps.pool, 2_000))
-beforeEach(() => held.deps.pool.query('truncate jobs'))
+beforeAll(() => fillServer(held.database.pool, 2_000))
+beforeEach(() => held.database.pool.query('truncate jobs'))
 
 describe('computing an export', () => {
   test('that another worker has begun anew ends, and changes nothing of the other', async () => {
     const { deps } = held
-    const id = await askForExport(deps)
+    const id = await askForExport(held.database)
     let rival: Promise<void> | undefined
     // While the first one stores its first part, the second one begins.
     const blobs = {
@@ -59,7 +60,7 @@ describe('computing an export', () => {
 
   test.each(['before', 'after'])('leaves nothing when the export expires just %s a part was stored', async (when) => {
     const { deps } = held
-    const id = await askForExport(deps)
+    const id = await askForExport(held.database)
     const expire = () => deleteOldExports(deps.db, 1e16)
     const blobs = {
       ...deps.blobs,
@@ -76,7 +77,7 @@ describe('computing an export', () => {
 
   test('ends when the worker stops, and gives its connection back', async () => {
     const { deps } = held
-    const id = await askForExport(deps)
+    const id = await askForExport(held.database)
     const stopping = AbortSignal.abort(new Error('stopping'))
     await expect(computeExport(deps, { exportId: id }, stopping)).rejects.toThrow('stopping')
     await eventually(() => expect(deps.pool.totalCount - deps.pool.idleCount).toBe(0))
@@ -85,7 +86,7 @@ describe('computing an export', () => {
 
   test('that fails when its store does leaves nothing open, and may be given up', async () => {
     const { deps } = held
-    const id = await askForExport(deps)
+    const id = await askForExport(held.database)
     const blobs = { ...deps.blobs, put: () => Promise.reject(new Error('the store is away')) }
     await expect(computeExport({ ...deps, blobs }, { exportId: id }, never)).rejects.toThrow('the store is away')
     await eventually(() => expect(deps.pool.totalCount - deps.pool.idleCount).toBe(0))
@@ -97,8 +98,8 @@ describe('computing an export', () => {
 
   test('over which workers die again and again is given up', async () => {
     const { deps } = held
-    const id = await askForExport(deps)
-    await deps.pool.query(`update exports set attempt = 20, state = 'running' where id = $1`, [id])
+    const id = await askForExport(held.database)
+    await held.database.pool.query(`update exports set attempt = 20, state = 'running' where id = $1`, [id])
     await computeExport(deps, { exportId: id }, never)
     expect(await stateOf(deps, id)).toMatchObject({ state: 'failed' })
   })
@@ -110,7 +111,7 @@ describe('computing an export', () => {
 
 test('the thread of exports ends what it is at when the worker stops, and is started again when it broke down', async () => {
   const { deps } = held
-  const id = await askForExport(deps)
+  const id = await askForExport(held.database)
   const exporter = createExporter(deps.config)
   const stopping = new AbortController()
   const stopped = exporter.compute({ exportId: id }, stopping.signal)
@@ -125,10 +126,10 @@ test('the thread of exports ends what it is at when the worker stops, and is sta
 })
 
 test('a document shows one moment, whatever happens while it is read', async () => {
-  const { pool } = held.deps
+  const { pool } = held.database
   const name = async () => (await pool.query('select name from server_settings')).rows[0].name
   let text = ''
-  for await (const piece of exportDocument(pool)) {
+  for await (const piece of exportDocument(held.deps.pool)) {
     if (text === '')
       await pool.query(
         `insert into users (id, user_name, user_name_key, email, created_at) values ($1, 'late', 'late', 'late', 1)`,
@@ -144,12 +145,13 @@ test('a document shows one moment, whatever happens while it is read', async () 
   )
   expect(text).toContain('person 7')
   expect(text).not.toContain('late')
-  await eventually(() => expect(pool.totalCount - pool.idleCount).toBe(0))
+  const used = held.deps.pool
+  await eventually(() => expect(used.totalCount - used.idleCount).toBe(0))
 })
 
 test('every line of a document is a record, or what stands between them', async () => {
   const { deps } = held
-  const id = await askForExport(deps)
+  const id = await askForExport(held.database)
   await computeExport(deps, { exportId: id }, never)
   let others = 0
   for await (const line of linesOf(deps, id)) {
@@ -178,20 +180,20 @@ describe('an export', () => {
 
   test('is taken over from a killed worker, from a new snapshot, in little memory, and is what the database holds', async () => {
     const { deps } = held
-    await fillServer(deps.pool, messages)
-    const storing = await holdUpStoring(deps.pool)
+    await fillServer(held.database.pool, messages)
+    const storing = await holdUpStoring(held.database.pool)
     onTestFinished(storing.end)
     const first = await startWorker()
-    const id = await askForExport(deps)
+    const id = await askForExport(held.database)
     await vi.waitFor(async () => expect(await storing.waiting()).toHaveLength(1), patience)
     await first.end('SIGKILL')
     await storing.end()
     expect(await stateOf(deps, id)).toMatchObject({ state: 'running', attempt: 1 })
     // What happens now is not in the snapshot of the first try.
-    await deps.pool.query(
+    await held.database.pool.query(
       `update messages set deleted_at = 1 where id = (select min(id::text)::uuid from messages where deleted_at is null)`,
     )
-    await deps.pool.query(
+    await held.database.pool.query(
       `insert into messages (id, channel_id, seq, author_id, content, created_at)
        select $1, channel_id, 1000000000, author_id, 'a late word', 1 from messages m
        where exists (select from channels c where c.id = m.channel_id and c.deleted_at is null) limit 1`,

@@ -71,7 +71,8 @@ export const sections: readonly Section[] = [
     name: 'webhooks',
     sql: `
       select json_build_object('id', w.id, 'name', w.name, 'channelId', w.channel_id, 'createdAt', w.created_at,
-        'createdBy', w.created_by, 'lastPostedAt', w.last_posted_at)::text as json
+        'createdBy', w.created_by, 'lastPostedAt', w.last_posted_at, 'isOrphaned', not exists (
+          select from users u where u.id = w.created_by and u.is_admin and u.removed_at is null))::text as json
       from webhooks w join channels c on c.id = w.channel_id
       where w.deleted_at is null and c.deleted_at is null order by w.id`,
   },

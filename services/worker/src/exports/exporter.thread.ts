@@ -11,9 +11,12 @@ import type { ExporterAnswer, ExporterOrder, ExporterSettings } from './exporter
 const config = workerData as ExporterSettings
 const { db, pool } = connectDatabase({
   url: config.database.url,
+  ca: config.database.tls.ca,
   // One for the snapshot, one for what is stored meanwhile.
   poolSize: 2,
   applicationName: 'parley-worker-export',
+  pooler: config.database.pooler,
+  preparedStatements: config.database.preparedStatements,
   // The next query opens another one.
   onIdleError: () => {},
 })

@@ -64,7 +64,7 @@ export async function fillServer(pool: Pool, messages: number): Promise<void> {
 }
 
 /** Records an export with its job, as the admin service does. */
-export async function askForExport({ pool }: Deps): Promise<string> {
+export async function askForExport({ pool }: Pick<Connection, 'pool'>): Promise<string> {
   const id = uuidv7()
   await pool.query(
     `insert into exports (id, requested_by, state, created_at, expires_at) values ($1, $1, 'waiting', 1, 9e15)`,

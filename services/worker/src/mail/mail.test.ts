@@ -4,12 +4,13 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { recordJob } from '@parley/database'
+import { tryDelayedNow } from '@parley/jobs/testing'
 import type { Deps } from '@parley/service'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { afterEach, describe, expect, test } from 'vitest'
 import { worker } from '../service.ts'
 import { eventually, workshop } from '../worker.testing.ts'
-import { createPostman } from './mail.ts'
+import { createPostman, retryMs } from './mail.ts'
 
 const held = workshop()
 const link = 'https://chat.example.com/?token=a.b.c&email=ann%40example.com'
@@ -51,8 +52,10 @@ const acceptAuth: SMTPServerOptions['onAuth'] = ({ username }, _session, done) =
 const refuseRecipient: SMTPServerOptions['onRcptTo'] = (_address, _session, done) =>
   done(Object.assign(new Error('no such box <ann@example.com>'), { responseCode: 550 }))
 
-const recordMail = () => held.deps.db.transaction().execute((trx) => recordJob(trx, 'send-mail', mail))
-const jobs = async () => (await held.deps.pool.query('select id, failed_at from jobs')).rows
+const recordMail = (to = mail.to) =>
+  held.database.db.transaction().execute((trx) => recordJob(trx, 'send-mail', { ...mail, to }))
+const tryAgainNow = ({ config }: Deps, count: number) => tryDelayedNow(config.redis, 'send-mail', count)
+const jobs = async () => (await held.database.pool.query('select id, failed_at from jobs')).rows
 
 describe('a mail that was recorded', () => {
   test('is sent to an SMTP server that refuses first and accepts later', async () => {
@@ -64,8 +67,10 @@ describe('a mail that was recorded', () => {
         else done()
       },
     })
-    await startWorker(await held.depsWith({ email: { host: '127.0.0.1', port: server.port } }))
+    const deps = await held.depsWith({ email: { host: '127.0.0.1', port: server.port } })
+    await startWorker(deps)
     await recordMail()
+    await tryAgainNow(deps, 1)
 
     await eventually(async () => expect([server.received.length, await jobs()]).toEqual([1, []]))
     expect(server.received[0]!.body).toContain('To: ann@example.com')
@@ -83,6 +88,75 @@ describe('a mail that was recorded', () => {
     const written = await readFile(join(folder, name!), 'utf8')
     expect(written).toContain('To: ann@example.com')
     expect(written).toContain(`Sign in: ${link}\n`)
+  })
+})
+
+describe('the pauses between the attempts for a mail', () => {
+  const pauses = [1, 2, 3, 4, 5].map(retryMs)
+  const minutes = (ms: number) => ms / 60_000
+
+  test('begin soon and outlast greylisting and an outage of an hour', () => {
+    expect(minutes(pauses[0]!)).toBeLessThan(0.5)
+    // What greylisting asks for in most places, with an attempt soon after it.
+    const afterThree = minutes(pauses.slice(0, 3).reduce((sum, pause) => sum + pause))
+    expect(afterThree).toBeGreaterThan(4)
+    expect(afterThree).toBeLessThan(10)
+    expect(minutes(pauses.reduce((sum, pause) => sum + pause))).toBeGreaterThan(60)
+  })
+
+  test('grow to some hours, however many there are', () => {
+    expect(pauses.toSorted((a, b) => a - b)).toEqual(pauses)
+    for (const retry of [6, 7, 100]) {
+      expect(minutes(retryMs(retry))).toBeGreaterThan(60)
+      expect(minutes(retryMs(retry))).toBeLessThanOrEqual(240)
+    }
+  })
+})
+
+describe('mails to a domain that', () => {
+  test('answers slowly do not hold up those to others', async () => {
+    const gate = Promise.withResolvers<void>()
+    const slow: string[] = []
+    const server = await smtp({
+      disabledCommands: ['STARTTLS', 'AUTH'],
+      onRcptTo({ address }, _session, done) {
+        if (!address.endsWith('@slow.example')) return done()
+        slow.push(address)
+        gate.promise.then(() => done())
+      },
+    })
+    await startWorker(await held.depsWith({ email: { host: '127.0.0.1', port: server.port } }))
+    for (let n = 0; n < 30; n++) await recordMail(`${n}@slow.example`)
+    await eventually(() => expect(slow.length).toBeGreaterThanOrEqual(4))
+    for (let n = 0; n < 5; n++) await recordMail(`${n}@fast.example`)
+
+    await eventually(() => expect(server.received).toHaveLength(5))
+    for (const { body } of server.received) expect(body).toMatch(/^To: \d@fast.example/m)
+    expect(slow).toHaveLength(4)
+    gate.resolve()
+    await eventually(async () => expect([server.received.length, await jobs()]).toEqual([35, []]))
+  })
+
+  test('refuses them for now do not hold up those to others, and go out when it takes them', async () => {
+    let isRefusing = true
+    const server = await smtp({
+      disabledCommands: ['STARTTLS', 'AUTH'],
+      onRcptTo({ address }, _session, done) {
+        if (isRefusing && address.endsWith('@grey.example')) {
+          done(Object.assign(new Error('greylisted, come back later'), { responseCode: 451 }))
+        } else done()
+      },
+    })
+    const deps = await held.depsWith({ email: { host: '127.0.0.1', port: server.port } })
+    await startWorker(deps)
+    for (let n = 0; n < 12; n++) await recordMail(`${n}@grey.example`)
+    await recordMail('ann@fast.example')
+    await eventually(() => expect(server.received).toHaveLength(1))
+    expect(server.received[0]!.body).toMatch(/^To: ann@fast.example/m)
+
+    isRefusing = false
+    await tryAgainNow(deps, 12)
+    await eventually(async () => expect([server.received.length, await jobs()]).toEqual([13, []]))
   })
 })
 
@@ -105,10 +179,10 @@ describe('a mail that cannot be sent', () => {
     await recordMail()
 
     await eventually(async () => expect(await jobs()).toMatchObject([{ failed_at: expect.any(Number) }]))
-    const { rows } = await held.deps.pool.query('select failure from jobs')
+    const { rows } = await held.database.pool.query('select failure from jobs')
     expect(rows[0].failure).toMatch(reason)
     expect(server.received).toEqual([])
-    await held.deps.pool.query('truncate jobs')
+    await held.database.pool.query('truncate jobs')
   })
 
   test('because nobody listens there, or something else does than a mail server, is a failure', async () => {

@@ -1,8 +1,11 @@
 import { type Config, isLoopbackHost } from '@parley/config'
 import { createTransport } from 'nodemailer'
+import { createDomains, mostMails } from './domains.ts'
 import { type Mail, recipient, writeMail } from './mail.files.ts'
 
 export interface Postman {
+  /** The milliseconds after which to ask again whether this mail may be sent: 0 for now. */
+  waitMs(mail: Mail): number
   /**
    * Resolves when the mail was accepted by the SMTP server, or lies in its file. `id` names it for good: sent again, it is
    * known by its Message-ID. @throws when it was not accepted.
@@ -18,11 +21,16 @@ export function createPostman({ email, auth, dataDir }: MailSettings): Postman {
   const from = { name: 'Parley', address: senderAddress(email.user, auth.appUrl) }
   const messageId = (id: string) => `<${id}@${new URL(auth.appUrl).hostname}>`
   if (!email.host) {
-    return { send: (mail, id) => writeMail(dataDir, { from, messageId: messageId(id), ...mail }), close() {} }
+    return {
+      waitMs: () => 0,
+      send: (mail, id) => writeMail(dataDir, { from, messageId: messageId(id), ...mail }),
+      close() {},
+    }
   }
 
   const transport = createTransport({
     pool: true,
+    maxConnections: mostMails,
     host: email.host,
     port: email.port,
     // Without TLS from the start it is STARTTLS when the server offers it.
@@ -34,10 +42,13 @@ export function createPostman({ email, auth, dataDir }: MailSettings): Postman {
     greetingTimeout: 10_000,
     socketTimeout: 30_000,
   })
+  const domains = createDomains()
   return {
+    waitMs: ({ to }) => domains.waitMs(to),
     async send({ to, subject, text, html }, id) {
-      await transport
-        .sendMail({ from, to: recipient(to), subject, text, html, messageId: messageId(id) })
+      const mail = { from, to: recipient(to), subject, text, html, messageId: messageId(id) }
+      await domains
+        .during(to, () => transport.sendMail(mail))
         .catch((error) => {
           throw withoutAddresses(error)
         })
@@ -45,6 +56,18 @@ export function createPostman({ email, auth, dataDir }: MailSettings): Postman {
     close: () => transport.close(),
   }
 }
+
+/**
+ * The pause before a further attempt, counted from 1: 15 seconds, 1, 4, 16 and 64 minutes, then four hours; less up to a fifth at random.
+ * The first ones are for a server that restarts and for greylisting, all five of them outlast an outage of an hour.
+ */
+export function retryMs(retry: number): number {
+  const pause = Math.min(firstRetryMs * 4 ** (retry - 1), longestRetryMs)
+  return Math.round(pause * (1 - Math.random() / 5))
+}
+
+const firstRetryMs = 15_000
+const longestRetryMs = 4 * 60 * 60_000
 
 /** SMTP servers quote addresses in their refusals, and refusals are logged. */
 function withoutAddresses({ message, code }: Error & { code?: string }): Error {

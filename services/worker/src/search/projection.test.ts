@@ -1,4 +1,4 @@
-import { type Database, record, uuidv7 } from '@parley/database'
+import { record, uuidv7 } from '@parley/database'
 import { createRelay } from '@parley/events'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { purgeChannel } from '../purge/purge.ts'
@@ -13,8 +13,9 @@ let relay: ReturnType<typeof createRelay>
 
 beforeEach(async () => {
   const { pool, config, logger, metrics } = held.deps
-  await pool.query('truncate messages, message_search, channels, channel_members cascade')
-  await pool.query(`insert into channels (id, kind, name, name_key, created_at) values ($1, 'public', 'a', 'a', 1)`, [
+  const owner = held.database.pool
+  await owner.query('truncate messages, message_search, channels, channel_members cascade')
+  await owner.query(`insert into channels (id, kind, name, name_key, created_at) values ($1, 'public', 'a', 'a', 1)`, [
     channelId,
   ])
   relay = createRelay({
@@ -27,13 +28,14 @@ beforeEach(async () => {
   })
   relay.start()
   await relayed()
-  await projectAll(held.deps.db)
+  await projectAll()
 })
 afterEach(() => relay.stop())
 
 let seq = 0
 async function says(content: string, more: object = {}): Promise<string> {
-  const { db, clock } = held.deps
+  const { db } = held.database
+  const { clock } = held.deps
   const id = uuidv7()
   await db
     .insertInto('messages')
@@ -45,7 +47,7 @@ async function says(content: string, more: object = {}): Promise<string> {
 
 /** Records an event of the message; only its id matters here. */
 const tell = (type: 'NEW_MESSAGE' | 'UPDATE_MESSAGE' | 'DELETE_MESSAGE', id: string) =>
-  held.deps.db.transaction().execute((trx) =>
+  held.database.db.transaction().execute((trx) =>
     record(trx, {
       type,
       payload: { id, channelId } as never,
@@ -55,18 +57,18 @@ const tell = (type: 'NEW_MESSAGE' | 'UPDATE_MESSAGE' | 'DELETE_MESSAGE', id: str
 
 const relayed = () =>
   eventually(async () => {
-    const { rows } = await held.deps.pool.query(
+    const { rows } = await held.database.pool.query(
       'select (select coalesce(max(id), 0) from outbox) <= (select low_id from relay_lease) as all',
     )
     expect(rows[0].all).toBe(true)
   })
 
-async function projectAll(db: Database) {
-  while ((await projectNext(db, sizes)).more);
+async function projectAll() {
+  while ((await projectNext(held.deps.db, sizes)).more);
 }
 
 async function copies(): Promise<[string, string][]> {
-  const rows = await held.deps.db
+  const rows = await held.database.db
     .selectFrom('messageSearch')
     .select(['messageId', 'folded'])
     .orderBy('createdAt')
@@ -75,15 +77,15 @@ async function copies(): Promise<[string, string][]> {
   return rows.map(({ messageId, folded }) => [messageId, folded])
 }
 
-const progress = () => held.deps.db.selectFrom('searchProgress').selectAll().executeTakeFirstOrThrow()
+const progress = () => held.database.db.selectFrom('searchProgress').selectAll().executeTakeFirstOrThrow()
 
 describe('the projection of search', () => {
   test('takes in what is sent, edited and deleted, a parent with its replies', async () => {
-    const { db } = held.deps
+    const { db } = held.database
     const [kept, edited, parent] = [await says('Kept'), await says('Edited'), await says('Parent')]
     await says('Reply', { threadId: parent, seq: 1 })
     await relayed()
-    await projectAll(db)
+    await projectAll()
     expect((await copies()).map(([, folded]) => folded).sort()).toEqual(['edited', 'kept', 'parent', 'reply'])
 
     await db.updateTable('messages').set({ content: 'Changed' }).where('id', '=', edited).execute()
@@ -95,7 +97,7 @@ describe('the projection of search', () => {
       .execute()
     await tell('DELETE_MESSAGE', parent)
     await relayed()
-    await projectAll(db)
+    await projectAll()
     expect(await copies()).toEqual([
       [kept, 'kept'],
       [edited, 'changed'],
@@ -103,11 +105,11 @@ describe('the projection of search', () => {
   })
 
   test('says up to which outbox row everything is in it, never more', async () => {
-    const { db, pool } = held.deps
+    const { pool } = held.database
     for (let n = 0; n < 8; n++) await says(`message ${n}`)
     await relayed()
     for (let more = true; more; ) {
-      more = (await projectNext(db, sizes)).more
+      more = (await projectNext(held.deps.db, sizes)).more
       const { seenId } = await progress()
       const { rows } = await pool.query(
         `select o.id from outbox o join messages m on m.id = (o.event::json #>> '{payload,id}')::uuid
@@ -118,13 +120,13 @@ describe('the projection of search', () => {
     }
     const { rows } = await pool.query('select max(id) as newest from outbox')
     await eventually(async () => {
-      await projectNext(db, sizes)
+      await projectNext(held.deps.db, sizes)
       expect((await progress()).seenId).toBeGreaterThanOrEqual(rows[0].newest)
     })
   })
 
   test('a message that is committed late is not skipped', async () => {
-    const { db } = held.deps
+    const { db } = held.database
     const late = uuidv7()
     let commit = () => {}
     let written = () => {}
@@ -149,13 +151,13 @@ describe('the projection of search', () => {
     await isWritten
     const early = await says('early')
     await eventually(async () => {
-      await projectAll(db)
+      await projectAll()
       expect(await copies()).toEqual([[early, 'early']])
     })
     commit()
     await committed
     await eventually(async () => {
-      await projectAll(db)
+      await projectAll()
       expect(await copies()).toEqual([
         [late, 'late'],
         [early, 'early'],
@@ -164,51 +166,50 @@ describe('the projection of search', () => {
   })
 
   test('reads the past, newest first, and what changes meanwhile', async () => {
-    const { db } = held.deps
+    const { db } = held.database
     const ids: string[] = []
     for (let n = 0; n < 10; n++) ids.push(await says(`message ${n}`))
     await relayed()
-    await projectAll(db)
+    await projectAll()
     await db.deleteFrom('messageSearch').execute()
     await db.updateTable('searchProgress').set({ unreadBelow: endOfIds }).execute()
 
-    await projectNext(db, sizes)
+    await projectNext(held.deps.db, sizes)
     expect((await copies()).map(([id]) => id)).toEqual(ids.slice(-3))
     expect((await progress()).unreadBelow).toBe(ids.at(-3))
     await db.updateTable('messages').set({ content: 'edited' }).where('id', 'in', [ids[0]!, ids[9]!]).execute()
     await tell('UPDATE_MESSAGE', ids[0]!)
     await tell('UPDATE_MESSAGE', ids[9]!)
     await relayed()
-    await projectAll(db)
+    await projectAll()
     expect(await copies()).toEqual(ids.map((id, n) => [id, n % 9 === 0 ? 'edited' : `message ${n}`]))
     expect((await progress()).unreadBelow).toBeNull()
   })
 
   test('when events were forgotten before it read them, it reads all messages anew', async () => {
-    const { db, pool } = held.deps
+    const { db, pool } = held.database
     const id = await says('old')
     await relayed()
-    await projectAll(db)
+    await projectAll()
     await db.updateTable('messages').set({ content: 'new' }).where('id', '=', id).execute()
     await tell('UPDATE_MESSAGE', id)
     await relayed()
     await pool.query('delete from outbox')
-    await projectAll(db)
+    await projectAll()
     expect(await copies()).toEqual([[id, 'new']])
   })
 
   test('several at once do the work of one', async () => {
-    const { db } = held.deps
     const ids: string[] = []
     for (let n = 0; n < 9; n++) ids.push(await says('one of many'))
     await relayed()
-    await Promise.all([1, 2, 3].map(() => projectAll(db)))
-    await projectAll(db)
+    await Promise.all([1, 2, 3].map(() => projectAll()))
+    await projectAll()
     expect((await copies()).map(([id]) => id)).toEqual(ids)
   })
 
   test('keeps nothing of a channel that is deleted and purged while a step has its messages', async () => {
-    const { db, pool } = held.deps
+    const { db, pool } = held.database
     await says('gone')
     await relayed()
     // Stops the step after it has entered its copies, before it is committed.
@@ -222,7 +223,7 @@ describe('the projection of search', () => {
         )
         expect(rows).toHaveLength(count)
       })
-    const step = projectAll(db)
+    const step = projectAll()
     await waiting(1)
     await db.updateTable('channels').set({ deletedAt: 1 }).execute()
     let purged = false
@@ -237,10 +238,10 @@ describe('the projection of search', () => {
   })
 
   test('keeps nothing of a purged channel', async () => {
-    const { db } = held.deps
+    const { db } = held.database
     await says('gone')
     await relayed()
-    await projectAll(db)
+    await projectAll()
     expect(await copies()).toHaveLength(1)
     await db.updateTable('channels').set({ deletedAt: 1 }).execute()
     await purgeChannel({ db, clock: Date.now }, { channelId })

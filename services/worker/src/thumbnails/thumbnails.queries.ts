@@ -10,10 +10,14 @@ export const findImage = (db: Database, filename: string) =>
     .executeTakeFirst()
 
 /** Shows the thumbnail to readers; answers false when the image is gone. */
-export async function updateThumbnailType(db: Database, filename: string, thumbnailType: string): Promise<boolean> {
+export async function updateThumbnail(
+  db: Database,
+  filename: string,
+  thumbnail: { thumbnailType: string; thumbnailSize: number },
+): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('uploads')
-    .set({ thumbnailType })
+    .set(thumbnail)
     .where('filename', '=', filename)
     .executeTakeFirst()
   return numUpdatedRows > 0n

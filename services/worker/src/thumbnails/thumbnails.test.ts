@@ -157,10 +157,11 @@ const noise = () =>
   })
 
 describe('an uploaded image', () => {
-  beforeEach(() => held.deps.pool.query('truncate uploads, jobs, blobs cascade'))
+  beforeEach(() => held.database.pool.query('truncate uploads, jobs, blobs cascade'))
 
   async function upload(image: Buffer, contentType = 'image/jpeg') {
-    const { db, blobs } = held.deps
+    const { db } = held.database
+    const { blobs } = held.deps
     const filename = `${uuidv7()}.${contentType.slice(6, 9)}`
     const digest = Buffer.alloc(32)
     const about = { filename, kind: 'image' as const, channelId: uuidv7(), originalName: 'a.jpg', contentType }
@@ -181,17 +182,17 @@ describe('an uploaded image', () => {
   }
   const typeOf = async (filename: string) =>
     (
-      await held.deps.db
+      await held.database.db
         .selectFrom('uploads')
         .select('thumbnailType')
         .where('filename', '=', filename)
         .executeTakeFirstOrThrow()
     ).thumbnailType
   const thumbnail = async (filename: string) => buffer(await held.deps.blobs.get(thumbnailKey(filename)))
-  const keys = async () => (await held.deps.db.selectFrom('blobs').select('key').execute()).map(({ key }) => key)
+  const keys = async () => (await held.database.db.selectFrom('blobs').select('key').execute()).map(({ key }) => key)
 
   test('gets its thumbnail from the worker, and those that cannot be read are done with at once', async () => {
-    const { db } = held.deps
+    const { db } = held.database
     const good = await upload(await picture(900, 600).jpeg().toBuffer())
     const bad = await upload(Buffer.from('no image'), 'image/png')
     const drawing = await upload(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'), 'image/svg+xml')
@@ -217,16 +218,25 @@ describe('an uploaded image', () => {
     expect(await keys()).toHaveLength(2)
   })
 
+  test('that is smaller than its thumbnail would be has none, and is shown itself', async () => {
+    const image = await noise().greyscale().threshold(140).png({ palette: true, colours: 2 }).toBuffer()
+    expect((await makeThumbnail(image)).length).toBeGreaterThan(image.length)
+    const filename = await upload(image, 'image/png')
+    await addThumbnail(held.deps, { filename })
+    expect([await typeOf(filename), await keys()]).toEqual([null, [filename]])
+  })
+
   test('keeps the thumbnail it was sent with', async () => {
     const filename = await upload(await picture(900, 600).jpeg().toBuffer())
-    await held.deps.db.updateTable('uploads').set({ thumbnailType: 'image/png' }).execute()
+    await held.database.db.updateTable('uploads').set({ thumbnailType: 'image/png' }).execute()
     await addThumbnail(held.deps, { filename })
     expect(await typeOf(filename)).toBe('image/png')
     await expect(thumbnail(filename)).rejects.toThrow(BlobMissing)
   })
 
   test('that goes while its thumbnail is made leaves no bytes of it', async () => {
-    const { db, blobs } = held.deps
+    const { db } = held.database
+    const { blobs } = held.deps
     const image = await picture(900, 600).jpeg().toBuffer()
     const filename = await upload(image)
     const removed: typeof blobs = {

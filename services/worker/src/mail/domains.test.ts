@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest'
+import { createDomains, mostMailsOfDomain } from './domains.ts'
+
+test('a domain has so many mails under way, and its others ask one after the other', async () => {
+  const domains = createDomains(() => 1_000)
+  const gate = Promise.withResolvers<void>()
+  const sending = Array.from({ length: mostMailsOfDomain }, (_, n) =>
+    domains.during(`${n}@Slow.example`, () => gate.promise),
+  )
+  expect([1, 2, 3].map(() => domains.waitMs('a@slow.example'))).toEqual([500, 520, 540])
+  expect(domains.waitMs('a@fast.example')).toBe(0)
+  gate.resolve()
+  await Promise.all(sending)
+  expect(domains.waitMs('a@slow.example')).toBe(0)
+})
+
+test('a mail that fails is under way no longer', async () => {
+  const domains = createDomains()
+  for (let n = 0; n < 10; n++) {
+    expect(domains.waitMs('a@example.com')).toBe(0)
+    await domains.during('a@example.com', () => Promise.reject(new Error('refused'))).catch(() => {})
+  }
+})
