@@ -1,5 +1,6 @@
 import { admin } from '@parley/admin'
 import { auth } from '@parley/auth'
+import type { DatabaseRole } from '@parley/database'
 import { directory } from '@parley/directory'
 import { gateway } from '@parley/gateway'
 import { messaging } from '@parley/messaging'
@@ -17,27 +18,33 @@ export interface Solo {
   stop(): Promise<void>
 }
 
-/** Every service and the worker in one process, mounted on the gateway's own app. */
-export async function composeSolo(given: Deps): Promise<Solo> {
-  // The relay is in this house: whoever sends tells it directly, not through Redis.
-  const background = worker(given)
-  const deps = { ...given, wakeRelay: background.wakeRelay }
+/**
+ * Every service and the worker in one process, mounted on the gateway's own app.
+ * @param depsOf what a service is made of when each has a PostgreSQL role of its own; unless given, all share `given`
+ */
+export async function composeSolo(given: Deps, depsOf: (role: DatabaseRole) => Deps = () => given): Promise<Solo> {
+  // The relay runs in this process: whoever sends tells it directly, not through Redis.
+  const background = worker(depsOf('worker'))
+  const { wakeRelay } = background
+  const as = (role: DatabaseRole): Deps => ({ ...depsOf(role), wakeRelay })
+  // Who is calling and whether the schema is there, every role may ask: this one may change the least.
+  const deps = as('realtime')
   const edge = gateway(deps)
   // Started in this order: whoever serves streams after the relay that feeds them.
   const services: Service[] = [
     edge,
     background,
-    { plugin: auth(deps) },
-    { plugin: directory(deps) },
-    { plugin: messaging(deps) },
-    { plugin: admin(deps) },
+    { plugin: auth(as('auth')) },
+    { plugin: directory(as('directory')) },
+    { plugin: messaging(as('messaging')) },
+    { plugin: admin(as('admin')) },
     realtime(deps),
   ]
   const checks: Checks = Object.assign(
     { postgresql: databaseCheck(deps) },
     ...services.map((service) => service.checks),
   )
-  const { fastify, drain } = await buildApp({ deps, position: 'edge', checks, front: edge.front })
+  const { fastify, drain } = await buildApp({ deps, position: 'edge', checks, front: edge.front, filesPerStream: 1 })
   for (const { plugin } of services) if (plugin) await fastify.register(plugin)
 
   return {

@@ -1,10 +1,17 @@
 import { hash } from 'node:crypto'
-import { mkdir } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { ensureFirstStart } from '@parley/accounts'
 import { type Config, type DeepPartial, loadConfig } from '@parley/config'
-import { type DatabaseRole, databaseRoles, isDatabaseAway, letSignIn, migrate, roleName } from '@parley/database'
+import {
+  type DatabaseRole,
+  DatabaseUnreachable,
+  databaseRoles,
+  isDatabaseAway,
+  letSignIn,
+  migrate,
+  roleName,
+} from '@parley/database'
 import { type EmbeddedPart, keptSecret, lockDataDirectory, startPostgres, startRedis } from '@parley/embedded'
 import { openDeps } from '@parley/service'
 import { type Launcher, StartRefused } from './launcher.ts'
@@ -55,13 +62,13 @@ export async function layFoundation(launcher: Launcher, { argv, poolSize }: Foun
   const provided = {
     databaseUrl: postgres?.url ?? placeholder.databaseUrl,
     redisUrl: redis?.url,
-    jwtSecret: await keptSecret(join(draft.dataDir, 'secrets'), 'jwt'),
+    jwtSecret: await keptSecret(join(draft.dataDir, 'secrets'), 'jwt').catch(refuse),
   }
   const config = await loadConfig({
     argv: [...argv, `--server.port=${port}`],
     defaults: localDefaults(provided, poolSize),
   })
-  const roles = postgres && { password: await keptSecret(join(draft.dataDir, 'secrets'), 'roles') }
+  const roles = postgres && { password: await keptSecret(join(draft.dataDir, 'secrets'), 'roles').catch(refuse) }
   await prepareDatabase(config, roles)
   return { config, postgres, redis, databaseUrlOf: roles && ((role: DatabaseRole) => urlOf(config, role, roles)) }
 }
@@ -79,7 +86,6 @@ const localDefaults = ({ databaseUrl, redisUrl, jwtSecret }: Provided, poolSize 
 async function holdDataDirectory(launcher: Launcher, directory: string) {
   const lock = await lockDataDirectory(directory).catch(refuse)
   await launcher.done(() => lock.release())
-  await mkdir(join(directory, 'secrets'), { recursive: true, mode: 0o700 })
 }
 
 /** The embedded parts say what is wrong and what helps. */
@@ -120,6 +126,7 @@ async function prepareDatabase(config: Config, roles: RoleSecret | undefined) {
     await ensureFirstStart(deps.db, config)
     if (roles) for (const role of databaseRoles) await letSignIn(deps.db, role, passwordOf(role, roles))
   } catch (error) {
+    if (error instanceof DatabaseUnreachable) throw new StartRefused(error.message)
     if (!isDatabaseAway(error)) throw error
     throw new StartRefused(`PostgreSQL does not answer: ${(error as Error).message}`)
   } finally {

@@ -34,7 +34,8 @@ function commands({ auth, chat }: Config, address: string): string[] {
   const cut = (name: string) => `sed 's/.*"${name}":"\\([^"]*\\)".*/\\1/'`
   return [
     `  TOKEN=$(curl -s ${address}/auth/${path} ${json} -d '${credentials}' | ${cut(field!)})`,
-    `  curl -N "${address}/events?token=$TOKEN" &`,
+    // In the header: URLs end up in logs, in the history of a shell and in the list of processes.
+    `  curl -N ${address}/events -H "Authorization: Bearer $TOKEN" &`,
     `  CHANNEL=$(curl -s ${address}/channels -H "Authorization: Bearer $TOKEN" | ${cut('id')})`,
     `  curl ${address}/channels/$CHANNEL/messages -H "Authorization: Bearer $TOKEN" ${json} -d '{"content":"Hello"}'`,
   ]

@@ -1,8 +1,10 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
+import { run, temporaryDirectory } from './launcher.testing.ts'
 
 test('what does not end keeps nothing else running', { timeout: 30_000 }, async () => {
   const child = fork(join(import.meta.dirname, 'launcher.fixture.ts'), { execArgv: [], silent: true })
@@ -14,3 +16,15 @@ test('what does not end keeps nothing else running', { timeout: 30_000 }, async 
   expect(await output).toContain('The database has ended')
   expect(await errors).toContain('Not everything ended in time')
 })
+
+test.each(['start', 'cluster'] as const)(
+  'npm run %s -- --version tells the version and starts nothing',
+  async (script) => {
+    const directory = temporaryDirectory()
+    const { exit, output } = run(script, directory, ['--version'])
+    expect(await exit).toEqual({ code: 0, signal: null })
+    expect(output()).toMatch(/^Parley \d+\.\d+\.\d+\n$/)
+    expect(await readdir(directory)).toEqual([])
+    await rm(directory, { recursive: true })
+  },
+)

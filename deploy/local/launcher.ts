@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import { ConfigError } from '@parley/config'
+import { ConfigError, version } from '@parley/config'
 
 type Undo = () => void | Promise<void>
 
@@ -28,9 +28,13 @@ const stopLimitMs = 8_000
 
 /**
  * Runs `start` and keeps the process until SIGINT or SIGTERM, then undoes everything and exits, within 10 s; repeated signals
- * change nothing. A start that fails, or a crash later, is undone as well and exits with 1.
+ * change nothing; with `--version` it says only which one this is. A start that fails, or a crash later, is undone as well and exits with 1.
  */
 export async function launch(start: (launcher: Launcher) => Promise<void>): Promise<void> {
+  if (process.argv.includes('--version')) {
+    process.stdout.write(`Parley ${version}\n`)
+    return
+  }
   const undos: Undo[] = []
   const say = (line: string) => void process.stdout.write(`${line}\n`)
   const stopAsked = stopOnSignal(say)

@@ -7,6 +7,7 @@ const root = path.join(import.meta.dirname, '../..')
 /** Floors of the house, lowest first: a lib imports only from below. */
 const floors = [
   'contract',
+  'markup',
   'client',
   'config',
   'embedded',

@@ -23,9 +23,11 @@ describe('every route', () => {
     const { general } = home.channel
     for (const [what, token] of guarded.bad) {
       for (const route of demanding('user', 'token', 'stream', 'admin')) {
-        const { status, error } = await knock(home.baseUrl, route, token, { channelId: general.id })
+        const { status, error, headers } = await knock(home.baseUrl, route, token, { channelId: general.id })
         expect({ route: route.name, what, status }).toEqual({ route: route.name, what, status: 401 })
         expect(error).toEqual(expect.any(String))
+        expect([route.name, headers.get('www-authenticate')]).toEqual([route.name, 'Bearer'])
+        expectPrivate(route, headers)
       }
     }
   })
@@ -51,7 +53,9 @@ describe('every route', () => {
   test('lets in an admin', async () => {
     for (const route of demanding('user', 'token', 'stream', 'admin')) {
       const { person, known } = await somebody(home, 'ada@example.com')
-      expectPassed(route, (await knock(home.baseUrl, route, person.token, known)).status)
+      const { status, headers } = await knock(home.baseUrl, route, person.token, known)
+      expectPassed(route, status)
+      expectPrivate(route, headers)
     }
   })
 })
@@ -64,12 +68,13 @@ describe.each(['dev', 'magic-link', 'password'] as const)('a route for everybody
   })
   const guarded = watched(home)
 
-  test('answers no token and any other alike: none helps, none harms', async () => {
+  test('answers no token and any other alike: none helps, none harms', { timeout: 120_000 }, async () => {
     const open = guarded.routes.filter(({ demand }) => demand === 'none')
     expect(open.length).toBeGreaterThan(5)
     for (const route of open) {
-      const expected = (await knock(home.baseUrl, route, undefined, {})).status
+      const { status: expected, headers } = await knock(home.baseUrl, route, undefined, {})
       expect(expected).toBeLessThan(500)
+      expectPrivate(route, headers)
       for (const [what, token] of [...guarded.bad, ...guarded.good]) {
         const { status } = await knock(home.baseUrl, route, token, {})
         expect({ route: route.name, what, status }).toEqual({ route: route.name, what, status: expected })
@@ -114,6 +119,13 @@ async function somebody({ baseUrl }: House, email: string): Promise<{ person: Pe
       refreshToken: person.refreshToken!,
     },
   }
+}
+
+/** No cache between, and none in the browser, keeps the answer for somebody else. */
+function expectPrivate({ name }: GuardedRoute, headers: Headers) {
+  const header = headers.get('cache-control')
+  expect([name, header]).toEqual([name, expect.stringMatching(/^(no-store|private, no-cache)$/)])
+  if (header !== 'no-store') expect(headers.get('etag')).not.toBe(null)
 }
 
 function expectPassed({ name }: GuardedRoute, status: number) {

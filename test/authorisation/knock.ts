@@ -9,7 +9,7 @@ export interface GuardedRoute extends Route {
 /** Every described route with what the table says of it, the event stream too. */
 export async function guardedRoutes(anybody: Person): Promise<GuardedRoute[]> {
   const { paths } = (await anybody.get('/openapi.json')).body
-  const nothing = { pathParameters: [], query: {}, requiredQuery: {}, body: undefined, isBinary: false }
+  const nothing = { pathParameters: [], query: {}, requiredQuery: {}, body: undefined, isBinary: false, statuses: [] }
   const stream = { name: 'GET /events', method: 'GET', path: '/events', ...nothing }
   const streams = paths['/events'] ? [{ ...stream, access: paths['/events'].get['x-access'] as string }] : []
   return [...(await describedRoutes(anybody)), ...streams].map((route) => ({ ...route, demand: table[route.name] }))
@@ -19,6 +19,7 @@ export interface Answer {
   status: number
   /** The sentence of a refusal. */
   error: unknown
+  headers: Headers
 }
 
 /** Sends a request that has nothing wrong but perhaps its token, and reads no more of the answer than it must. */
@@ -32,10 +33,11 @@ export async function knock(baseUrl: string, route: Route, token: string | undef
     body: route.body ? JSON.stringify(validBody(route.body, known)) : null,
     redirect: 'manual',
   })
+  const { status, headers } = response
   if (response.ok) {
     await response.body?.cancel()
-    return { status: response.status, error: undefined }
+    return { status, headers, error: undefined }
   }
   const text = await response.text()
-  return { status: response.status, error: text.startsWith('{') ? JSON.parse(text).error : text }
+  return { status, headers, error: text.startsWith('{') ? JSON.parse(text).error : text }
 }

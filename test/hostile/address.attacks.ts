@@ -1,10 +1,26 @@
 import fc from 'fast-check'
-import { test } from 'vitest'
-import { expectRefusal, expectSanity } from './exchange.ts'
-import { filled, idsFor, isText, validBody } from './routes.ts'
+import { expect, test } from 'vitest'
+import { exchange, expectRefusal, expectSanity } from './exchange.ts'
+import { filled, idsFor, isText, validBody, validPath } from './routes.ts'
 import type { HostileStage } from './stage.ts'
 
 export function addressAttacks(stage: HostileStage) {
+  test('a number in the query is written in digits and nothing else', async () => {
+    await stage.all(async (route) => {
+      const ids = idsFor(route, stage.known)
+      for (const [name, { type }] of Object.entries(route.query)) {
+        if (type !== 'integer') continue
+        for (const text of ['+5', '5.0', '0x5', ' 5', '5 ', '1e1', '5_0', '٥', '']) {
+          const path = validPath(route, ids)
+          const query = `${path.includes('?') ? '&' : '?'}${name}=${encodeURIComponent(text)}`
+          const answer = await stage.send(route, { path: path + query })
+          const { error } = JSON.parse(answer.text)
+          expect([answer.status, error], query).toEqual([400, `${name} must be a whole number, written in digits`])
+        }
+      }
+    })
+  })
+
   test('U+0000 is refused anywhere', async () => {
     await stage.all(async (route) => {
       const path = filled(route.path, idsFor(route, stage.known))
@@ -24,6 +40,27 @@ export function addressAttacks(stage: HostileStage) {
         expectRefusal(await stage.send(route, { path }), `${route.name} with %00 in ${name}`)
       }
     }, stage.withParameters)
+  })
+
+  test('HEAD is answered wherever GET is: the same status, no body', async () => {
+    await stage.all(
+      async (route) => {
+        const path = validPath(route, idsFor(route, stage.known))
+        const get = await stage.send(route, { path })
+        const head = await stage.send({ ...route, method: 'HEAD' }, { path })
+        expect([head.status, head.text], `HEAD ${path}`).toEqual([get.status, ''])
+      },
+      stage.routes.filter(({ method }) => method === 'GET'),
+    )
+    const headers = { authorization: `Bearer ${stage.adminToken}` }
+    for (const path of ['/', '/docs', '/openapi.json', '/health', '/health/ready', '/events']) {
+      const { status, text } = await exchange(stage.baseUrl, { method: 'HEAD', path, headers })
+      expect([status < 400, text], `HEAD ${path} → ${status}`).toEqual([true, ''])
+    }
+    const unknown = { authorization: 'Bearer a.b.c' }
+    for (const path of ['/events', '/channels']) {
+      expect((await exchange(stage.baseUrl, { method: 'HEAD', path, headers: unknown })).status).toBe(401)
+    }
   })
 
   test('ids that nobody has are unstage.known, whatever they look like', async () => {

@@ -10,8 +10,9 @@ import { hostileStage } from './stage.ts'
 export function attacks(topology: Topology) {
   describe(topology, () => {
     const stage = hostileStage(topology)
-    describe('bodies', () => bodyAttacks(stage))
-    describe('addresses', () => addressAttacks(stage))
+    // Thousands of requests each.
+    describe('bodies', { timeout: 120_000 }, () => bodyAttacks(stage))
+    describe('addresses', { timeout: 120_000 }, () => addressAttacks(stage))
     describe('connections', () => connectionAttacks(stage))
 
     test('after all that the server did not complain of a fault of its own, and works', async () => {

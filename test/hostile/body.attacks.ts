@@ -4,6 +4,9 @@ import { expectRefusal, expectSanity } from './exchange.ts'
 import { filled, idsFor, isText, validBody, validPath, wrongValues } from './routes.ts'
 import { type HostileStage, somethingOfEverything } from './stage.ts'
 
+/** They are for people and things in a state that the stage does not make: somebody without a password, a webhook without an admin. */
+const wantsMore = ['/users/{id}/invite', '/webhooks/{webhookId}/take-over']
+
 export function bodyAttacks(stage: HostileStage) {
   test('the same requests unspoilt are taken: it is what is spoilt below that is refused', async () => {
     const refused: string[] = []
@@ -19,7 +22,7 @@ export function bodyAttacks(stage: HostileStage) {
         if (status >= 400) refused.push(`${route.name}: ${status} ${text}`)
       },
       // Those of signing in ask for more than a description can say: the active mode, a real token.
-      stage.routes.filter(({ path }) => !path.startsWith('/auth/') && path !== '/users/{id}/invite'),
+      stage.routes.filter(({ path }) => !path.startsWith('/auth/') && !wantsMore.includes(path)),
     )
     expect(refused, 'refused, or in want of something in somethingOfEverything()').toEqual([])
   })
@@ -31,6 +34,32 @@ export function bodyAttacks(stage: HostileStage) {
           const body = { ...validBody(route.body!, idsFor(route, stage.known)), [name]: wrong }
           expectRefusal(await stage.send(route, { body }), `${route.name} with ${name}: ${JSON.stringify(wrong)}`)
         }
+      }
+    }, stage.withBody)
+  })
+
+  test('null in an optional field counts as absent, in a required one it is refused', async () => {
+    const refused: string[] = []
+    await stage.all(
+      async (route) => {
+        const things = route.method === 'DELETE' ? await somethingOfEverything(stage.baseUrl) : stage.known
+        const { properties = {}, required = [] } = route.body!
+        const body = validBody(route.body!, idsFor(route, things))
+        for (const name of Object.keys(properties)) if (!required.includes(name)) body[name] = null
+        const path = validPath(route, idsFor(route, things))
+        const { status, text } = await stage.send(route, { path, body })
+        if (status >= 400) refused.push(`${route.name}: ${status} ${text}`)
+      },
+      stage.withBody.filter(
+        ({ path, isBinary }) => !path.startsWith('/auth/') && !wantsMore.includes(path) && !isBinary,
+      ),
+    )
+    expect(refused).toEqual([])
+
+    await stage.all(async (route) => {
+      for (const name of route.body!.required ?? []) {
+        const body = { ...validBody(route.body!, idsFor(route, stage.known)), [name]: null }
+        expectRefusal(await stage.send(route, { body }), `${route.name} with ${name}: null`)
       }
     }, stage.withBody)
   })

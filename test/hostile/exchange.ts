@@ -60,6 +60,8 @@ export function expectSanity({ status, text }: Exchange, what: string): void {
   const { error } = parse(text)
   expect(typeof error, said).toBe('string')
   expect(error, said).not.toBe('')
+  // The rules of CONTRIBUTING for error sentences, as far as a program can judge them.
+  expect(error, said).not.toMatch(/\.$|must be (?:string|integer|object|array|boolean)\b|undefined|\[object/)
   expect(text, said).not.toMatch(/node_modules|\bat .+:\d+:\d+|select .+ from/i)
 }
 

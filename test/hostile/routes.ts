@@ -27,21 +27,24 @@ export interface Route {
   /** The body is bytes, not JSON. */
   isBinary: boolean
   access: string
+  /** Statuses that its description has. */
+  statuses: number[]
 }
 
 interface Operation {
   parameters?: { name: string; in: string; required?: boolean; schema: Schema }[]
   requestBody?: { content: Record<string, { schema: Schema }> }
+  responses?: Record<string, object>
   'x-access'?: string
 }
 
-/** Every described route, but the event stream, whose good answers do not end. */
+/** Every described route, but HEAD, which is as GET, and the event stream, whose good answers do not end. */
 export async function describedRoutes(anybody: Person): Promise<Route[]> {
   const { paths } = (await anybody.get('/openapi.json')).body as { paths: Record<string, Record<string, Operation>> }
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods)
-      .filter(() => path !== '/events')
-      .map(([method, { parameters = [], requestBody, 'x-access': access = 'user' }]) => ({
+      .filter(([method]) => path !== '/events' && method !== 'head')
+      .map(([method, { parameters = [], requestBody, responses = {}, 'x-access': access = 'user' }]) => ({
         name: `${method.toUpperCase()} ${path}`,
         method: method.toUpperCase(),
         path,
@@ -51,6 +54,7 @@ export async function describedRoutes(anybody: Person): Promise<Route[]> {
         isBinary: requestBody?.content['application/octet-stream'] !== undefined,
         body: requestBody?.content['application/json']?.schema,
         access,
+        statuses: Object.keys(responses).map(Number),
       })),
   )
 }

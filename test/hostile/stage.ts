@@ -86,12 +86,14 @@ export function hostileStage(topology: Topology): HostileStage {
       route,
       { path = validPath(route, idsFor(route, known)), body, headers = { 'content-type': 'application/json' } },
     ) {
-      return exchange(installation.baseUrl, {
+      const answer = await exchange(installation.baseUrl, {
         method: route.method,
         path,
         headers: { authorization: `Bearer ${await tokenFor(route)}`, ...headers },
         body: body === undefined || typeof body === 'string' || body instanceof Buffer ? body : JSON.stringify(body),
       })
+      expect(route.statuses, `${route.name} answers a status that OpenAPI does not declare`).toContain(answer.status)
+      return answer
     },
     async all(work, chosen = routes) {
       await inSmallGroups(chosen, work)

@@ -13,6 +13,29 @@ export function sessionJourneys(stage: Stage) {
     expect(config).toMatchObject({ status: 200, body: { auth: { mode: 'dev', isInviteRequired: false } } })
   })
 
+  test('no cache keeps a private answer, and a 401 names its scheme', async () => {
+    const ann = await stage.newcomer('ann')
+    const nobody = Person.nobody(stage.baseUrl)
+    for (const reply of [
+      await nobody.post('/auth/dev-login', { email: `${ann.userName}@example.com` }),
+      await nobody.post('/auth/refresh', { refreshToken: ann.refreshToken }),
+      await ann.get('/users'),
+      await ann.get('/channels'),
+      await ann.get('/conversations'),
+      await ann.get('/admin/export'),
+      await ann.get('/no/such/address'),
+    ]) {
+      expect(reply.headers['cache-control']).toBe('no-store')
+      expect(reply.headers['www-authenticate']).toBeUndefined()
+    }
+    for (const reply of [await nobody.get('/users'), await nobody.post('/auth/refresh', { refreshToken: 'none' })]) {
+      expect(reply).toMatchObject({
+        status: 401,
+        headers: { 'www-authenticate': 'Bearer', 'cache-control': 'no-store' },
+      })
+    }
+  })
+
   test('who signs in for the first time is told to everyone', async () => {
     const admin = await stage.admin()
     const stream = await admin.opensStream()
@@ -41,10 +64,9 @@ export function sessionJourneys(stage: Stage) {
     ann.token = third.body.accessToken
     expect((await ann.get('/auth/me')).status).toBe(200)
 
-    const fourth = await refresh(third.body.refreshToken)
     expect((await refresh(first)).status).toBe(401)
     expect((await ann.get('/auth/me')).status).toBe(401)
-    expect((await refresh(fourth.body.refreshToken)).status).toBe(401)
+    expect((await refresh(third.body.refreshToken)).status).toBe(401)
   })
 
   test('two tabs that refresh at once get the same successor', async () => {
@@ -101,9 +123,10 @@ export function sessionJourneys(stage: Stage) {
             headers: authorization ? { authorization } : {},
             redirect: 'manual',
           })
-          const isRefusal =
-            response.status === 401 && typeof ((await response.json()) as { error?: unknown }).error === 'string'
-          return { route: `${method} ${path}`, isRefusal }
+          // The answer to HEAD is that to GET, without the body.
+          const hasReason = async () => typeof ((await response.json()) as { error?: unknown }).error === 'string'
+          const isRefusal = response.status === 401 && (method === 'HEAD' || (await hasReason()))
+          return { route: `${method === 'HEAD' ? 'GET' : method} ${path}`, isRefusal }
         }),
       ),
     )
@@ -122,13 +145,19 @@ export function sessionJourneys(stage: Stage) {
   })
 }
 
-/** What anybody may call: the interface's access "none", and what its sign-in modes need. */
+/** What anybody may call: the interface's access "none", what its sign-in modes need, health and the description itself. */
 const openRoutes = [
+  'GET /',
   'GET /auth/config',
   'GET /auth/oauth/providers',
   'GET /auth/oauth/{providerId}',
   'GET /auth/oauth/{providerId}/callback',
   'GET /config.json',
+  'GET /docs',
+  'GET /health',
+  'GET /health/live',
+  'GET /health/ready',
+  'GET /openapi.json',
   'POST /auth/dev-login',
   'POST /auth/login',
   'POST /auth/password-login',

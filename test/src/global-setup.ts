@@ -12,7 +12,7 @@ import {
   startRedisContainer,
   type TestServer,
 } from './containers.ts'
-import { databaseUrl, templateName } from './infrastructure.ts'
+import { databaseUrl, letRolesIn, templateName } from './infrastructure.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -66,7 +66,10 @@ async function startInfrastructure(kind: InfrastructureKind): Promise<Infrastruc
 
 async function createTemplate(postgresUrl: string) {
   await withDatabase(postgresUrl, (db) => sql`create database ${sql.id(templateName)}`.execute(db))
-  await withDatabase(databaseUrl(postgresUrl, templateName), migrate)
+  await withDatabase(databaseUrl(postgresUrl, templateName), async (db) => {
+    await migrate(db)
+    await letRolesIn(db)
+  })
 }
 
 async function withDatabase(url: string, work: (db: ReturnType<typeof connectDatabase>['db']) => Promise<unknown>) {

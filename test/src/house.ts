@@ -4,11 +4,13 @@ import path from 'node:path'
 import { ensureFirstStart, findOrCreateUser, issueTokens, startSession } from '@parley/accounts'
 import { type Config, type DeepPartial, loadConfig } from '@parley/config'
 import type { Channel, WireEvent } from '@parley/contract'
+import type { DatabaseRole } from '@parley/database'
 import { type Deps, openDeps } from '@parley/service'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { composeSolo } from '../../deploy/local/compose.ts'
+import { type Description, noteUndescribed } from './described-statuses.ts'
 import type { EventStream, Match } from './event-stream.ts'
-import { createDatabase, createRedis, type TestRedis } from './infrastructure.ts'
+import { createDatabase, createRedis, type TestDatabase, type TestRedis } from './infrastructure.ts'
 import { Person } from './person.ts'
 
 /** The cast: ada is admin; ann wrote most things and made `secret`, bob is a member of it, cat an outsider. */
@@ -22,7 +24,10 @@ export interface People {
 
 export interface House {
   baseUrl: string
+  /** The owner's connection, for what a test prepares and looks at. */
   deps: Deps
+  /** What a service of this house is made of: it signs in by its own role. */
+  depsOf(role: DatabaseRole): Deps
   redis: TestRedis
   people: People
   /** `general` and `open` are public, `secret` is private to ann and bob. */
@@ -39,8 +44,13 @@ export interface ExpectedEvents {
   neverHave<T extends WireEvent['type']>(type: T, match?: Match<T>): Promise<void>
 }
 
+export interface HouseOptions {
+  /** Starts what stands between the services and the database; answers its `host:port`. */
+  pooler?: (database: TestDatabase) => Promise<{ address: string; stop(): Promise<void> }>
+}
+
 /** The whole server in this process, with a cast of people, for the tests of a file. Everything in it is real. */
-export function house(defaults: DeepPartial<Config> = {}): House {
+export function house(defaults: DeepPartial<Config> = {}, options: HouseOptions = {}): House {
   const house = {} as House
   const streams = new Map<Person, Promise<EventStream>>()
   const undo = new AsyncDisposableStack()
@@ -52,6 +62,8 @@ export function house(defaults: DeepPartial<Config> = {}): House {
     const [database, redis] = await Promise.all([createDatabase(1), createRedis()])
     undo.defer(() => database.drop())
     undo.defer(() => redis.discard())
+    const pooler = await options.pooler?.(database)
+    undo.defer(() => pooler?.stop())
     const config = await loadConfig({
       argv: [],
       env: {},
@@ -70,16 +82,26 @@ export function house(defaults: DeepPartial<Config> = {}): House {
         rateLimit: { enabled: false, ...defaults.rateLimit },
         events: { drainSeconds: 0, ...defaults.events },
         server: { port: 0, ...defaults.server },
-        database: { url: database.url, poolSize: 12 },
+        database: { poolSize: 10, ...defaults.database, url: database.url },
         redis: { url: redis.url },
       },
     })
     await ensureFirstStart(database.db, config)
-    const { deps, close } = openDeps('house', config, () => Date.now() + passed)
+    const { deps, signedInAt, close } = openDeps('house', config, () => Date.now() + passed)
     undo.defer(close)
-    const solo = await composeSolo(deps)
+    const throughPooler = (url: string) => (pooler ? Object.assign(new URL(url), { host: pooler.address }).href : url)
+    const opened = new Map<DatabaseRole, Deps>()
+    house.depsOf = (role) => {
+      const depsOfRole = opened.get(role) ?? signedInAt(throughPooler(database.urlOf(role)))
+      opened.set(role, depsOfRole)
+      return depsOfRole
+    }
+    const solo = await composeSolo(deps, house.depsOf)
     undo.defer(() => solo.stop())
     const baseUrl = await solo.start()
+    const description: Description = (await solo.fastify.inject('/openapi.json')).json()
+    const undescribed = noteUndescribed(solo.fastify.server, description)
+    undo.defer(() => expect([...undescribed], 'answers that OpenAPI does not declare').toEqual([]))
     Object.assign(house, { baseUrl, deps, redis, ...(await settle(baseUrl, deps)) })
   })
   afterAll(async () => {
@@ -135,7 +157,10 @@ async function comeIn(baseUrl: string, { config, db, tokens, clock }: Deps, emai
   const { user, session } = await db.transaction().execute(async (trx) => {
     const user = await findOrCreateUser(trx, { email, ...origin })
     const seconds = config.auth.refreshTokenExpirySeconds
-    return { user, session: await startSession(trx, { userId: user.id, ...origin, seconds, maxActive: 3 }) }
+    return {
+      user,
+      session: await startSession(trx, { userId: user.id, method: 'dev', ...origin, seconds, maxActive: 3 }),
+    }
   })
   const { accessToken, refreshToken } = await issueTokens(tokens, session, 86_400)
   return new Person(baseUrl, user, accessToken, refreshToken)

@@ -2,12 +2,14 @@ export { requireContract } from './event-contract.ts'
 export { EventStream, type Match, type Received, StreamRefused } from './event-stream.ts'
 export {
   createDatabase,
+  createDatabaseApart,
   createEmptyDatabase,
   createRedis,
+  prepareDatabase,
   type TestDatabase,
   type TestRedis,
 } from './infrastructure.ts'
-export { type LargeDatabase, largeDatabase } from './large-database.ts'
+export { everyStatistics, type LargeDatabase, largeDatabase, type Statistics } from './large-database.ts'
 export { somebodyWaitsFor } from './locks.ts'
 export { type Letter, type Mailbox, openMailbox } from './mailbox.ts'
 export { type Download, Person, type Reply } from './person.ts'

@@ -1,7 +1,16 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { type Connection, connectDatabase, migrate } from '@parley/database'
+import {
+  type Connection,
+  connectDatabase,
+  type Database,
+  type DatabaseRole,
+  databaseRoles,
+  letSignIn,
+  migrate,
+  roleName,
+} from '@parley/database'
 import { type EmbeddedPart, startPostgres, startRedis } from '@parley/embedded'
 import { sql } from 'kysely'
 import { inject } from 'vitest'
@@ -11,9 +20,30 @@ export const templateName = 'parley_template'
 
 export const databaseUrl = (url: string, name: string) => Object.assign(new URL(url), { pathname: `/${name}` }).href
 
+const rolePassword = 'of a role of the tests'
+
+/** The address at which a service signs in, with the rights it has in production. */
+export const roleUrl = (url: string, role: DatabaseRole) =>
+  Object.assign(new URL(url), { username: roleName(role), password: rolePassword }).href
+
+/** Lets every service in by its role: roles belong to the server, so this is done once for all of its databases. */
+export async function letRolesIn(db: Database) {
+  for (const role of databaseRoles) await letSignIn(db, role, rolePassword)
+}
+
+/** The connection is the owner's: for migrations and for what a test prepares and looks at. Services sign in by their roles. */
 export interface TestDatabase extends Connection {
   url: string
+  /** Where a service signs in. */
+  urlOf(role: DatabaseRole): string
+  /** A connection with the rights of a service; the same one each time. */
+  as(role: DatabaseRole): Connection
   drop(): Promise<void>
+}
+
+export interface TestDatabaseApart extends TestDatabase {
+  /** Kills the whole server and starts it again on the same data. */
+  crash(): Promise<void>
 }
 
 let databases = 0
@@ -30,12 +60,11 @@ async function create(template: string, poolSize: number): Promise<TestDatabase>
   const admin = open(postgresUrl, 1)
   await sql`create database ${sql.id(name)} template ${sql.id(template)}`.execute(admin.db)
   const url = databaseUrl(postgresUrl, name)
-  const connection = open(url, poolSize)
+  const database = openWithRoles(url, poolSize)
   return {
-    ...connection,
-    url,
+    ...database,
     async drop() {
-      await connection.close()
+      await database.close()
       await sql`drop database ${sql.id(name)} with (force)`.execute(admin.db)
       await admin.close()
     },
@@ -46,31 +75,66 @@ async function create(template: string, poolSize: number): Promise<TestDatabase>
  * A database on a server of its own, for who writes for long: the oldest transaction of a server holds back the relays of all its
  * databases, and with them whoever waits until what they said is projected.
  */
-export async function createDatabaseApart(poolSize: number): Promise<TestDatabase> {
-  const { url, stop } = await startServerApart()
-  const connection = open(url, poolSize)
-  await migrate(connection.db)
+export async function createDatabaseApart(poolSize: number): Promise<TestDatabaseApart> {
+  const { url, stop, crash } = await startServerApart()
+  const database = await prepareDatabase(url, poolSize)
   return {
-    ...connection,
-    url,
+    ...database,
+    crash,
     async drop() {
-      await connection.close()
+      await database.close()
       await stop()
     },
   }
 }
 
-async function startServerApart(): Promise<Pick<TestServer, 'url' | 'stop'>> {
-  if (inject('infrastructure') === 'containers') return startPostgresContainer()
-  const directory = await mkdtemp(path.join(tmpdir(), 'parley-apart-'))
-  const { url, stop } = await startPostgres({ directory: path.join(directory, 'postgres'), durable: false })
+/** Migrates a database of a server that a test has started itself, and lets the services' roles in. */
+export async function prepareDatabase(url: string, poolSize: number): Promise<Omit<TestDatabase, 'drop'>> {
+  const database = openWithRoles(url, poolSize)
+  await migrate(database.db)
+  await letRolesIn(database.db)
+  return database
+}
+
+function openWithRoles(url: string, poolSize: number): Omit<TestDatabase, 'drop'> {
+  const owner = open(url, poolSize)
+  const connections = new Map<DatabaseRole, Connection>()
+  const urlOf = (role: DatabaseRole) => roleUrl(url, role)
   return {
+    ...owner,
     url,
+    urlOf,
+    as(role) {
+      const connection = connections.get(role) ?? open(urlOf(role), poolSize)
+      connections.set(role, connection)
+      return connection
+    },
+    async close() {
+      await Promise.all([owner, ...connections.values()].map((connection) => connection.close()))
+    },
+  }
+}
+
+async function startServerApart(): Promise<Pick<TestServer, 'url' | 'stop'> & { crash(): Promise<void> }> {
+  if (inject('infrastructure') === 'containers') {
+    const server = await startPostgresContainer()
+    return { ...server, crash: () => crash(server) }
+  }
+  const directory = await mkdtemp(path.join(tmpdir(), 'parley-apart-'))
+  const server = await startPostgres({ directory: path.join(directory, 'postgres'), durable: false })
+  return {
+    url: server.url,
+    crash: () => crash(server),
     async stop() {
-      await stop()
+      await server.stop()
       await rm(directory, { recursive: true, force: true })
     },
   }
+}
+
+function crash(server: Pick<TestServer, 'kill' | 'restart'>): Promise<void> {
+  server.kill('SIGKILL')
+  return server.restart()
 }
 
 const open = (url: string, poolSize: number) =>

@@ -1,11 +1,13 @@
-import type { Database } from '@parley/database'
+import type { Connection, Database, DatabaseRole } from '@parley/database'
 import type { Pool } from 'pg'
 import { afterAll, beforeAll } from 'vitest'
-import { createDatabaseApart, type TestDatabase } from './infrastructure.ts'
+import { createDatabaseApart, type TestDatabaseApart } from './infrastructure.ts'
 
 export interface LargeDatabase {
   readonly db: Database
   readonly pool: Pool
+  /** A connection with the rights of a service. */
+  as(role: DatabaseRole): Connection
   /**
    * By how much each figure grew while `work` ran.
    * @param figures the columns of one row, as SQL: counters of PostgreSQL's statistics
@@ -14,18 +16,72 @@ export interface LargeDatabase {
     figures: Record<Figure, string>,
     work: () => Promise<unknown>,
   ): Promise<Record<Figure, number>>
+  /** Rows and index entries of any table that are read while `work` runs. */
+  read(work: () => Promise<unknown>): Promise<number>
+  /** Kills the server and starts it again: it has forgotten what it counted since the last `analyze`. */
+  crash(): Promise<void>
 }
 
-/** A database of a test's own that `fill` loads with many rows before the first test; planned for as they are. */
-export function largeDatabase(fill: (pool: Pool) => Promise<unknown>): LargeDatabase {
-  let database: TestDatabase
+/** What PostgreSQL may know of tables when it plans a statement, from best to worst. */
+export const everyStatistics = [
+  'good statistics',
+  'no statistics, as in a new installation',
+  'plans made while the tables were empty',
+  'no statistics after a crash',
+] as const
+export type Statistics = (typeof everyStatistics)[number]
+
+export interface LargeDatabaseOptions {
+  statistics?: Statistics
+  /** Runs the statements of the test on the empty tables, so that their plans are made and kept from then on. */
+  whileEmpty?: () => Promise<unknown>
+}
+
+/** A database of a test's own that `fill` loads with many rows before the first test; planned for as they are, unless told otherwise. */
+export function largeDatabase(
+  fill: (pool: Pool) => Promise<unknown>,
+  { statistics = 'good statistics', whileEmpty }: LargeDatabaseOptions = {},
+): LargeDatabase {
+  let database: TestDatabaseApart
+
   beforeAll(async () => {
     database = await createDatabaseApart(1)
-    await database.pool.query('set statement_timeout = 0')
-    await fill(database.pool)
-    await database.pool.query('vacuum analyze')
+    const { pool } = database
+    if (statistics !== 'good statistics') {
+      await pool.query('alter system set autovacuum = off')
+      await pool.query('select pg_reload_conf()')
+    }
+    if (statistics === 'plans made while the tables were empty') {
+      await pool.query('analyze')
+      // From the sixth time on PostgreSQL may keep the plan of a prepared statement.
+      for (let n = 0; n < 8; n++) await whileEmpty?.()
+    }
+    await pool.query('set statement_timeout = 0')
+    await fill(pool)
+    if (statistics === 'good statistics') await pool.query('vacuum analyze')
+    if (statistics === 'no statistics after a crash') await crash()
   }, 300_000)
   afterAll(() => database?.drop())
+
+  /** After a checkpoint: these servers do not wait for their disk. */
+  async function crash() {
+    await database.pool.query('checkpoint')
+    await database.crash()
+  }
+
+  async function growth<Figure extends string>(figures: Record<Figure, string>, work: () => Promise<unknown>) {
+    const names = Object.keys(figures) as Figure[]
+    const readFigures = async () => {
+      await database.pool.query('select pg_stat_force_next_flush()')
+      const columns = names.map((name) => `(${figures[name]})::float8 as "${name}"`)
+      const { rows } = await database.pool.query(`select ${columns.join(', ')}`)
+      return rows[0] as Record<Figure, number>
+    }
+    const before = await readFigures()
+    await work()
+    const after = await readFigures()
+    return Object.fromEntries(names.map((name) => [name, after[name] - before[name]])) as Record<Figure, number>
+  }
 
   return {
     get db() {
@@ -34,19 +90,14 @@ export function largeDatabase(fill: (pool: Pool) => Promise<unknown>): LargeData
     get pool() {
       return database.pool
     },
-    async growth(figures, work) {
-      const names = Object.keys(figures) as (keyof typeof figures)[]
-      const before = await read()
-      await work()
-      const after = await read()
-      return Object.fromEntries(names.map((name) => [name, after[name] - before[name]])) as typeof before
-
-      async function read() {
-        await database.pool.query('select pg_stat_force_next_flush()')
-        const columns = names.map((name) => `(${figures[name]})::float8 as "${name}"`)
-        const { rows } = await database.pool.query(`select ${columns.join(', ')}`)
-        return rows[0] as Record<keyof typeof figures, number>
-      }
+    as: (role) => database.as(role),
+    growth,
+    async read(work) {
+      const rows = 'select sum(seq_tup_read) from pg_stat_user_tables'
+      const entries = 'select sum(idx_tup_read) from pg_stat_user_indexes'
+      const { rows: scanned, entries: found } = await growth({ rows, entries }, work)
+      return scanned + found
     },
+    crash,
   }
 }

@@ -1,0 +1,105 @@
+import { loadConfig } from '@parley/config'
+import { openDeps } from '@parley/service'
+import type { HTTPMethods } from 'fastify'
+import { describe, expect, test } from 'vitest'
+import { composeSolo } from './compose.ts'
+
+interface Operation {
+  parameters?: { name: string; in: string; required: boolean }[]
+  requestBody?: { required: boolean; content: Record<string, { schema: { properties?: Record<string, unknown> } }> }
+  responses: Record<string, object>
+  'x-access': string
+}
+
+// What is really answered is compared with this description by `test/src/house.ts` and `test/hostile`, in every test there.
+describe('the OpenAPI description', async () => {
+  const { fastify, paths } = await described()
+  const operations = Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ path, method, ...operation })),
+  )
+
+  test.each([
+    'GET /',
+    'GET /docs',
+    'HEAD /docs',
+    'GET /openapi.json',
+    'HEAD /openapi.json',
+    'GET /health',
+    'HEAD /health',
+    'GET /health/live',
+    'GET /health/ready',
+    'GET /events',
+    'HEAD /files/{filename}',
+  ])('lists %s', (operation) => {
+    const [method, path] = operation.split(' ') as [string, string]
+    expect(paths[path]).toHaveProperty(method.toLowerCase())
+  })
+
+  test('lists HEAD beside every GET, and no route that is not there', () => {
+    for (const [path, item] of Object.entries(paths)) expect([path, 'get' in item]).toEqual([path, 'head' in item])
+    const absent = operations.filter(
+      ({ path, method }) =>
+        method !== 'head' &&
+        !fastify.hasRoute({
+          url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
+          method: method.toUpperCase() as HTTPMethods,
+        }),
+    )
+    expect(absent).toEqual([])
+  })
+
+  test('declares for every route what is answered before a route is asked', () => {
+    for (const { path, method, responses, 'x-access': access } of operations) {
+      const isRead = method === 'get' || method === 'head'
+      const isHealth = path.startsWith('/health')
+      const expected = [
+        '400',
+        '403',
+        '500',
+        ...(access === 'none' ? [] : ['401']),
+        ...(isRead ? [] : ['413']),
+        ...(isHealth ? [] : ['429', '503']),
+      ]
+      expect([method, path, Object.keys(responses)]).toEqual([method, path, expect.arrayContaining(expected)])
+    }
+  })
+
+  test('requires neither what has a default nor a body of which nothing is required', () => {
+    expect(paths['/channels/{channelId}/messages']!.get!.parameters).toContainEqual(
+      expect.objectContaining({ name: 'limit', in: 'query', required: false }),
+    )
+    expect(paths['/auth/logout']!.post!.requestBody!.required).toBe(false)
+    expect(paths['/channels']!.post!.requestBody!.required).toBe(true)
+  })
+
+  test('says which fields take null: those that may be left out', () => {
+    const { properties } = paths['/users/add']!.post!.requestBody!.content['application/json']!.schema
+    expect(properties).toMatchObject({
+      email: { type: 'string' },
+      role: { type: ['string', 'null'], enum: ['user', 'admin', null] },
+      password: { type: ['string', 'null'] },
+    })
+  })
+})
+
+/** Nothing of it is asked for: PostgreSQL and Redis are nowhere. */
+async function described() {
+  const config = await loadConfig({
+    argv: [],
+    env: {},
+    defaults: {
+      log: { level: 'silent' },
+      auth: { jwtSecret: 'a secret of at least 32 characters' },
+      database: { url: 'postgres://nobody:nothing@127.0.0.1:1/none' },
+      redis: { url: 'redis://127.0.0.1:1' },
+      rateLimit: { enabled: false },
+    },
+  })
+  const { deps, close } = openDeps('described', config)
+  const { fastify } = await composeSolo(deps)
+  const { paths } = (await fastify.inject('/openapi.json')).json() as {
+    paths: Record<string, Record<string, Operation>>
+  }
+  await close()
+  return { fastify, paths }
+}

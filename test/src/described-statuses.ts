@@ -1,0 +1,34 @@
+import type { Server } from 'node:http'
+
+/** As much of an OpenAPI document as is compared with what is answered. */
+export interface Description {
+  paths: Record<string, Record<string, { responses: Record<string, object> }>>
+}
+
+/**
+ * Watches all that a server answers, and notes each answer whose route or status its OpenAPI description does not have. The set
+ * grows as long as the server lives.
+ */
+export function noteUndescribed(server: Server, { paths }: Description): Set<string> {
+  const undescribed = new Set<string>()
+  const routes = Object.entries(paths)
+    .map(([path, operations]) => ({ path, operations, form: formOf(path), parameters: path.split('{').length - 1 }))
+    // A fixed part is more specific than a named one.
+    .sort((a, b) => a.parameters - b.parameters)
+
+  server.on('request', (request, response) => {
+    const method = request.method!.toLowerCase()
+    const [address = ''] = request.url!.split('?')
+    response.once('finish', () => {
+      const found = routes.find(({ form, operations }) => form.test(address) && operations[method])
+      const isDescribed = found
+        ? found.operations[method]!.responses[response.statusCode] !== undefined
+        : response.statusCode >= 400 || method === 'options' || address.startsWith('/docs/')
+      if (!isDescribed) undescribed.add(`${request.method} ${found?.path ?? address} answers ${response.statusCode}`)
+    })
+  })
+  return undescribed
+}
+
+const formOf = (path: string) =>
+  new RegExp(`^${path.replaceAll(/[.*+?^$()|[\]\\]/g, '\\$&').replaceAll(/\{\w+\}/g, '[^/]+')}$`)
