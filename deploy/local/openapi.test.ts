@@ -1,5 +1,5 @@
-import { loadConfig } from '@parley/config'
 import { openDeps } from '@parley/service'
+import { configWithoutServers } from '@parley/test'
 import type { HTTPMethods } from 'fastify'
 import { describe, expect, test } from 'vitest'
 import { composeSolo } from './compose.ts'
@@ -82,20 +82,8 @@ describe('the OpenAPI description', async () => {
   })
 })
 
-/** Nothing of it is asked for: PostgreSQL and Redis are nowhere. */
 async function described() {
-  const config = await loadConfig({
-    argv: [],
-    env: {},
-    defaults: {
-      log: { level: 'silent' },
-      auth: { jwtSecret: 'a secret of at least 32 characters' },
-      database: { url: 'postgres://nobody:nothing@127.0.0.1:1/none' },
-      redis: { url: 'redis://127.0.0.1:1' },
-      rateLimit: { enabled: false },
-    },
-  })
-  const { deps, close } = openDeps('described', config)
+  const { deps, close } = openDeps('described', await configWithoutServers({ rateLimit: { enabled: false } }))
   const { fastify } = await composeSolo(deps)
   const { paths } = (await fastify.inject('/openapi.json')).json() as {
     paths: Record<string, Record<string, Operation>>

@@ -3,12 +3,12 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { admin } from '@parley/admin'
 import { auth } from '@parley/auth'
-import { loadConfig } from '@parley/config'
 import { directory } from '@parley/directory'
 import { distributedGateway, type RoutedService, routedServices } from '@parley/gateway'
 import { messaging } from '@parley/messaging'
 import { realtime } from '@parley/realtime'
 import { buildApp, type Deps, openDeps, type Service } from '@parley/service'
+import { configWithoutServers } from '@parley/test'
 import type { FastifyPluginAsync } from 'fastify'
 import { expect, onTestFinished, test } from 'vitest'
 
@@ -95,17 +95,8 @@ async function startEcho(name: string): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** Nothing of it is asked for: PostgreSQL and Redis are nowhere. */
 const configuration = (upstreams: string[]) =>
-  loadConfig({
-    argv: [],
-    env: {},
-    defaults: {
-      log: { level: 'silent' },
-      auth: { jwtSecret: 'a secret of at least 32 characters' },
-      database: { url: 'postgres://nobody:nothing@127.0.0.1:1/none' },
-      redis: { url: 'redis://127.0.0.1:1' },
-      rateLimit: { enabled: false },
-      gateway: { upstreams: Object.fromEntries(routedServices.map((name, index) => [name, [upstreams[index]!]])) },
-    },
+  configWithoutServers({
+    rateLimit: { enabled: false },
+    gateway: { upstreams: Object.fromEntries(routedServices.map((name, index) => [name, [upstreams[index]!]])) },
   })

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { type Config, type DeepPartial, loadConfig } from '@parley/config'
+import type { Config, DeepPartial } from '@parley/config'
+import { configWithoutServers } from '@parley/test'
 import { Type } from 'typebox'
 import { expect, onTestFinished, test } from 'vitest'
 import { buildApp, openDeps } from './index.ts'
@@ -102,19 +103,7 @@ function request(headers: string, path = '/health') {
 const listening = async (settings: DeepPartial<Config> = {}) => (await opened(settings)).port
 
 async function opened(settings: DeepPartial<Config> = {}, position: 'inside' | 'edge' = 'inside') {
-  const config = await loadConfig({
-    argv: [],
-    env: {},
-    cwd: import.meta.dirname,
-    defaults: {
-      ...settings,
-      log: { level: 'silent' },
-      auth: { jwtSecret: 'a secret of at least 32 characters', ...settings.auth },
-      database: { url: 'postgres://nobody:nothing@127.0.0.1:1/none' },
-      redis: { url: 'redis://127.0.0.1:1' },
-    },
-  })
-  const { deps, close } = openDeps('test', config)
+  const { deps, close } = openDeps('test', await configWithoutServers(settings))
   const { fastify } = await buildApp({ deps, checks: {}, position })
   const schema = { params: Type.Object({ id: Type.String({ maxLength: 200 }) }) }
   fastify.get('/things/:id', { schema, config: { access: 'none' } }, async () => 'a thing')

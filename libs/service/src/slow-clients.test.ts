@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { loadConfig } from '@parley/config'
 import type { AccessClaims } from '@parley/identity'
 import { createMetrics } from '@parley/telemetry'
+import { configWithoutServers } from '@parley/test'
 import Fastify from 'fastify'
 import { expect, onTestFinished, test } from 'vitest'
 import { endSlowClients } from './slow-clients.ts'
@@ -12,15 +12,7 @@ import { endSlowClients } from './slow-clients.ts'
 const most = 32
 
 test('clients that leave before their bodies are watched do not count among those whose bodies are on their way', async () => {
-  const { server } = await loadConfig({
-    argv: [],
-    env: {},
-    defaults: {
-      auth: { jwtSecret: 'a secret of at least 32 characters' },
-      database: { url: 'postgres://nobody:nothing@127.0.0.1:1/none' },
-      redis: { url: 'redis://127.0.0.1:1' },
-    },
-  })
+  const { server } = await configWithoutServers()
   const app = Fastify()
   onTestFinished(() => app.close())
   let waiting = 0

@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type Config, type DeepPartial, loadConfig } from '@parley/config'
+import type { Config, DeepPartial } from '@parley/config'
 import { buildApp, openDeps } from '@parley/service'
 import { createLogger } from '@parley/telemetry'
+import { configWithoutServers } from '@parley/test'
 import { onTestFinished } from 'vitest'
 import { routedServices } from './routing-table.ts'
 import { distributedGateway } from './service.ts'
@@ -58,18 +59,10 @@ export async function startGateway(
   upstreams: Partial<Record<(typeof routedServices)[number], string[]>>,
   settings: DeepPartial<Config> = {},
 ) {
-  const config = await loadConfig({
-    argv: [],
-    env: {},
-    defaults: {
-      log: { level: 'silent' },
-      auth: { jwtSecret: 'a secret of at least 32 characters' },
-      database: { url: 'postgres://nobody:nothing@127.0.0.1:1/none' },
-      redis: { url: 'redis://127.0.0.1:1' },
-      rateLimit: { enabled: false },
-      gateway: { upstreams: Object.fromEntries(routedServices.map((name) => [name, upstreams[name] ?? [nowhere]])) },
-      ...settings,
-    },
+  const config = await configWithoutServers({
+    rateLimit: { enabled: false },
+    gateway: { upstreams: Object.fromEntries(routedServices.map((name) => [name, upstreams[name] ?? [nowhere]])) },
+    ...settings,
   })
   const { deps: opened, close } = openDeps('gateway', config)
   const lines: string[] = []

@@ -1,23 +1,16 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import { loadConfig } from '@parley/config'
+import { configWithoutServers } from '@parley/test'
 import Fastify from 'fastify'
 import { expect, onTestFinished, test } from 'vitest'
 import { trackStreams } from './streams.ts'
 import { boundTransfers } from './transfers.ts'
 
 test('a client that leaves while it is identified takes no turn of later downloads and no place of later streams', async () => {
-  const { events, server } = await loadConfig({
-    argv: [],
-    env: {},
-    defaults: {
-      auth: { jwtSecret: 'a secret of at least 32 characters' },
-      database: { url: 'postgres://nobody:nothing@127.0.0.1:1/none' },
-      redis: { url: 'redis://127.0.0.1:1' },
-      server: { downloadsPerPerson: 1 },
-      events: { maxStreamsPerUser: 1 },
-    },
+  const { events, server } = await configWithoutServers({
+    server: { downloadsPerPerson: 1 },
+    events: { maxStreamsPerUser: 1 },
   })
   const app = Fastify()
   onTestFinished(() => app.close())
