@@ -53,6 +53,18 @@ test('a client that sends all of its body before it reads is told that it was to
   expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 200'])
 })
 
+test.each([
+  ['a broken body', 'application/json', '{"name":', 400],
+  ['a body that is no JSON', 'text/plain', 'name=x', 400],
+  ['a body that is right', 'application/json', '{"name":"x"}', 200],
+])('%s leaves its connection open for the next request', async (_what, type, body, status) => {
+  const socket = connect(await listening(), '127.0.0.1')
+  const host = 'Host: localhost\r\n'
+  socket.write(`POST /things HTTP/1.1\r\n${host}Content-Type: ${type}\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
+  socket.write(`GET /health HTTP/1.1\r\n${host}Connection: close\r\n\r\n`)
+  expect((await text(socket)).match(/HTTP\/1\.1 \d+/g)).toEqual([`HTTP/1.1 ${status}`, 'HTTP/1.1 200'])
+})
+
 test('in dev mode a service behind the gateway has no foreign name either', async () => {
   const foreign = request('', '/health').replace('localhost', 'evil.example')
   expect((await exchange(await listening(), foreign)).head).toMatch(/^HTTP\/1.1 403 /)

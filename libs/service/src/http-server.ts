@@ -47,15 +47,15 @@ export function ignoreSentTraces(server: http.Server): void {
 }
 
 /**
- * Requests that HTTP/1.1 itself has refused (RFC 9112, 3.2, 6.1): without a Host or with two of them, in a transfer coding that we do
- * not know, or expecting what nobody offers. The first three end the connection, for a proxy in front may have read them otherwise.
+ * Refuses requests that HTTP/1.1 does not allow (RFC 9112, 3.2 and 6.1): without a Host or with two of them, with an unknown transfer
+ * coding, or with an unknown expectation. The first three end the connection, because a proxy in front may have read them differently.
  */
 export function refuseOddRequests(app: FastifyInstance): void {
   app.addHook('onRequest', ({ raw }, reply, done) => {
-    const fault = faultOf(raw)
-    if (fault !== undefined) {
+    const ambiguity = ambiguityOf(raw)
+    if (ambiguity !== undefined) {
       reply.header('connection', 'close')
-      return done(invalid(fault))
+      return done(invalid(ambiguity))
     }
     const { expect } = raw.headers
     if (expect !== undefined && raw.httpVersion === '1.1' && !/^100-continue$/i.test(expect)) {
@@ -65,7 +65,8 @@ export function refuseOddRequests(app: FastifyInstance): void {
   })
 }
 
-function faultOf({ headers, rawHeaders, httpVersion }: http.IncomingMessage): string | undefined {
+/** Why two programs may read this request differently; undefined for an ordinary one. */
+export function ambiguityOf({ headers, rawHeaders, httpVersion }: http.IncomingMessage): string | undefined {
   const encoding = headers['transfer-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'chunked') {
     return 'The header Transfer-Encoding may only be chunked'

@@ -2,6 +2,7 @@ import { ApiError, invalid, notFound, tooLarge, unavailable } from '@parley/cont
 import { isDatabaseAway } from '@parley/database'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isClientLeft } from './client-left.ts'
+import { ambiguityOf } from './http-server.ts'
 import { dropRest } from './refused-body.ts'
 
 /** Renders and logs everything that handlers and Fastify throw, once: `{error, code, requestId}`. */
@@ -27,8 +28,9 @@ export function sendRefusal(error: Error, request: FastifyRequest, reply: Fastif
   if (refusal.retryAfter !== undefined) reply.header('retry-after', Math.ceil(refusal.retryAfter))
   // RFC 9110, 11.6.1: a 401 names how to authenticate.
   if (refusal.status === 401) reply.header('www-authenticate', 'Bearer')
-  // Fastify would close the connection on what is still being sent.
-  if (refusal.status === 413) reply.removeHeader('connection')
+  // Fastify closes the connection after every body that it refuses, in case more of the body follows.
+  const mayStayOpen = request.raw.complete || refusal.status === 413
+  if (mayStayOpen && ambiguityOf(request.raw) === undefined) reply.removeHeader('connection')
   dropRest(request.raw)
   return reply
     .code(refusal.status)

@@ -69,6 +69,27 @@ describe('the start', () => {
   })
 })
 
+describe('HEAD', () => {
+  const ask = (path: string) =>
+    fetch(server.baseUrl + path, { method: 'HEAD', redirect: 'manual', headers: { 'x-forwarded-for': browser.ip } })
+
+  test('of a callback leads to the application and leaves the sign-in as it is', async () => {
+    const back = await browser.reach(start, callback)
+    const { status, headers } = await ask(back.slice(appUrl.length))
+    expect([status, headers.get('location'), headers.get('set-cookie')]).toEqual([302, `${appUrl}/`, null])
+    expect(await browser.arrive(back)).toEqual(success)
+  })
+
+  test('of a start begins no sign-in, however often it comes', async () => {
+    for (let times = 0; times < 11; times++) expect((await ask('/auth/oauth/one')).status).toBe(302)
+    expect(await browser.visit(start)).toMatchObject({ status: 302, location: expect.stringContaining(provider.url) })
+  })
+
+  test('at an unknown provider is 404', async () => {
+    for (const path of ['/auth/oauth/nobody', '/auth/oauth/nobody/callback']) expect((await ask(path)).status).toBe(404)
+  })
+})
+
 describe('a callback', () => {
   test('with the state of this browser leads to the application with tokens, and removes the cookie', async () => {
     const back = await browser.reach(start, callback)

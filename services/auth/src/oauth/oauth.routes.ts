@@ -84,8 +84,9 @@ export const oauthRoutes =
     app.get(
       '/auth/oauth/:providerId',
       { schema: StartSignIn, config: { access: 'none' } },
-      async ({ params, ip }, reply) => {
+      async ({ method, params, ip }, reply) => {
         const provider = requireProvider(params.providerId)
+        if (method === 'HEAD') return leadTo(reply, `${config.auth.appUrl}/`)
         const now = clock()
         const retryAfter = await countOauthAttempt(deps, ip, now)
         if (retryAfter > 0) throw tooMany(new OauthFailure('rate_limited').message, retryAfter)
@@ -103,6 +104,7 @@ export const oauthRoutes =
       { schema: FinishSignIn, config: { access: 'none' }, attachValidation: true },
       async (request, reply) => {
         const provider = requireProvider(request.params.providerId)
+        if (request.method === 'HEAD') return leadTo(reply, `${config.auth.appUrl}/`)
         const { code, state, error } = request.validationError ? {} : request.query
         const cookie = browserCookie(state ?? '', provider.redirectUri)
         const browserSecret = readCookie(cookie, request.headers.cookie)
@@ -141,6 +143,8 @@ export const oauthRoutes =
       },
     )
   }
+
+// HEAD changes nothing: programs that look at a link before its reader does must not use up the reader's sign-in.
 
 /** The address may hold what nobody else should see: no cache keeps it, no page passes its own on. */
 const leadTo = (reply: FastifyReply, url: string) =>

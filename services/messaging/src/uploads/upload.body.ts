@@ -57,7 +57,9 @@ export function readUploads(
   app.removeAllContentTypeParsers()
   if (as === 'bytes') {
     app.addContentTypeParser('*', async (request: FastifyRequest, payload: Readable) => {
-      if (Number(request.headers['content-length'] ?? 0) <= limits.file) hold(request, await read(request, payload))
+      const declared = Number(request.headers['content-length'] ?? 0)
+      if (declared > bodyLimit) throw tooLarge()
+      if (declared <= limits.file) hold(request, await read(request, payload))
       else if ((await drain(payload)) > 0) throw tooLong('file', limits.file)
       return {}
     })
