@@ -8,9 +8,9 @@ import {
   DatabaseUnreachable,
   databaseRoles,
   isDatabaseAway,
-  letSignIn,
   migrate,
   roleName,
+  setRolePassword,
 } from '@parley/database'
 import { type EmbeddedPart, keptSecret, lockDataDirectory, startPostgres, startRedis } from '@parley/embedded'
 import { openDeps } from '@parley/service'
@@ -124,7 +124,7 @@ async function prepareDatabase(config: Config, roles: RoleSecret | undefined) {
   try {
     await migrate(deps.db)
     await ensureFirstStart(deps.db, config)
-    if (roles) for (const role of databaseRoles) await letSignIn(deps.db, role, passwordOf(role, roles))
+    if (roles) for (const role of databaseRoles) await setRolePassword(deps.db, role, passwordOf(role, roles))
   } catch (error) {
     if (error instanceof DatabaseUnreachable) throw new StartRefused(error.message)
     if (!isDatabaseAway(error)) throw error

@@ -1,4 +1,4 @@
-import { foldText, searchGrams } from '@parley/database'
+import { foldText, searchGrams } from '@parley/search'
 import { type Foundation, layFoundation, type Parley, startParley } from './foundation.ts'
 import { HttpConnection, postOf } from './http-connection.ts'
 import { type Signed, seedChannels, seedPeople } from './people.ts'

@@ -7,9 +7,9 @@ import {
   type Database,
   type DatabaseRole,
   databaseRoles,
-  letSignIn,
   migrate,
   roleName,
+  setRolePassword,
 } from '@parley/database'
 import { type EmbeddedPart, startPostgres, startRedis } from '@parley/embedded'
 import { sql } from 'kysely'
@@ -28,7 +28,7 @@ export const roleUrl = (url: string, role: DatabaseRole) =>
 
 /** Lets every service in by its role: roles belong to the server, so this is done once for all of its databases. */
 export async function letRolesIn(db: Database) {
-  for (const role of databaseRoles) await letSignIn(db, role, rolePassword)
+  for (const role of databaseRoles) await setRolePassword(db, role, rolePassword)
 }
 
 /** The connection is the owner's: for migrations and for what a test prepares and looks at. Services sign in by their roles. */

@@ -2,7 +2,7 @@ import { readFile, rm } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ensureFirstStart } from '@parley/accounts'
 import type { Config } from '@parley/config'
-import { type Database, DatabaseUnreachable, isDatabaseAway, letSignIn, migrate } from '@parley/database'
+import { type Database, DatabaseUnreachable, isDatabaseAway, migrate, setRolePassword } from '@parley/database'
 import { type Command, say, UsageError } from '../command.ts'
 import { withDatabase } from '../database.ts'
 import { readRolePasswords } from '../role-passwords.ts'
@@ -32,7 +32,7 @@ With a first password a fresh database gets its first admin. The file is removed
       say(names.length === 0 ? 'The schema is up to date.' : 'The schema is up to date now.')
       await makeFirstAdmin(db, settings, options['first-password'] as string | undefined)
       // Only now may a service come in: it finds its schema complete.
-      for (const { role, password } of passwords) await letSignIn(db, role, password)
+      for (const { role, password } of passwords) await setRolePassword(db, role, password)
       if (folder !== undefined)
         say(`Passwords set for: ${passwords.map(({ role }) => role).join(', ') || 'no service'}.`)
     })

@@ -1,6 +1,7 @@
 import { everyone, invalid } from '@parley/contract'
-import { audit, isRowId, record, startReadingAll, type Transaction, type UserRow } from '@parley/database'
+import { audit, isRowId, record, type Transaction, type UserRow } from '@parley/database'
 import { findCaller, requireAdmin } from '@parley/identity'
+import { startReadingAll } from '@parley/read-states'
 import { sql } from 'kysely'
 import { type Act, lockLivePeople } from './users.ts'
 import { announceWebhooks, listWebhooksOf, orphanWebhooksOf } from './webhook-owners.ts'

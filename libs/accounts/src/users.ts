@@ -9,12 +9,12 @@ import {
   nameSkeleton,
   type Reader,
   record,
-  startReadingAll,
   type Transaction,
   type UserRow,
   uuidv7,
 } from '@parley/database'
 import type { Caller } from '@parley/identity'
+import { startReadingAll } from '@parley/read-states'
 import { sql } from 'kysely'
 import { automaticNames, nameKey, readUserName, tidyName } from './names.ts'
 

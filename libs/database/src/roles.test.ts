@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { connectDatabase } from './connect.ts'
 import { type DatabaseRole, databaseRoles, rights, rightsOfVersionBefore, roleName } from './rights.ts'
-import { grantRights, letSignIn } from './roles.ts'
+import { grantRights, setRolePassword } from './roles.ts'
 
 /** What no service has to do with: the migrations' own tables, and what waits to be dropped. */
 const nobodys = ['kysely_migration_lock', 'oauth_attempts']
@@ -121,7 +121,7 @@ describe('the roles of the services', () => {
     // Roles belong to the server, which the other tests use too.
     const apart = await createDatabaseApart(1)
     onTestFinished(apart.drop)
-    await letSignIn(apart.db, 'admin', password)
+    await setRolePassword(apart.db, 'admin', password)
     const knock = async (password: string) => {
       const url = Object.assign(new URL(apart.url), { username: roleName('admin'), password })
       const options = { poolSize: 1, applicationName: 'roles', onIdleError: () => {} }

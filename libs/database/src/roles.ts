@@ -23,7 +23,7 @@ export async function grantRights(db: Database, { isUpgrade = false } = {}): Pro
  * Lets a service sign in by its role with this password.
  * @throws the database's error when the connection may not.
  */
-export async function letSignIn(db: Database, role: DatabaseRole, password: string): Promise<void> {
+export async function setRolePassword(db: Database, role: DatabaseRole, password: string): Promise<void> {
   await sql`alter role ${sql.id(roleName(role))} login password ${sql.lit(password)}`.execute(db)
 }
 

@@ -1,4 +1,4 @@
-import { readChanges } from '@parley/database'
+import { readChanges } from '@parley/search'
 import { everyStatistics, largeDatabase } from '@parley/test'
 import { describe, expect, test } from 'vitest'
 import { findOldestPosition, findTop, readBatches } from './positions.queries.ts'

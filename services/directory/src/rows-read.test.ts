@@ -1,8 +1,10 @@
-import { listPresence, type PageRequest, uuidv7 } from '@parley/database'
+import { uuidv7 } from '@parley/database'
+import type { PageRequest } from '@parley/service'
 import { largeDatabase } from '@parley/test'
 import { expect, test } from 'vitest'
 import { listChannels } from './channels/channels.queries.ts'
 import { listUsers } from './people/people.queries.ts'
+import { listPresence } from './presence/presence.queries.ts'
 
 /** Of these one in ten has left. */
 const people = 50_000

@@ -1,5 +1,6 @@
 import { accessMessage } from '@parley/access'
-import { foldEvery, readStateOf, uuidv7 } from '@parley/database'
+import { uuidv7 } from '@parley/database'
+import { foldEvery, readStateOf } from '@parley/read-states'
 import { largeDatabase } from '@parley/test'
 import { expect, test } from 'vitest'
 import { findConversation, listConversations } from './conversations/conversations.queries.ts'

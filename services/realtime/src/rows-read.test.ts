@@ -1,6 +1,6 @@
 import { audienceOf } from '@parley/contract'
-import { enterStreams, findPresenceChanges } from '@parley/database'
 import { createSharedCallers } from '@parley/identity'
+import { enterStreams, findPresenceChanges } from '@parley/presence'
 import { createMetrics } from '@parley/telemetry'
 import { everyStatistics, largeDatabase } from '@parley/test'
 import { describe, expect, test } from 'vitest'

@@ -1,6 +1,7 @@
 import { type Act, lockLivePeople } from '@parley/accounts'
 import { audienceOf, type Channel, onlyUsers } from '@parley/contract'
-import { audit, type ChannelRow, type Database, record, startReading, type Transaction } from '@parley/database'
+import { audit, type ChannelRow, type Database, record, type Transaction } from '@parley/database'
+import { startReading } from '@parley/read-states'
 import {
   type ChannelFields,
   channelView,

@@ -1,16 +1,8 @@
 import { type Channel, limits, type ReadState } from '@parley/contract'
-import {
-  anyOf,
-  type ChannelRow,
-  isRowId,
-  listAsJson,
-  type PageRequest,
-  type Reader,
-  readStateColumns,
-  type Tables,
-  type Transaction,
-} from '@parley/database'
+import { anyOf, type ChannelRow, isRowId, type Reader, type Tables, type Transaction } from '@parley/database'
 import type { Caller } from '@parley/identity'
+import { readStateColumns } from '@parley/read-states'
+import { listAsJson, type PageRequest } from '@parley/service'
 import { type Insertable, type RawBuilder, sql, type Updateable } from 'kysely'
 
 export type ListedChannel = Channel & ReadState

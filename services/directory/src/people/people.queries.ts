@@ -1,5 +1,6 @@
 import { limits } from '@parley/contract'
-import { listAsJson, type PageRequest, type Reader } from '@parley/database'
+import type { Reader } from '@parley/database'
+import { listAsJson, type PageRequest } from '@parley/service'
 import { sql } from 'kysely'
 
 /**

@@ -1,8 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { HasMore, ListingQuery, limits, Presence, PresenceStatus, refusals } from '@parley/contract'
-import { listPresence, setPresence } from '@parley/database'
+import { setPresence } from '@parley/presence'
 import { type Deps, sendJsonText } from '@parley/service'
 import { Type } from 'typebox'
+import { listPresence } from './presence.queries.ts'
 
 const ListPresence = {
   summary: 'Who is there',

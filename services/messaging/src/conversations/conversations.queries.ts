@@ -1,16 +1,8 @@
 import { conversationRowId } from '@parley/access'
 import { type Conversation, limits, type ReadState } from '@parley/contract'
-import {
-  type ChannelRow,
-  isRowId,
-  listAsJson,
-  type PageRequest,
-  type Reader,
-  readStateColumns,
-  type Transaction,
-  type UserRow,
-  uuidv7,
-} from '@parley/database'
+import { type ChannelRow, isRowId, type Reader, type Transaction, type UserRow, uuidv7 } from '@parley/database'
+import { readStateColumns } from '@parley/read-states'
+import { listAsJson, type PageRequest } from '@parley/service'
 import { type RawBuilder, sql } from 'kysely'
 
 export type ListedConversation = Conversation & ReadState & { lastMessageAt: number }

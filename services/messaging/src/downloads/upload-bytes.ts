@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { BlobMissing, type BlobStore } from '@parley/blobs'
+import { BlobMissing, type BlobStore, thumbnailKey } from '@parley/blobs'
 import { notFound } from '@parley/contract'
-import { thumbnailKey, type UploadRow } from '@parley/database'
+import type { UploadRow } from '@parley/database'
 import type { Bytes } from './answer-bytes.ts'
 import type { ByteRange } from './range.ts'
 

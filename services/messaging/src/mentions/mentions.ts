@@ -1,6 +1,7 @@
 import { nameKey } from '@parley/accounts'
 import { firstCharacters, limits } from '@parley/contract'
-import { type Reader, withoutPiles } from '@parley/database'
+import type { Reader } from '@parley/database'
+import { withoutPiles } from '@parley/search'
 
 /**
  * Whom a text mentions: ids of people, `@channel`, `@here`, in the order of the text, each once, at most 50. Where one

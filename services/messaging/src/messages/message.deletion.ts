@@ -1,14 +1,7 @@
 import { accessMessage, wireChannelId } from '@parley/access'
+import { releaseUploads } from '@parley/blobs'
 import { forbidden } from '@parley/contract'
-import {
-  anyOf,
-  audit,
-  type ChannelRow,
-  type Database,
-  type MessageRow,
-  releaseUploads,
-  type Transaction,
-} from '@parley/database'
+import { anyOf, audit, type ChannelRow, type Database, type MessageRow, type Transaction } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { recountReplies } from '../threads/threads.queries.ts'
 import { recordMessageDeleted, recordReplyDeleted } from './message.events.ts'

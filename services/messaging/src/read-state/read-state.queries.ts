@@ -1,5 +1,6 @@
 import type { ReadState } from '@parley/contract'
-import { type Reader, readStateOf, type Transaction } from '@parley/database'
+import type { Reader, Transaction } from '@parley/database'
+import { readStateOf } from '@parley/read-states'
 
 /** Where somebody stands in a channel or conversation. */
 export async function findReadState(db: Reader, channelId: string, userId: string): Promise<ReadState> {

@@ -1,5 +1,6 @@
 import type { Channel, Message, ReadState } from '@parley/contract'
-import { foldEvery, foldReads, uuidv7 } from '@parley/database'
+import { uuidv7 } from '@parley/database'
+import { foldEvery, foldReads } from '@parley/read-states'
 import { Person } from '@parley/test'
 import { house } from '@parley/test/house'
 import { describe, expect, test, vi } from 'vitest'

@@ -1,18 +1,16 @@
 import { mayRead } from '@parley/access'
 import { nameKey } from '@parley/accounts'
+import { executePrepared, prepared, type Reader } from '@parley/database'
+import type { Caller } from '@parley/identity'
 import {
-  executePrepared,
   foldedFurther,
   foldText,
-  prepared,
-  type Reader,
-  readUnprojected,
+  readUnindexed,
   searchGrams,
-  selectUnprojected,
-  type Unprojected,
-  type UnprojectedRow,
-} from '@parley/database'
-import type { Caller } from '@parley/identity'
+  selectUnindexed,
+  type Unindexed,
+  type UnindexedRow,
+} from '@parley/search'
 import { type RawBuilder, sql } from 'kysely'
 import type { Wanted } from './search.fields.ts'
 
@@ -28,7 +26,7 @@ export interface Search extends Beginning {
   wanted: Wanted
 }
 
-export interface Beginning extends Unprojected {
+export interface Beginning extends Unindexed {
   /** People, removed ones too, whose name contains what is wanted. */
   authorIds: string[]
 }
@@ -39,19 +37,19 @@ export async function beginSearch(snapshot: Reader, text: string): Promise<Begin
   const grams = folded === '' ? [] : searchGrams(folded)
   const [row] = await selectBeginning(snapshot, { grams, further: folded === '' ? [] : foldedFurther })
   const authors = row!.named.filter(({ key }) => foldText(key).includes(folded))
-  return { ...(await readUnprojected(snapshot, row!)), authorIds: authors.map(({ id }) => id) }
+  return { ...(await readUnindexed(snapshot, row!)), authorIds: authors.map(({ id }) => id) }
 }
 
 /** Keys of names are folded less than texts: those with a character that matters are folded here. Served by users_name_grams. */
 const selectBeginning = prepared(
   (_db, { grams, further }: { grams: string[]; further: string[] }) => sql<
-    UnprojectedRow & { named: { id: string; key: string }[] }
+    UnindexedRow & { named: { id: string; key: string }[] }
   >`
-    select unprojected.*, (
+    select unindexed.*, (
       select coalesce(json_agg(json_build_object('id', id, 'key', user_name_key)), '[]') from users
       where search_grams(0, user_name_key) @> search_keys(0, ${grams}::text[])
         or search_grams(0, user_name_key) && search_keys(0, ${further}::text[])
-    ) as named from (${selectUnprojected}) unprojected`,
+    ) as named from (${selectUnindexed}) unindexed`,
 )
 
 export interface Newest {

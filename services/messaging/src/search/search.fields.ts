@@ -1,5 +1,5 @@
 import { invalid, limits, PageLimit } from '@parley/contract'
-import { foldText } from '@parley/database'
+import { foldText } from '@parley/search'
 import { type Static, Type } from 'typebox'
 
 const Moment = (description: string) =>

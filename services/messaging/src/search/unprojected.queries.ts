@@ -1,5 +1,6 @@
 import { mayRead } from '@parley/access'
-import { foldedText, listMessageIdsBelow, type Reader, selectSearchable } from '@parley/database'
+import type { Reader } from '@parley/database'
+import { foldedText, listMessageIdsBelow, selectSearchable } from '@parley/search'
 import { sql } from 'kysely'
 import type { Hit, Search } from './projection.queries.ts'
 

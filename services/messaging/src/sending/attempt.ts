@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { unavailable } from '@parley/contract'
-import { type Connection, foldEvery, keyLifetimeMs } from '@parley/database'
+import { type Connection, keyLifetimeMs } from '@parley/database'
+import { foldEvery } from '@parley/read-states'
 import type { Logger } from '@parley/telemetry'
 import { sendAfterLostAnswer } from './lost-answer.ts'
 import { messageText } from './message-text.ts'

@@ -1,6 +1,6 @@
 import { accessChannel, accessConversation, accessMessage } from '@parley/access'
-import { foldReads, readStateOf } from '@parley/database'
 import { findCaller } from '@parley/identity'
+import { foldReads, readStateOf } from '@parley/read-states'
 import { everyStatistics, largeDatabase } from '@parley/test'
 import { describe, expect, test } from 'vitest'
 import { findConversation, listConversations } from '../conversations/conversations.queries.ts'

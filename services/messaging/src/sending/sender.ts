@@ -1,5 +1,6 @@
 import { unavailable } from '@parley/contract'
-import { type Connection, foldReads, isRowId, uuidv7 } from '@parley/database'
+import { type Connection, isRowId, uuidv7 } from '@parley/database'
+import { foldReads } from '@parley/read-states'
 import { currentTraceparent, type Logger, type Metrics, metric } from '@parley/telemetry'
 import { attempt, inTime } from './attempt.ts'
 import { messageTail } from './message-text.ts'

@@ -1,5 +1,6 @@
+import { releaseUploads } from '@parley/blobs'
 import { invalid } from '@parley/contract'
-import { releaseUploads, type StoredAttachment, type Transaction, type UploadRow } from '@parley/database'
+import type { StoredAttachment, Transaction, UploadRow } from '@parley/database'
 import type { MessageBody } from '../messages/message.fields.ts'
 import { insertMessageUploads, lockUploads } from './uploads.queries.ts'
 

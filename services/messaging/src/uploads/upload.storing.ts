@@ -1,7 +1,8 @@
 import { createHash, hash } from 'node:crypto'
 import { setImmediate as turn } from 'node:timers/promises'
+import { thumbnailKey } from '@parley/blobs'
 import { tooMuch, unavailable } from '@parley/contract'
-import { claimOf, findAnswer, once, recordJob, type Transaction, thumbnailKey } from '@parley/database'
+import { claimOf, findAnswer, once, recordJob, type Transaction } from '@parley/database'
 import type { Deps } from '@parley/service'
 import { insertUpload, lockUploader, type NewUpload, sumUnattached, updateStored } from './uploads.queries.ts'
 

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Id, IdempotencyHeaders, limits, Message, notFound, refusals, unauthorized } from '@parley/contract'
-import { foldEvery, foldReads } from '@parley/database'
 import { isWebhookToken } from '@parley/identity'
+import { foldEvery, foldReads } from '@parley/read-states'
 import { bearerToken, type Deps } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'

@@ -1,12 +1,6 @@
 import { tooMany } from '@parley/contract'
-import {
-  buryNodes,
-  type Connection as DatabaseConnection,
-  endPresence,
-  enterStreams,
-  keepNode,
-  uuidv7,
-} from '@parley/database'
+import { type Connection as DatabaseConnection, uuidv7 } from '@parley/database'
+import { endPresence, enterStreams, keepNode, removeDeadNodes } from '@parley/presence'
 import type { Logger } from '@parley/telemetry'
 import type { Connections } from '../connections.ts'
 
@@ -158,7 +152,7 @@ export function createPlaces({ pool, connections, maxStreamsPerUser, offlineSeco
   async function tend() {
     try {
       if (!(await keepNode(pool, nodeId))) enterAnew()
-      await buryNodes(pool, times)
+      await removeDeadNodes(pool, times)
       await endPresence(pool)
       isTended = true
     } catch (err) {
@@ -187,7 +181,9 @@ export function createPlaces({ pool, connections, maxStreamsPerUser, offlineSeco
       isClosed = true
       await Promise.all([tending, writing])
       if (isTended && !isAway)
-        await buryNodes(pool, times, nodeId).catch((err) => logger.debug({ err }, 'this node leaves without a word'))
+        await removeDeadNodes(pool, times, nodeId).catch((err) =>
+          logger.debug({ err }, 'this node leaves without a word'),
+        )
     },
   }
 }

@@ -1,4 +1,4 @@
-import type { PresenceChange } from '@parley/database'
+import type { PresenceChange } from '@parley/presence'
 
 interface Entry {
   order: number

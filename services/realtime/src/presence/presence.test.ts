@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import net from 'node:net'
-import { everyone, type Presence, type PresenceStatus } from '@parley/contract'
-import { listPresence, setPresence } from '@parley/database'
+import { everyone, type PresenceStatus } from '@parley/contract'
+import { setPresence } from '@parley/presence'
 import type { EventStream, StreamRefused } from '@parley/test'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type Member, openStage, type Stage, type StageNode } from '../testing/stage.ts'
@@ -27,9 +27,16 @@ const told = (stream: EventStream, { id }: Member) =>
     .all('PRESENCE_UPDATE')
     .filter(({ userId }) => userId === id)
     .map(({ status }) => status)
-const shown = async ({ id }: Member) =>
-  JSON.parse(await listPresence(stage.db)).presence.find((shown: Presence) => shown.userId === id)?.status ??
-  'not there'
+async function shown({ id }: Member) {
+  const row = await stage.db
+    .selectFrom('users')
+    .leftJoin('presence', 'presence.userId', 'users.id')
+    .select('presence.shown')
+    .where('users.id', '=', id)
+    .where('users.removedAt', 'is', null)
+    .executeTakeFirst()
+  return row ? (row.shown ?? 'offline') : 'not there'
+}
 const isTold = ({ id }: Member, status: PresenceStatus) =>
   observer.waitFor('PRESENCE_UPDATE', { userId: id, status }, 20_000)
 const set = ({ id }: Member, status: PresenceStatus) => setPresence(stage.db, id, status)

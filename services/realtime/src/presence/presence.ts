@@ -1,4 +1,5 @@
-import { type Connection as DatabaseConnection, findPresenceChanges } from '@parley/database'
+import type { Connection as DatabaseConnection } from '@parley/database'
+import { findPresenceChanges } from '@parley/presence'
 import { type Logger, type Metrics, metric } from '@parley/telemetry'
 import type { Connections } from '../connections.ts'
 import { createPresenceLog, type Part } from './presence.log.ts'

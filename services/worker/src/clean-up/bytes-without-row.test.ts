@@ -1,5 +1,6 @@
+import { thumbnailKey } from '@parley/blobs'
 import { type ObjectStore, startObjectStore } from '@parley/blobs/testing'
-import { recordJob, thumbnailKey, uuidv7 } from '@parley/database'
+import { recordJob, uuidv7 } from '@parley/database'
 import type { Deps } from '@parley/service'
 import sharp from 'sharp'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'

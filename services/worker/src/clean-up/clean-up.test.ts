@@ -1,5 +1,5 @@
-import { BlobMissing } from '@parley/blobs'
-import { thumbnailKey, uuidv7 } from '@parley/database'
+import { BlobMissing, thumbnailKey } from '@parley/blobs'
+import { uuidv7 } from '@parley/database'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { worker } from '../service.ts'
 import { eventually, workshop } from '../worker.testing.ts'

@@ -1,4 +1,5 @@
-import { type Database, recordJob, type Transaction, thumbnailKey } from '@parley/database'
+import { thumbnailKey } from '@parley/blobs'
+import { type Database, recordJob, type Transaction } from '@parley/database'
 import { sql } from 'kysely'
 
 const atOnce = 500

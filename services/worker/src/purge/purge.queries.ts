@@ -1,4 +1,5 @@
-import { anyOf, type Database, isRowId, type Reader, releaseUploads, type Transaction } from '@parley/database'
+import { releaseUploads } from '@parley/blobs'
+import { anyOf, type Database, isRowId, type Reader, type Transaction } from '@parley/database'
 
 /** A channel that is live is never purged, whatever a job says. */
 export const isDeleted = async (db: Reader, channelId: string): Promise<boolean> =>

@@ -1,4 +1,5 @@
-import { anyOf, foldedText, type SearchProgress, selectSearchable, type Transaction } from '@parley/database'
+import { anyOf, type SearchProgress, type Transaction } from '@parley/database'
+import { foldedText, selectSearchable } from '@parley/search'
 import { type Selectable, sql } from 'kysely'
 import { divide } from './segments.ts'
 

@@ -1,10 +1,5 @@
-import {
-  type Database,
-  listMessageIdsBelow,
-  readChanges,
-  type SearchProgress,
-  type Transaction,
-} from '@parley/database'
+import type { Database, SearchProgress, Transaction } from '@parley/database'
+import { listMessageIdsBelow, readChanges } from '@parley/search'
 import type { Selectable } from 'kysely'
 import { endOfIds, findRelayed, lockProgress, project, updateProgress } from './projection.queries.ts'
 

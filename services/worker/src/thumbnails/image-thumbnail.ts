@@ -1,7 +1,6 @@
 import { buffer } from 'node:stream/consumers'
-import { BlobMissing } from '@parley/blobs'
+import { BlobMissing, thumbnailKey } from '@parley/blobs'
 import type { JobData } from '@parley/contract'
-import { thumbnailKey } from '@parley/database'
 import type { Deps } from '@parley/service'
 import { makeThumbnail, type ThumbnailOptions, UnreadableImage } from './thumbnail.ts'
 import { findImage, updateThumbnail } from './thumbnails.queries.ts'

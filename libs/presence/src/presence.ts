@@ -1,7 +1,6 @@
-import { limits, type Presence, type PresenceStatus } from '@parley/contract'
+import type { Presence, PresenceStatus } from '@parley/contract'
+import type { Connection, Reader } from '@parley/database'
 import { sql } from 'kysely'
-import type { Connection, Reader } from './connect.ts'
-import { listAsJson, type PageRequest } from './listings.ts'
 
 type Pool = Connection['pool']
 
@@ -26,24 +25,6 @@ export interface PresenceChange extends Presence {
   /** Number of the transaction that made it. */
   changedBy: number
 }
-
-/**
- * The JSON text of `{presence: Presence[], hasMore}`: everybody who is there, in the order in which they joined; who never was
- * here is offline since they were added. Served by the primary keys of both tables.
- */
-export const listPresence = (db: Reader, page: PageRequest = {}): Promise<string> =>
-  listAsJson(db, page, {
-    name: 'presence',
-    most: limits.peoplePageSize,
-    placeOf: (id) => sql`select id as key from users where id = ${id}`,
-    items: ({ after, limit }) => sql`
-      select users.id as "userId", coalesce(presence.shown, 'offline') as status,
-        coalesce(presence.last_seen, users.created_at) as "lastSeen"
-      from (
-        select id, created_at from users where removed_at is null and ${after('>', 'id')} order by id ${limit}
-      ) users left join presence on presence.user_id = users.id
-      order by users.id`,
-  })
 
 /**
  * Sets what somebody is shown as, until they change it or their last stream closes. One statement: a stream that opens or
@@ -144,7 +125,11 @@ export async function keepNode(pool: Pool, nodeId: string): Promise<boolean> {
  * Takes the streams of dead nodes, and of a `leaving` one, from those who had them. They are offline a grace after the node
  * last said something; when it is found dead late, after an outage of PostgreSQL for instance, it has some time to object.
  */
-export async function buryNodes(pool: Pool, { graceMs, nodeLifeMs }: PresenceTimes, leaving = ''): Promise<number> {
+export async function removeDeadNodes(
+  pool: Pool,
+  { graceMs, nodeLifeMs }: PresenceTimes,
+  leaving = '',
+): Promise<number> {
   const { rowCount } = await pool.query(
     `with dead as (
        delete from presence_nodes where seen_at < now_ms() - $1 or id = $3 returning id, seen_at

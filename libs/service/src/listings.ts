@@ -1,7 +1,6 @@
 import { invalid, usualPageSize } from '@parley/contract'
+import { isRowId, type Reader } from '@parley/database'
 import { type RawBuilder, sql } from 'kysely'
-import type { Reader } from './connect.ts'
-import { isRowId } from './uuidv7.ts'
 
 /** What a request says of the page it wants; neither means the whole listing. */
 export interface PageRequest {

@@ -1,10 +1,7 @@
 import type { EventType } from '@parley/contract'
+import { anyOf, isRowId, type Reader, type StoredAttachment } from '@parley/database'
 import { sql } from 'kysely'
-import { anyOf } from './conditions.ts'
-import type { Reader } from './connect.ts'
 import { foldParts } from './search-text.ts'
-import type { StoredAttachment } from './tables.ts'
-import { isRowId } from './uuidv7.ts'
 
 /** Where each event that changes what search finds has the id of the message it is about. */
 const changes: Partial<Record<EventType, string>> = {
@@ -82,7 +79,7 @@ export async function readChanges(db: Reader, after: number, limit: number): Pro
   return { pos, count: pos - after, recordedAt, messageIds: await unfold(db, rows) }
 }
 
-export interface Unprojected {
+export interface Unindexed {
   /** Messages that events have sent, changed or deleted of which the projection does not know; with a position or without. */
   unseenIds: string[]
   /** Those of them that were changed or deleted: the projection may have them as they were before. */
@@ -91,8 +88,8 @@ export interface Unprojected {
   unreadBelow: string | null
 }
 
-/** Selects what the projection that search reads does not have yet, for `readUnprojected`. */
-export const selectUnprojected = sql<UnprojectedRow>`
+/** Selects what the projection that search reads does not have yet, for `readUnindexed`. */
+export const selectUnindexed = sql<UnindexedRow>`
   select progress.unread_below, unseen.* from search_progress progress cross join lateral (
     select string_agg(id, ',') filter (where is_sent) as sent, array_agg(id) filter (where not is_sent) as ids,
       array_agg(id) filter (where takes_replies) as deleted
@@ -102,13 +99,13 @@ export const selectUnprojected = sql<UnprojectedRow>`
     ) told where id is not null
   ) unseen`
 
-export async function readUnprojected(db: Reader, row: UnprojectedRow): Promise<Unprojected> {
+export async function readUnindexed(db: Reader, row: UnindexedRow): Promise<Unindexed> {
   const changedIds = await unfold(db, [row])
   const sent = row.sent?.split(',').filter(isRowId) ?? []
   return { unseenIds: [...new Set([...sent, ...changedIds])], changedIds, unreadBelow: row.unreadBelow }
 }
 
-export interface UnprojectedRow extends Changed {
+export interface UnindexedRow extends Changed {
   /** Ids with commas between them, because there may be hundreds of thousands: the driver reads arrays slowly. */
   sent: string | null
   unreadBelow: string | null

@@ -1,6 +1,5 @@
+import { anyOf, type Transaction } from '@parley/database'
 import { sql } from 'kysely'
-import { anyOf } from './conditions.ts'
-import type { Transaction } from './connect.ts'
 
 /** The key of an upload's thumbnail in the blob store; that of the upload itself is its `filename`. */
 export const thumbnailKey = (filename: string) => `${filename}.thumbnail`

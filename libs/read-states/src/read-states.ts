@@ -1,6 +1,6 @@
 import type { ReadState } from '@parley/contract'
+import type { Connection, Transaction } from '@parley/database'
 import { type RawBuilder, sql } from 'kysely'
-import type { Connection, Transaction } from './connect.ts'
 
 /**
  * Where somebody stands in the channel or conversation that a statement selects from `channels`. They have read up to what

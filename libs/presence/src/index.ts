@@ -1,0 +1,11 @@
+export {
+  endPresence,
+  enterStreams,
+  findPresenceChanges,
+  keepNode,
+  type PresenceChange,
+  type PresenceTimes,
+  removeDeadNodes,
+  type StreamClaim,
+  setPresence,
+} from './presence.ts'

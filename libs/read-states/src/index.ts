@@ -1,0 +1,1 @@
+export { foldEvery, foldReads, readStateColumns, readStateOf, startReading, startReadingAll } from './read-states.ts'
