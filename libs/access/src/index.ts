@@ -1,12 +1,17 @@
 export {
+  type AccessedMessage,
   type AccessOptions,
   accessChannel,
   accessConversation,
+  accessFile,
+  accessImage,
+  accessMessage,
   conversationRowId,
   findChannel,
-  mayRead,
+  noMember,
+  recipientGone,
   requireAccess,
+  requireRecipient,
   wireChannelId,
-} from './channels.ts'
-export { type AccessedMessage, accessMessage } from './messages.ts'
-export { accessFile, accessImage } from './uploads.ts'
+} from './access.ts'
+export { canRead, canReadById, isReader, type Reading, type SqlUser } from './can-read.ts'

@@ -1,3 +1,4 @@
+import { isReader } from '@parley/access'
 import type { Routing } from '@parley/contract'
 import { anyOf, type ChannelKind, type Database, isUnset } from '@parley/database'
 import type { PositionedEvent } from '@parley/events'
@@ -15,7 +16,7 @@ interface KnownChannel {
 export type Judged =
   | { to: 'everyone' | 'nobody' }
   | { to: 'people'; userIds: ReadonlySet<string> }
-  | { to: 'readers'; members: ReadonlySet<string>; withAdmins: boolean }
+  | { to: 'readers'; kind: ChannelKind; members: ReadonlySet<string> }
   | { to: 'outsiders'; members: ReadonlySet<string> }
 
 /** All that matters of an event here. */
@@ -103,8 +104,8 @@ export function createEntitlement({ db, connections, knownChannels = 20_000 }: E
 
     const channel = channels.get(routing.channel)
     if (!channel) return nobody
-    if (channel.kind === 'public') return everyone
-    return { to: 'readers', members: channel.members, withAdmins: channel.kind === 'private' }
+    const { kind, members } = channel
+    return isReader(kind, { isAdmin: false, isMember: false }) ? everyone : { to: 'readers', kind, members }
   }
 
   /** Reads anew what these people may do; whoever was removed loses their streams. Throws when the database is away. */
@@ -164,9 +165,9 @@ export function isEntitled(audience: Judged, { userId, isAdmin }: Person): boole
     case 'people':
       return audience.userIds.has(userId)
     case 'readers':
-      return audience.members.has(userId) || (audience.withAdmins && isAdmin)
+      return isReader(audience.kind, { isAdmin, isMember: audience.members.has(userId) })
     case 'outsiders':
-      return !isAdmin && !audience.members.has(userId)
+      return !isReader('private', { isAdmin, isMember: audience.members.has(userId) })
   }
 }
 

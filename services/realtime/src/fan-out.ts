@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { isReader } from '@parley/access'
 import type { PositionedEvent } from '@parley/events'
 import { type BoundCounter, type Logger, label, type Metrics, metric } from '@parley/telemetry'
 import type { Connection, Connections } from './connections.ts'
@@ -214,7 +215,7 @@ export function visitAudience(audience: Judged, { all, people, admins }: Connect
         return
       }
       for (const userId of audience.members) visitLive(people.get(userId)?.connections, visit)
-      if (!audience.withAdmins) return
+      if (!isReader(audience.kind, { isAdmin: true, isMember: false })) return
       for (const admin of admins) if (!audience.members.has(admin.userId)) visitLive(admin.connections, visit)
       return
     case 'outsiders':

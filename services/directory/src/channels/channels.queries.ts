@@ -1,3 +1,4 @@
+import { canRead } from '@parley/access'
 import { type Channel, limits, type ReadState } from '@parley/contract'
 import { anyOf, type ChannelRow, isRowId, type Reader, type Tables, type Transaction } from '@parley/database'
 import type { Caller } from '@parley/identity'
@@ -23,12 +24,12 @@ export const listChannels = (db: Reader, caller: Caller, page: PageRequest): Pro
     name: 'channels',
     most: limits.pageSize,
     placeOf: (id) => sql`
-      select name_key as key from channels where id = ${id} and kind <> 'direct' and ${isReadableBy(caller)}`,
+      select name_key as key from channels where id = ${id} and kind <> 'direct' and ${canRead('channels', caller)}`,
     items: ({ after, limit }) =>
       listed(
         caller,
         sql`select * from channels
-          where deleted_at is null and kind <> 'direct' and ${isReadableBy(caller)} and ${after('>', 'name_key')}
+          where deleted_at is null and kind <> 'direct' and ${canRead('channels', caller)} and ${after('>', 'name_key')}
           order by name_key ${limit}`,
       ),
   })
@@ -45,12 +46,6 @@ const listed = (caller: Caller, channels: RawBuilder<unknown>) => sql<ListedChan
     created_at as "createdAt", updated_at as "updatedAt", read_state.*
   from (${channels}) channels, ${readStateColumns(caller.userId)} read_state
   order by name_key`
-
-const isReadableBy = ({ isAdmin, userId }: Caller) =>
-  isAdmin
-    ? sql`true`
-    : sql`(kind = 'public' or exists (
-        select from channel_members m where m.channel_id = channels.id and m.user_id = ${userId}))`
 
 /** The ids of the members: the creator, then who joined first. */
 export async function listMembers(db: Reader, channelId: string): Promise<string[]> {

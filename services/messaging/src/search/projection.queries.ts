@@ -1,4 +1,4 @@
-import { mayRead } from '@parley/access'
+import { canReadById } from '@parley/access'
 import { nameKey } from '@parley/accounts'
 import { executePrepared, prepared, type Reader } from '@parley/database'
 import type { Caller } from '@parley/identity'
@@ -145,4 +145,4 @@ const inPlace = ({ channelId, authorId }: Pick<Wanted, 'channelId' | 'authorId'>
  */
 const trusted = ({ caller, changedIds, unreadBelow }: Search) => sql`(
   d.message_id not in (select unnest(${changedIds}::uuid[])) ${unreadBelow === null ? sql`` : sql`and d.message_id >= ${unreadBelow}::uuid`}
-  and ${mayRead(caller, 'd.channel_id')})`
+  and ${canReadById('d.channel_id', caller)})`

@@ -1,4 +1,4 @@
-import { mayRead } from '@parley/access'
+import { canReadById } from '@parley/access'
 import type { Reader } from '@parley/database'
 import { foldedText, listMessageIdsBelow, selectSearchable } from '@parley/search'
 import { sql } from 'kysely'
@@ -33,7 +33,7 @@ function selectWanted(snapshot: Reader, search: Search) {
     .where('messages.createdAt', '>=', from)
     .where('messages.createdAt', '<=', to)
     .where(mayMatch(search))
-    .where(mayRead(caller, 'messages.channelId'))
+    .where(canReadById('messages.channelId', caller))
     .$if(channelId !== undefined, (query) => query.where('messages.channelId', '=', channelId!))
     .$if(authorId !== undefined, (query) =>
       query.where(({ eb, or }) =>

@@ -1,4 +1,6 @@
+import { canRead } from '@parley/access'
 import { keyLifetimeMs } from '@parley/database'
+import { createQueryId, PostgresQueryCompiler, sql } from 'kysely'
 import type { Sending } from './sending.ts'
 
 /**
@@ -28,8 +30,7 @@ with asked as materialized (
              when k.request_hash <> decode(t.hash, 'hex') then 'reused'
              else 'repeated' end
       when c.id is null then 'unknown'
-      when c.kind <> 'public' and not (c.kind = 'private' and u.is_admin) and not exists (
-        select from channel_members m where m.channel_id = c.id and m.user_id = u.id offset 0) then 'forbidden'
+      when not ${senderCanRead} then 'forbidden'
       when c.kind = 'direct' and exists (
         select from channel_members m, lateral (
           select from users o where o.id = m.user_id and o.removed_at is not null offset 0) gone
@@ -109,6 +110,11 @@ with asked as materialized (
 )
 select n::int, outcome, seq, user_name, case outcome when 'repeated' then answer end from judged`
 }
+
+const { sql: senderCanRead } = new PostgresQueryCompiler().compileQuery(
+  canRead('c', { userId: sql.ref('u.id'), isAdmin: sql.ref('u.is_admin') }).toOperationNode(),
+  createQueryId(),
+)
 
 /** Stands between the JSON texts of a batch: JSON never contains it unescaped. */
 const separator = '\x1e'
