@@ -1,4 +1,4 @@
-import { ApiError, unauthorized } from '@parley/contract'
+import { ApiError, sessionEnded } from '@parley/contract'
 import { audit, type Database, type SessionRow, type Transaction } from '@parley/database'
 import type { RefreshClaims } from '@parley/identity'
 import { endSessions, type SessionKey } from './sessions.ts'
@@ -69,7 +69,7 @@ async function lockSession(trx: Transaction, { claims, now }: Rotation): Promise
     )
     .forNoKeyUpdate()
     .executeTakeFirst()
-  if (!session) throw unauthorized('The session has ended. Please sign in again')
+  if (!session) throw sessionEnded()
   return session
 }
 

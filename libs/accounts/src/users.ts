@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { everyone, invalid, unauthorized } from '@parley/contract'
+import { everyone, invalid, sessionEnded } from '@parley/contract'
 import {
   anyOf,
   audit,
@@ -118,7 +118,7 @@ export async function renameUser(trx: Transaction, wish: string, { caller, ip }:
  */
 export async function lockUser(trx: Transaction, userId: string): Promise<UserRow> {
   const user = await lockUserIfLive(trx, userId)
-  if (!user) throw unauthorized('The session has ended. Please sign in again')
+  if (!user) throw sessionEnded()
   return user
 }
 

@@ -53,7 +53,10 @@ export const invalid = (message: string, code: ErrorCode = 'invalid_request') =>
 /** 401: no, bad, expired or revoked credentials. */
 export const unauthorized = (message = 'Please sign in') => new ApiError(401, 'unauthorized', message)
 
-/** 403: it exists and the caller may not. */
+/** 401: the session has ended or expired, or its user was removed. */
+export const sessionEnded = () => unauthorized('The session has ended. Please sign in again')
+
+/** 403: it exists, and the caller may not do this. */
 export const forbidden = (message: string) => new ApiError(403, 'forbidden', message)
 
 /** 404: it does not exist; `what` is a noun such as `message`. */

@@ -1,8 +1,13 @@
-export type { AccessClaims, AccessTokenOptions } from './access-token.ts'
-export { base64urlOf32Bytes } from './base64url.ts'
-export { type Caller, findCaller, requireAdmin } from './caller.ts'
-export type { RefreshClaims } from './refresh-token.ts'
+export { type Caller, createSharedCallers, findCaller, requireAdmin } from './callers.ts'
 export { createSeals, type Seals } from './seals.ts'
-export { createSharedCallers } from './shared-callers.ts'
-export { createTokens, type Tokens } from './tokens.ts'
-export { createWebhookToken, isWebhookToken, type NewWebhookToken } from './webhook-token.ts'
+export {
+  type AccessClaims,
+  base64urlOf32Bytes,
+  createTokens,
+  createWebhookToken,
+  isWebhookToken,
+  type NewWebhookToken,
+  type RefreshClaims,
+  type TokenOptions,
+  type Tokens,
+} from './tokens.ts'

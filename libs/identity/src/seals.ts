@@ -4,17 +4,17 @@ const algorithm = 'aes-256-gcm'
 const ivBytes = 12
 const tagBytes = 16
 
-/** Keeps in the database what must not be readable there: the keys are derived from the secrets that sign tokens. */
+/** Encrypts texts that the database must not hold in the clear. The keys are derived from the secrets that sign tokens. */
 export interface Seals {
   /** The text, encrypted, as base64. */
   seal(text: string): string
-  /** What was sealed with any of the secrets; undefined when its secret is not among them any more, or it was changed. */
+  /** The text; undefined when it was changed, or sealed with a secret that is no longer configured. */
   open(sealed: string): string | undefined
-  /** A digest of 32 bytes as hexadecimal digits, which tells nothing of the text to whoever lacks the first secret. */
+  /** A keyed digest (HMAC-SHA-256 with the first secret) as 64 hexadecimal digits. */
   fingerprint(text: string): string
 }
 
-/** The first secret seals, all of them open, as with tokens: that is how a secret is rotated. */
+/** The first secret seals and all of them open, so that a secret can be replaced. */
 export function createSeals(secrets: readonly string[]): Seals {
   const sealing = secrets.map((secret) => derive(secret, 'parley: sealed answers'))
   const fingerprinting = derive(secrets[0]!, 'parley: fingerprints of requests')
@@ -46,7 +46,7 @@ function openWith(key: Buffer, bytes: Buffer): string | undefined {
   try {
     return Buffer.concat([decipher.update(bytes.subarray(ivBytes + tagBytes)), decipher.final()]).toString()
   } catch {
-    // Another secret has sealed it.
+    // It was sealed with another secret.
     return undefined
   }
 }

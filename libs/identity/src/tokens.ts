@@ -1,9 +1,160 @@
-import { type AccessTokenOptions, createAccessTokens } from './access-token.ts'
-import { createRefreshTokens } from './refresh-token.ts'
+import { createHash, createHmac, createSecretKey, hash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto'
+import { unauthorized } from '@parley/contract'
+import { decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose'
+import { LRUCache } from 'lru-cache'
 
-/** Everything that issues and reads the tokens of a session. */
-export const createTokens = (options: AccessTokenOptions) => ({
+/** What an access token says. It grants no right: rights are looked up with every request. */
+export interface AccessClaims {
+  userId: string
+  sessionId: string
+  /** Epoch milliseconds. */
+  expiresAt: number
+}
+
+export interface RefreshClaims {
+  sessionId: string
+  /** Counts the rotations of the session's refresh token, from 0. */
+  generation: number
+}
+
+export interface TokenOptions {
+  /** The first one signs, all of them verify, so that a secret can be replaced while tokens are in use. */
+  secrets: readonly string[]
+  /** The `iss` and `aud` claims. */
+  issuer: string
+  /** Epoch milliseconds. */
+  clock: () => number
+}
+
+/** Issues and reads the tokens of a session. */
+export const createTokens = (options: TokenOptions) => ({
   ...createAccessTokens(options),
   ...createRefreshTokens(options),
 })
 export type Tokens = ReturnType<typeof createTokens>
+
+/**
+ * The pattern of 32 bytes in base64url. The last of the 43 characters holds only four bits, so a decoder reads several characters
+ * as the same value. The pattern allows the one that an encoder writes. A token therefore has one spelling, and code that counts or
+ * remembers tokens by their text cannot be deceived.
+ */
+export const base64urlOf32Bytes = '[\\w-]{42}[AEIMQUYcgkosw048]'
+
+const algorithm = 'HS256'
+const rememberedTokens = 20_000
+/** Header and payload are signed as text, so they have one spelling. The pattern allows one spelling of the signature. */
+const accessForm = new RegExp(`^[\\w-]+\\.[\\w-]+\\.${base64urlOf32Bytes}$`)
+
+/**
+ * Signs and verifies access tokens (JWT, HS256). Good signatures are remembered until the token expires, so a busy client costs one
+ * verification per token instead of one per request. Whether the session is still alive is never remembered.
+ */
+function createAccessTokens({ secrets, issuer, clock }: TokenOptions) {
+  const keys = secrets.map((secret) => ({ id: keyId(secret), key: createSecretKey(secret, 'utf8') }))
+  const verified = new LRUCache<string, AccessClaims>({ max: rememberedTokens })
+
+  /** @param seconds lifetime of the token */
+  async function issueAccess({ userId, sessionId, seconds }: { userId: string; sessionId: string; seconds: number }) {
+    const issuedAt = Math.floor(clock() / 1000)
+    return new SignJWT({ sid: sessionId })
+      .setProtectedHeader({ alg: algorithm, typ: 'JWT', kid: keys[0]!.id })
+      .setSubject(userId)
+      .setJti(randomUUID())
+      .setIssuer(issuer)
+      .setAudience(issuer)
+      .setIssuedAt(issuedAt)
+      .setExpirationTime(issuedAt + seconds)
+      .sign(keys[0]!.key)
+  }
+
+  /** @throws ApiError 401 for anything but a good, unexpired access token of ours. */
+  async function verifyAccess(token: string): Promise<AccessClaims> {
+    const known = verified.get(token)
+    if (known) {
+      if (known.expiresAt > clock()) return known
+      verified.delete(token)
+      throw unauthorized('The access token has expired')
+    }
+    const claims = await verifySignature(token)
+    verified.set(token, claims)
+    return claims
+  }
+
+  async function verifySignature(token: string): Promise<AccessClaims> {
+    if (!accessForm.test(token)) throw unauthorized('The access token is not valid')
+    try {
+      const { kid } = decodeProtectedHeader(token)
+      const key = keys.find(({ id }) => id === kid)
+      if (!key) throw unauthorized('The access token is not valid')
+      const { payload } = await jwtVerify(token, key.key, {
+        algorithms: [algorithm],
+        issuer,
+        audience: issuer,
+        typ: 'JWT',
+        currentDate: new Date(clock()),
+        requiredClaims: ['sub', 'sid', 'jti', 'iat', 'exp'],
+      })
+      return { userId: String(payload.sub), sessionId: String(payload.sid), expiresAt: payload.exp! * 1000 }
+    } catch (error) {
+      if (error instanceof errors.JWTExpired) throw unauthorized('The access token has expired')
+      if (error instanceof errors.JOSEError || error instanceof TypeError) {
+        throw unauthorized('The access token is not valid')
+      }
+      throw error
+    }
+  }
+
+  return { issueAccess, verifyAccess }
+}
+
+/** Identifies a secret without revealing anything of it. */
+const keyId = (secret: string) =>
+  createHash('sha256').update(`parley key id\0${secret}`).digest('base64url').slice(0, 8)
+
+/**
+ * Refresh tokens are derived, not stored: session id, generation and a MAC over both. The session row keeps the current
+ * generation, so the database holds no secret, and a repeated request is answered with the same successor as the lost reply.
+ */
+function createRefreshTokens({ secrets }: Pick<TokenOptions, 'secrets'>) {
+  const issueRefresh = (sessionId: string, generation: number) =>
+    `${sessionId}.${generation}.${mac(secrets[0]!, sessionId, generation).toString('base64url')}`
+
+  /** @throws ApiError 401 for anything that is not a refresh token of this server. Whether it is current, `rotateRefresh` decides. */
+  function readRefresh(token: string): RefreshClaims {
+    const [, sessionId, digits, signature] = refreshForm.exec(token) ?? []
+    if (!sessionId || !digits || !signature) throw unauthorized('The refresh token is not valid')
+    const generation = Number(digits)
+    const given = Buffer.from(signature, 'base64url')
+    const good = secrets.some((secret) => {
+      const expected = mac(secret, sessionId, generation)
+      return given.length === expected.length && timingSafeEqual(given, expected)
+    })
+    if (!good) throw unauthorized('The refresh token is not valid')
+    return { sessionId, generation }
+  }
+
+  return { issueRefresh, readRefresh }
+}
+
+const refreshForm = new RegExp(`^([0-9a-f-]{36})\\.(0|[1-9]\\d{0,8})\\.(${base64urlOf32Bytes})$`)
+
+const mac = (secret: string, sessionId: string, generation: number) =>
+  createHmac('sha256', secret).update(`parley refresh\0${sessionId}\0${generation}`).digest()
+
+export interface NewWebhookToken {
+  /** 32 random bytes in base64url. Shown once and stored nowhere. */
+  token: string
+  /** SHA-256 of the token. */
+  tokenHash: Buffer
+}
+
+/** A token for one webhook. It is not an access token and gives access to nothing else. */
+export function createWebhookToken(): NewWebhookToken {
+  const token = randomBytes(32).toString('base64url')
+  return { token, tokenHash: digest(token) }
+}
+
+/** Whether the digest is that of this token. */
+export const isWebhookToken = (token: string, tokenHash: Buffer): boolean => timingSafeEqual(digest(token), tokenHash)
+
+const digest = (token: string) => hash('sha256', token, 'buffer')

@@ -1,5 +1,5 @@
 import { type Act, lockLivePeople } from '@parley/accounts'
-import { audienceOf, type Channel, unauthorized } from '@parley/contract'
+import { audienceOf, type Channel, sessionEnded } from '@parley/contract'
 import { audit, claimOf, type Database, once, record, type Transaction, uuidv7 } from '@parley/database'
 import {
   type ChannelFields,
@@ -32,7 +32,7 @@ export function createChannel(
 
   async function create(trx: Transaction): Promise<Channel> {
     const live = await lockLivePeople(trx, members)
-    if (!live.has(caller.userId)) throw unauthorized('The session has ended. Please sign in again')
+    if (!live.has(caller.userId)) throw sessionEnded()
     if (live.size < members.length) throw unknownMember()
 
     const row = await insertChannel(trx, {

@@ -1,6 +1,6 @@
 import { wireChannelId } from '@parley/access'
 import { lockLivePeople } from '@parley/accounts'
-import { type Conversation, invalid, onlyUsers, unauthorized } from '@parley/contract'
+import { type Conversation, invalid, onlyUsers, sessionEnded } from '@parley/contract'
 import { type ChannelRow, claimOf, type Database, once, type Reader, record, type Transaction } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { recipientGone } from '../sending/refusal.ts'
@@ -42,7 +42,7 @@ export async function openConversation(
     const known = await findKnown(trx)
     if (known) return known
     const live = await lockLivePeople(trx, participants)
-    if (!live.has(caller.userId)) throw unauthorized('The session has ended. Please sign in again')
+    if (!live.has(caller.userId)) throw sessionEnded()
     if (!live.has(other!.id)) throw recipientGone()
 
     const created = await insertConversation(trx, { participants, createdBy: caller.userId, createdAt: now })

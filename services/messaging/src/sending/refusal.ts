@@ -1,4 +1,4 @@
-import { type ApiError, forbidden, invalid, notFound, stillRunning, unauthorized } from '@parley/contract'
+import { type ApiError, forbidden, invalid, notFound, sessionEnded, stillRunning } from '@parley/contract'
 import { keyReused } from '@parley/database'
 import type { Outcome } from './send.statement.ts'
 import type { Sending } from './sending.ts'
@@ -7,7 +7,7 @@ import type { Sending } from './sending.ts'
 export function refusalOf(outcome: Outcome, { direct }: Sending): ApiError | undefined {
   switch (outcome) {
     case 'unauthorized':
-      return unauthorized('The session has ended. Please sign in again')
+      return sessionEnded()
     case 'unknown':
       return notFound(direct ? 'conversation' : 'channel')
     case 'forbidden':

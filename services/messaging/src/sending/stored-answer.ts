@@ -1,4 +1,4 @@
-import { stillRunning, unauthorized } from '@parley/contract'
+import { sessionEnded, stillRunning } from '@parley/contract'
 import { type Connection, keyLifetimeMs, keyReused } from '@parley/database'
 import type { SendRequest } from './sending.ts'
 
@@ -26,7 +26,7 @@ export async function findStoredAnswer(
     [caller.sessionId, caller.userId, idempotency?.key, idempotency?.requestHash, now - keyLifetimeMs, now],
   )
   const [found] = rows
-  if (!found) throw unauthorized('The session has ended. Please sign in again')
+  if (!found) throw sessionEnded()
   if (found.answer === null) throw stillRunning()
   if (!found.isSame) throw keyReused()
   return found.answer

@@ -1,8 +1,8 @@
 import { uuidv7 } from '@parley/database'
 import { createDatabase, type TestDatabase } from '@parley/test'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { AccessClaims } from './access-token.ts'
-import { createSharedCallers } from './shared-callers.ts'
+import { createSharedCallers } from './callers.ts'
+import type { AccessClaims } from './tokens.ts'
 
 let database: TestDatabase
 beforeAll(async () => {
