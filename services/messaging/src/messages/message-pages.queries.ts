@@ -1,8 +1,8 @@
 import { invalid, limits, type Message } from '@parley/contract'
 import { isRowId, prepared, type Reader } from '@parley/database'
 import { sql } from 'kysely'
-import type { PageQuery } from './message.fields.ts'
 import { selectMessages } from './messages.queries.ts'
+import type { PageQuery } from './messages.schema.ts'
 
 /** The list that pages are read of: the messages of a channel or conversation, or the replies to a message. */
 export interface MessageList {

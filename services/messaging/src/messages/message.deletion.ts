@@ -4,9 +4,9 @@ import { forbidden } from '@parley/contract'
 import { anyOf, audit, type ChannelRow, type Database, type MessageRow, type Transaction } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { recountReplies } from '../threads/threads.queries.ts'
-import { recordMessageDeleted, recordReplyDeleted } from './message.events.ts'
-import { type Place, requirePlace } from './message.fields.ts'
+import { recordMessageDeleted, recordReplyDeleted } from './messages.events.ts'
 import { findMessage } from './messages.queries.ts'
+import { type Place, requirePlace } from './messages.schema.ts'
 
 /**
  * Deletes a message and its replies. What is left is a tombstone without content: sequence numbers and the cursors of

@@ -4,9 +4,9 @@ import type { Database, MessageRow, Transaction } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { findMentions } from '../mentions/mentions.ts'
 import { changeUploads, type Files } from '../uploads/message-uploads.ts'
-import { recordMessageUpdated } from './message.events.ts'
-import { type MessageBody, type Place, quoteOf, readContent, requirePlace } from './message.fields.ts'
+import { recordMessageUpdated } from './messages.events.ts'
 import { findMessage, isQuotable } from './messages.queries.ts'
+import { type MessageBody, type Place, quoteOf, readContent, requirePlace } from './messages.schema.ts'
 
 /**
  * Changes what the author said; what the body does not name (but the content) stays. The event carries the whole

@@ -5,9 +5,9 @@ import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 import { deleteMessage } from './message.deletion.ts'
 import { editMessage } from './message.edit.ts'
-import { MessageBody, MessageParams, PageQuery, pageEnds } from './message.fields.ts'
 import { readPage } from './message-pages.queries.ts'
 import { findMessage } from './messages.queries.ts'
+import { MessageBody, MessageParams, PageQuery, pageEnds } from './messages.schema.ts'
 
 const ListMessages = {
   summary: 'Messages of a channel, oldest first',

@@ -4,9 +4,9 @@ import { Id, invalid, Message, refusals } from '@parley/contract'
 import type { Caller } from '@parley/identity'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
-import { recordMessageUpdated } from '../messages/message.events.ts'
-import { MessageParams } from '../messages/message.fields.ts'
+import { recordMessageUpdated } from '../messages/messages.events.ts'
 import { findMessage } from '../messages/messages.queries.ts'
+import { MessageParams } from '../messages/messages.schema.ts'
 import { countPinned, listPinned, updatePinnedAt } from './pins.queries.ts'
 
 const shape = {

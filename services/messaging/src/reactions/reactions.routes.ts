@@ -5,9 +5,9 @@ import { record } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
-import { messageAudience } from '../messages/message.events.ts'
-import { MessageParams } from '../messages/message.fields.ts'
+import { messageAudience } from '../messages/messages.events.ts'
 import { findMessage } from '../messages/messages.queries.ts'
+import { MessageParams } from '../messages/messages.schema.ts'
 import { deleteReaction, insertReaction, isOneTooMany, raiseRev } from './reactions.queries.ts'
 
 const shape = {

@@ -12,7 +12,7 @@ import {
   type UnindexedRow,
 } from '@parley/search'
 import { type RawBuilder, sql } from 'kysely'
-import type { Wanted } from './search.fields.ts'
+import type { Wanted } from './search.schema.ts'
 
 /** A message that was found. */
 export interface Hit {

@@ -2,7 +2,7 @@ import { findChannel, requireAccess } from '@parley/access'
 import { invalid } from '@parley/contract'
 import { type Database, isRowId } from '@parley/database'
 import type { Caller } from '@parley/identity'
-import type { Cursor } from './search.fields.ts'
+import type { Cursor } from './search.schema.ts'
 
 /**
  * The place of the message that a search goes on from; a deleted one still has its place.

@@ -5,7 +5,7 @@ import { house } from '@parley/test/house'
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { readText } from './search.fields.ts'
+import { readText } from './search.schema.ts'
 import { type SearchSizes, searchMessages } from './search.ts'
 
 const home = house()

@@ -4,10 +4,10 @@ import { Message, refusals } from '@parley/contract'
 import type { Deps } from '@parley/service'
 import { metric } from '@parley/telemetry'
 import { Type } from 'typebox'
-import { createAdmission } from './search.admission.ts'
 import { findAuthor, findCursor } from './search.cursor.ts'
-import { pageSize, readText, SearchQuery } from './search.fields.ts'
+import { pageSize, readText, SearchQuery } from './search.schema.ts'
 import { searchMessages } from './search.ts'
+import { createAdmission } from './search-admission.ts'
 
 const SearchMessages = {
   summary: 'Search messages, newest first',

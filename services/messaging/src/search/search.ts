@@ -13,8 +13,8 @@ import {
   searchByText,
   searchNewest,
 } from './projection.queries.ts'
-import type { Wanted } from './search.fields.ts'
-import { searchBelow, searchThese } from './unprojected.queries.ts'
+import type { Wanted } from './search.schema.ts'
+import { searchBelow, searchThese } from './unindexed.queries.ts'
 
 export interface SearchSizes {
   /** Messages that are looked at one by one before any index is asked. */

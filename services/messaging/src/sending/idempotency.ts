@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { MessageBody } from '../messages/message.fields.ts'
+import type { MessageBody } from '../messages/messages.schema.ts'
 
 /** The same for two requests that ask for the same message; `place` tells where, and of which kind. */
 export function requestHash(

@@ -1,6 +1,6 @@
 import type { Connection } from '@parley/database'
 import { unlessSilent } from './run-send.ts'
-import { type SendRow, sendValues, sendWaiting } from './send.statement.ts'
+import { type SendRow, sendValues, sendWaiting } from './send-statement.ts'
 import type { Sending } from './sending.ts'
 
 /**

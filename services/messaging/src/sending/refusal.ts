@@ -1,6 +1,6 @@
 import { type ApiError, forbidden, invalid, notFound, sessionEnded, stillRunning } from '@parley/contract'
 import { keyReused } from '@parley/database'
-import type { Outcome } from './send.statement.ts'
+import type { Outcome } from './send-statement.ts'
 import type { Sending } from './sending.ts'
 
 /** What the caller is told of an outcome that is final and not a message; undefined for the others. */

@@ -1,7 +1,7 @@
 import type { Connection } from '@parley/database'
 import { inSpan, spanAttribute, spanName } from '@parley/telemetry'
-import { type SendRow, type SendStatement, sendValues } from './send.statement.ts'
 import { sendFailure } from './send-failure.ts'
+import { type SendRow, type SendStatement, sendValues } from './send-statement.ts'
 import type { Sending } from './sending.ts'
 
 /** A statement ends after 30 s by itself; a connection that says nothing for longer is dead. */

@@ -2,7 +2,7 @@ import type { Message } from '@parley/contract'
 import { describe, expect, test } from 'vitest'
 import { losingProxy } from './losing-proxy.testing.ts'
 import { runSend } from './run-send.ts'
-import { sendWaiting, sendWithoutWaiting } from './send.statement.ts'
+import { sendWaiting, sendWithoutWaiting } from './send-statement.ts'
 import { toSending } from './sender.ts'
 import { type Person, says, sendingHouse } from './sending.testing.ts'
 

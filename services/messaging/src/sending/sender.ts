@@ -2,12 +2,12 @@ import { unavailable } from '@parley/contract'
 import { type Connection, isRowId, uuidv7 } from '@parley/database'
 import { foldReads } from '@parley/read-states'
 import { currentTraceparent, type Logger, type Metrics, metric } from '@parley/telemetry'
-import { attempt, inTime } from './attempt.ts'
-import { messageTail } from './message-text.ts'
-import { type SendStatement, sendWaiting, sendWithoutWaiting, textArrayLiteral } from './send.statement.ts'
+import { createWaitingLines, type Draw } from './channel-queues.ts'
+import { messageTail } from './new-message.ts'
+import { attempt, inTime } from './send-batch.ts'
+import { type SendStatement, sendWaiting, sendWithoutWaiting, textArrayLiteral } from './send-statement.ts'
 import type { Sending, SendRequest } from './sending.ts'
 import { findStoredAnswer } from './stored-answer.ts'
-import { createWaitingLines, type Draw } from './waiting-lines.ts'
 
 export interface SenderOptions {
   pool: Connection['pool']

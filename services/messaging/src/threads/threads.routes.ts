@@ -4,8 +4,8 @@ import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 import { deleteMessage } from '../messages/message.deletion.ts'
 import { editMessage } from '../messages/message.edit.ts'
-import { MessageBody, MessageParams, NewMessageBody, PageQuery, pageEnds } from '../messages/message.fields.ts'
 import { readPage } from '../messages/message-pages.queries.ts'
+import { MessageBody, MessageParams, NewMessageBody, PageQuery, pageEnds } from '../messages/messages.schema.ts'
 import { accessParent, createReply } from './reply.creation.ts'
 
 const ListReplies = {

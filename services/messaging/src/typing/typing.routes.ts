@@ -5,8 +5,8 @@ import type { ChannelRow } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
-import { messageAudience } from '../messages/message.events.ts'
-import { createPace } from './typing.pace.ts'
+import { messageAudience } from '../messages/messages.events.ts'
+import { createPace } from './typing-pace.ts'
 
 /** Clients repeat themselves every few seconds, and show it a little longer than that. */
 const pauseMs = 2_000

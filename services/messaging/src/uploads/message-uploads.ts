@@ -1,7 +1,7 @@
 import { releaseUploads } from '@parley/blobs'
 import { invalid } from '@parley/contract'
 import type { StoredAttachment, Transaction, UploadRow } from '@parley/database'
-import type { MessageBody } from '../messages/message.fields.ts'
+import type { MessageBody } from '../messages/messages.schema.ts'
 import { insertMessageUploads, lockUploads } from './uploads.queries.ts'
 
 /** What a message has of uploads, as it is stored. */

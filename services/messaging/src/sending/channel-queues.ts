@@ -1,4 +1,4 @@
-import type { Unsettled } from './attempt.ts'
+import type { Unsettled } from './send-batch.ts'
 import type { Sending } from './sending.ts'
 
 /** What waits for one channel, in the order it came. */

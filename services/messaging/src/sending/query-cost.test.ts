@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { findConversation, listConversations } from '../conversations/conversations.queries.ts'
 import { readPage } from '../messages/message-pages.queries.ts'
 import { runSend } from './run-send.ts'
-import { sendWaiting } from './send.statement.ts'
+import { sendWaiting } from './send-statement.ts'
 import { toSending } from './sender.ts'
 import { says } from './sending.testing.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createAdmission } from './search.admission.ts'
+import { createAdmission } from './search-admission.ts'
 
 test('one person’s searches hold up their own, and nobody else’s', async () => {
   const admit = createAdmission({ atOnce: 2, waiting: 3, perPerson: 4 })

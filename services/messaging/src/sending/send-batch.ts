@@ -4,11 +4,11 @@ import { type Connection, keyLifetimeMs } from '@parley/database'
 import { foldEvery } from '@parley/read-states'
 import type { Logger } from '@parley/telemetry'
 import { sendAfterLostAnswer } from './lost-answer.ts'
-import { messageText } from './message-text.ts'
+import { messageText } from './new-message.ts'
 import { refusalOf } from './refusal.ts'
 import { runSend } from './run-send.ts'
-import type { Outcome, SendRow, SendStatement } from './send.statement.ts'
 import { sendFailure } from './send-failure.ts'
+import type { Outcome, SendRow, SendStatement } from './send-statement.ts'
 import type { Sending } from './sending.ts'
 
 export interface AttemptOptions {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createPace } from './typing.pace.ts'
+import { createPace } from './typing-pace.ts'
 
 test('lets each key pass once in a period', () => {
   const mayPass = createPace(2_000)
