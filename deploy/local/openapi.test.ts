@@ -11,7 +11,7 @@ interface Operation {
   'x-access': string
 }
 
-// What is really answered is compared with this description by `test/src/house.ts` and `test/hostile`, in every test there.
+// What is really answered is compared with this description by `test/src/test-environment.ts` and `test/hostile`, in every test there.
 describe('the OpenAPI description', async () => {
   const { fastify, paths } = await described()
   const operations = Object.entries(paths).flatMap(([path, item]) =>

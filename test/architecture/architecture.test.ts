@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 
 const root = path.join(import.meta.dirname, '../..')
 
-/** Floors of the house, lowest first: a lib imports only from below. */
+/** Layers of the code, lowest first: a lib imports only from below. */
 const floors = [
   'contract',
   'markup',
@@ -104,7 +104,7 @@ describe('architecture', () => {
   })
 
   test('the tests of test/ import no service: they stand outside, but for the harness', () => {
-    const outside = sources.filter(({ file }) => file.startsWith('test/') && file !== 'test/src/house.ts')
+    const outside = sources.filter(({ file }) => file.startsWith('test/') && file !== 'test/src/test-environment.ts')
     expect(crossings(outside).filter(({ to }) => to.startsWith('services/') || to.startsWith('deploy/'))).toEqual([])
   })
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Person } from '@parley/test'
-import { type House, house } from '@parley/test/house'
+import { type TestEnvironment, testEnvironment } from '@parley/test/test-environment'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Known } from '../hostile/routes.ts'
 import { badCredentials } from './credentials.ts'
@@ -8,7 +8,7 @@ import { type GuardedRoute, guardedRoutes, knock } from './knock.ts'
 import { table } from './table.ts'
 
 describe('every route', () => {
-  const home = house({ auth: { maxActiveSessions: 1_000 } })
+  const home = testEnvironment({ auth: { maxActiveSessions: 1_000 } })
   const guarded = watched(home)
   const demanding = (...demands: GuardedRoute['demand'][]) =>
     guarded.routes.filter(({ demand }) => demands.includes(demand))
@@ -62,7 +62,7 @@ describe('every route', () => {
 
 // Of the routes that need no access token, other ones are there in each mode.
 describe.each(['dev', 'magic-link', 'password'] as const)('a route for everybody in %s mode', (authMode) => {
-  const home = house({
+  const home = testEnvironment({
     auth: { authMode, isInviteRequired: false, maxActiveSessions: 1_000 },
     email: { host: '127.0.0.1', port: 1 },
   })
@@ -83,8 +83,8 @@ describe.each(['dev', 'magic-link', 'password'] as const)('a route for everybody
   })
 })
 
-/** The routes of a house, what lets nobody in, and what does. */
-function watched(home: House) {
+/** The routes of a test environment, the credentials that must be refused, and those that must be accepted. */
+function watched(home: TestEnvironment) {
   const watch = {} as {
     routes: GuardedRoute[]
     bad: Map<string, string | undefined>
@@ -102,7 +102,7 @@ function watched(home: House) {
 }
 
 /** Somebody with a session of their own, since it may be ended, and something of everything that they may change. */
-async function somebody({ baseUrl }: House, email: string): Promise<{ person: Person; known: Known }> {
+async function somebody({ baseUrl }: TestEnvironment, email: string): Promise<{ person: Person; known: Known }> {
   const person = await Person.signIn(baseUrl, email)
   const other = await Person.signIn(baseUrl, `${randomUUID()}@example.com`)
   const channel = await person.creates({ name: `a place ${randomUUID()}` })

@@ -1,12 +1,16 @@
 import { createHmac } from 'node:crypto'
 import { createOneTimeLinks } from '@parley/accounts'
-import type { House } from '@parley/test/house'
+import type { TestEnvironment } from '@parley/test/test-environment'
 
 /**
  * Everything a client may show that lets nobody in: by name, what stands behind `Bearer`, undefined for no header at all.
  * Each is good in all but one respect.
  */
-export async function badCredentials({ deps, people, channel }: House): Promise<Map<string, string | undefined>> {
+export async function badCredentials({
+  deps,
+  people,
+  channel,
+}: TestEnvironment): Promise<Map<string, string | undefined>> {
   const { db, config, tokens, clock } = deps
   const { ada, ann, bob, cat } = people
   const [header, payload] = ann.token!.split('.')

@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { createClient, RequestFailed, type TokenPair, tokensInMemory } from '@parley/client'
 import type { WireEvent } from '@parley/contract'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 
-const home = house()
+const home = testEnvironment()
 
 type Fetch = typeof fetch
 const clientOf = (tokens: TokenPair, options: { fetch?: Fetch; onSignedOut?: () => void } = {}) =>

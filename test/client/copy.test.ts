@@ -1,11 +1,11 @@
 import { type Copy, createClient, createCopy, type StreamHandlers, tokensInMemory } from '@parley/client'
 import type { Message } from '@parley/contract'
 import { Person } from '@parley/test'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { afterEach, expect, test } from 'vitest'
 
 /** Moments that seldom fall together so; whatever happens by chance is tried by `test/copies`. */
-const home = house()
+const home = testEnvironment()
 
 const undo: (() => void)[] = []
 afterEach(() => {

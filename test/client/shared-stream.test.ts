@@ -5,7 +5,7 @@ import { stripTypeScriptTypes } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { chromium, type Page } from 'playwright-core'
 import { afterAll, describe, expect, test } from 'vitest'
 
@@ -42,7 +42,7 @@ await new Promise<void>((resolve) => pages.listen(0, '127.0.0.1', resolve))
 const origin = `http://127.0.0.1:${(pages.address() as AddressInfo).port}`
 afterAll(() => void pages.close())
 
-const home = house({ server: { allowedOrigins: [origin] } })
+const home = testEnvironment({ server: { allowedOrigins: [origin] } })
 
 const why = executablePath ? '' : ' (skipped: no Chromium on this machine)'
 describe.skipIf(!executablePath)(`a stream that the tabs of a browser share${why}`, () => {

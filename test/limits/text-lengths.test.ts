@@ -1,8 +1,8 @@
 import { limits } from '@parley/contract'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 
-const home = house()
+const home = testEnvironment()
 /** One code point, two UTF-16 code units, four bytes; NFKC leaves it as it is. */
 const letter = '𐌰'
 

@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib'
 import type { Message } from '@parley/contract'
 import { type Connection, connectDatabase, databaseRoles, migrate } from '@parley/database'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { request } from 'undici'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { PersistentSender, untilAcknowledged } from '../faults/persistent-sender.ts'
@@ -13,7 +13,7 @@ const why = 'missing' in found ? ` (skipped: ${found.missing})` : ''
 
 describe.skipIf(!binary)(`behind PgBouncer in transaction mode${why}`, () => {
   let pgbouncer: Pgbouncer
-  const home = house(
+  const home = testEnvironment(
     { database: { pooler: 'transaction' } },
     {
       async pooler(database) {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { Person, type Reply, samples } from '@parley/test'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 
-const home = house()
+const home = testEnvironment()
 
 interface Creation {
   as?: 'ada' | 'ann'

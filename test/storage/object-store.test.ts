@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type ObjectStore, type S3Settings, startObjectStore } from '@parley/blobs/testing'
 import { samples } from '@parley/test'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 let store: ObjectStore
@@ -10,7 +10,7 @@ beforeAll(async () => {
   store = await startObjectStore()
   Object.assign(s3, store.settings)
 })
-const home = house({ storage: { store: 's3', s3 } })
+const home = testEnvironment({ storage: { store: 's3', s3 } })
 afterAll(() => store.stop())
 
 const ready = async () => (await home.people.nobody.get('/health/ready')).body

@@ -40,7 +40,7 @@ export const tokensOf = (exp: number) => ({
 /** What takes long takes less here. */
 const cheap: PasswordHasherOptions = { cost: { N: 2 ** 10, r: 8, p: 1 } }
 
-/** This service alone, for the sign-in modes in which the cast of a house could not come in. */
+/** This service alone, for the sign-in modes in which the people of a test environment cannot sign in. */
 export function runningAuth(defaults: DeepPartial<Config>, hashing: PasswordHasherOptions = cheap): RunningAuth {
   const running = { logs: [] as RunningAuth['logs'] } as RunningAuth
   const undo = new AsyncDisposableStack()

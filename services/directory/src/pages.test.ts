@@ -1,9 +1,9 @@
 import { uuidv7 } from '@parley/database'
 import { Person } from '@parley/test'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { beforeAll, describe, expect, test } from 'vitest'
 
-const home = house()
+const home = testEnvironment()
 let zoe: Person
 beforeAll(async () => {
   zoe = await Person.signIn(home.baseUrl, 'zoe@example.com')

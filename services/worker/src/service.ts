@@ -80,7 +80,7 @@ export function worker(deps: Deps): Worker {
       else deps.wakeRelay()
     },
     async start() {
-      // What is wrong with it can be put right while the rest of the house works.
+      // What is wrong with it can be put right while the rest of the server works.
       if (config.storage.store === 's3') blobs.check().catch((err) => logger.error({ err }, 'files cannot be stored'))
       relay.start()
       parts = [

@@ -1,9 +1,9 @@
 import type { Person } from '@parley/test'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, test } from 'vitest'
 
-const home = house()
+const home = testEnvironment()
 beforeAll(async () => {
   const { ada, ann } = home.people
   await sql`delete from audit_log`.execute(home.deps.db)

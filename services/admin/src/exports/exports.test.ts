@@ -3,12 +3,12 @@ import type { Channel, Message } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
 import { buildApp } from '@parley/service'
 import { Person } from '@parley/test'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { request } from 'undici'
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { exportRoutes } from './exports.routes.ts'
 
-const home = house({ exports: { keepHours: 1 } })
+const home = testEnvironment({ exports: { keepHours: 1 } })
 const byId = <T extends { id: string }>(things: T[]) => things.toSorted((a, b) => (a.id < b.id ? -1 : 1))
 const exported = async () => (await home.people.ada.get('/admin/export')).body
 

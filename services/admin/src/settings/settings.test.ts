@@ -1,7 +1,7 @@
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 
-const home = house()
+const home = testEnvironment()
 const path = '/server/settings'
 const entries = () =>
   home.deps.db.selectFrom('auditLog').selectAll().where('action', '=', 'server.settings.update').execute()

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { uuidv7 } from '@parley/database'
 import { Person } from '@parley/test'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
-const home = house()
+const home = testEnvironment()
 
 const create = async (name: string, channelId = home.channel.secret.id) =>
   (await home.people.ada.post('/webhooks', { name, channelId })).body.webhook

@@ -1,5 +1,5 @@
 import { Person } from '@parley/test'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 import { runningAuth } from '../auth.testing.ts'
 
@@ -33,7 +33,7 @@ describe('POST /auth/dev-login where an invitation is required', () => {
 })
 
 describe('POST /auth/dev-login on an open server', () => {
-  const home = house()
+  const home = testEnvironment()
 
   test('creates who is new, names them after their address and tells everyone', async () => {
     const rob = await Person.signIn(home.baseUrl, 'Rob@example.com')

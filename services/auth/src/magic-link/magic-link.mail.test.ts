@@ -1,12 +1,12 @@
 import { openMailbox, Person } from '@parley/test'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { afterAll, expect, test } from 'vitest'
 
-// Before the house is built, which is told where it is.
+// Opened before the test environment, which is told its address.
 const mailbox = await openMailbox()
 afterAll(() => mailbox.close())
 
-const home = house({
+const home = testEnvironment({
   auth: { authMode: 'magic-link', isInviteRequired: false, appUrl: 'https://chat.example.com' },
   email: { host: '127.0.0.1', port: mailbox.port, emailSubject: 'Hereinspaziert' },
 })

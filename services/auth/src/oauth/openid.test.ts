@@ -1,6 +1,6 @@
 import { appUrl, type Browser, createBrowser } from '@parley/test/browser'
-import { house } from '@parley/test/house'
 import { startOpenid } from '@parley/test/openid'
+import { testEnvironment } from '@parley/test/test-environment'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { customProvider } from './outside.testing.ts'
 import { addPerson, running } from './running.testing.ts'
@@ -143,8 +143,8 @@ describe('where an invitation is required', () => {
   })
 })
 
-describe('in the whole house', () => {
-  const home = house({ auth: { appUrl }, oauth: { custom: [acme] } })
+describe('in the whole server', () => {
+  const home = testEnvironment({ auth: { appUrl }, oauth: { custom: [acme] } })
 
   test('it is told that there are providers, and everyone hears of who is new', async () => {
     expect((await home.people.nobody.get('/config.json')).body.auth.oauthEnabled).toBe(true)

@@ -1,9 +1,9 @@
 import { Person, somebodyWaitsFor } from '@parley/test'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { beforeEach, describe, expect, test } from 'vitest'
 
 const week = 604_800_000
-const home = house()
+const home = testEnvironment()
 const refresh = (refreshToken: unknown) => home.people.nobody.post('/auth/refresh', { refreshToken })
 
 let people = 0

@@ -1,8 +1,8 @@
 import { Person } from '@parley/test'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 
-const home = house({ auth: { maxActiveSessions: 3 } })
+const home = testEnvironment({ auth: { maxActiveSessions: 3 } })
 const signIn = (name: string) => Person.signIn(home.baseUrl, `${name}@example.com`)
 const isIn = async (person: Person) => (await person.get('/auth/me')).status === 200
 const sessionsOf = async (person: Person) => (await person.get('/auth/sessions')).body.sessions

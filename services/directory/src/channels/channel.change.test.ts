@@ -1,10 +1,10 @@
 import { setRole } from '@parley/accounts'
 import type { Channel } from '@parley/contract'
 import { Person, somebodyWaitsFor } from '@parley/test'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { beforeEach, describe, expect, test } from 'vitest'
 
-const home = house()
+const home = testEnvironment()
 const nothingUnread = { lastSeq: 0, readSeq: 0, unreadCount: 0, mentionCount: 0 }
 
 let round = 0

@@ -1,8 +1,8 @@
 import type { Person } from '@parley/test'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { beforeAll, describe, expect, test } from 'vitest'
 
-const home = house()
+const home = testEnvironment()
 const nothingUnread = { lastSeq: 0, readSeq: 0, unreadCount: 0, mentionCount: 0 }
 let ada: Person
 let ann: Person

@@ -1,10 +1,10 @@
 import { verifyPassword } from '@parley/accounts'
 import { Person, somebodyWaitsFor } from '@parley/test'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, test } from 'vitest'
 
-const home = house()
+const home = testEnvironment()
 const unknownId = '0190a000-0000-7000-8000-000000000001'
 const auditOf = (action: string, target: string) =>
   home.deps.db

@@ -1,8 +1,8 @@
 import { Person } from '@parley/test'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { expect, test } from 'vitest'
 
-const home = house()
+const home = testEnvironment()
 const refusal = { status: 400, body: { code: 'last_admin' } }
 
 /** Joins and is made an admin by somebody who is one. */

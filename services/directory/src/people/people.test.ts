@@ -1,8 +1,8 @@
 import { Person } from '@parley/test'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { beforeAll, describe, expect, test } from 'vitest'
 
-const home = house()
+const home = testEnvironment()
 const joins = (name: string) => Person.signIn(home.baseUrl, `${name}@example.com`)
 const auditOf = (action: string, actor: Person) =>
   home.deps.db.selectFrom('auditLog').selectAll().where('action', '=', action).where('actorId', '=', actor.id).execute()

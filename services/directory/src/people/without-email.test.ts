@@ -1,8 +1,8 @@
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 
 describe('password mode without e-mail', () => {
-  const home = house({
+  const home = testEnvironment({
     auth: { authMode: 'password', isInviteRequired: true },
     chat: { initialUser: { userName: 'ada', email: 'ada@example.com', password: 'of the first start' } },
   })

@@ -1,9 +1,9 @@
 import type { Presence } from '@parley/contract'
 import { Person } from '@parley/test'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 
-const home = house({ events: { offlineSeconds: 1 } })
+const home = testEnvironment({ events: { offlineSeconds: 1 } })
 
 const listed = async (by = home.people.ann): Promise<Presence[]> => (await by.get('/presence')).body.presence
 const statusOf = async ({ id }: Person) => (await listed()).find(({ userId }) => userId === id)?.status

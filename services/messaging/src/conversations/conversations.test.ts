@@ -1,10 +1,10 @@
 import type { Conversation } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
 import { Person } from '@parley/test'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 
-const home = house()
+const home = testEnvironment()
 const newcomer = (name: string) => Person.signIn(home.baseUrl, `${name}-${uuidv7()}@example.com`)
 const opens = async (person: Person, other: { id: string }) => {
   const { status, body } = await person.post('/conversations', { targetUserId: other.id })

@@ -1,8 +1,8 @@
 import { type Person, samples } from '@parley/test'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { beforeAll, describe, expect, test } from 'vitest'
 
-const home = house()
+const home = testEnvironment()
 const text = Buffer.from('0123456789'.repeat(60_000))
 let path: string
 beforeAll(async () => {

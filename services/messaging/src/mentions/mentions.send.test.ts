@@ -1,8 +1,8 @@
 import { Person } from '@parley/test'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { beforeAll, describe, expect, test } from 'vitest'
 
-const home = house()
+const home = testEnvironment()
 
 describe('mentions of a message', () => {
   const ids: Record<string, string> = {}

@@ -1,9 +1,9 @@
 import type { Message } from '@parley/contract'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
-const home = house()
+const home = testEnvironment()
 
 /** Whatever SQL literals, JSON, the separators between texts, and server-sent events may take for their own. */
 const awkward = [

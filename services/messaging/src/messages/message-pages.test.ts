@@ -1,9 +1,9 @@
 import type { Message } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { beforeAll, describe, expect, test } from 'vitest'
 
-const home = house()
+const home = testEnvironment()
 
 describe('pages of a list of ten messages, of which the sixth is deleted', () => {
   let path: string

@@ -1,9 +1,9 @@
 import type { Message } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 
-const home = house({ messages: { maxPins: 5 } })
+const home = testEnvironment({ messages: { maxPins: 5 } })
 const pinsOf = async (channel: { id: string }): Promise<Message[]> =>
   (await home.people.ann.get(`/channels/${channel.id}/pins`)).body.messages
 

@@ -1,8 +1,8 @@
 import { uuidv7 } from '@parley/database'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 
-const home = house({ messages: { maxReactions: 5 } })
+const home = testEnvironment({ messages: { maxReactions: 5 } })
 
 describe('POST and DELETE /messages/:messageId/reactions', () => {
   test('answer the whole message, in the order in which people reacted, and tell those who may read it', async () => {

@@ -2,10 +2,10 @@ import type { Channel, Message, ReadState } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
 import { foldEvery, foldReads } from '@parley/read-states'
 import { Person } from '@parley/test'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test, vi } from 'vitest'
 
-const home = house()
+const home = testEnvironment()
 let rounds = 0
 const channelOf = (person: Person, more: object = {}) => person.creates({ name: `reading ${++rounds}`, ...more })
 const newcomer = () => Person.signIn(home.baseUrl, `newcomer-${uuidv7()}@example.com`)

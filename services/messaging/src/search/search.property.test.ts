@@ -1,14 +1,14 @@
 import type { Channel } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
 import type { Person } from '@parley/test'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { readText } from './search.schema.ts'
 import { type SearchSizes, searchMessages } from './search.ts'
 
-const home = house()
+const home = testEnvironment()
 /** The search is asked directly: with sizes so small that a few messages lead it along each of its ways. */
 const ways: { sizes: SearchSizes; limit: number }[] = [
   { sizes: { nearest: 1, near: 2, smallChannel: 0, portion: 2, patienceMs: 10_000, longPatienceMs: 10_000 }, limit: 2 },

@@ -2,10 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Message } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
 import { Person } from '@parley/test'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { beforeAll, describe, expect, test } from 'vitest'
 
-const home = house()
+const home = testEnvironment()
 let word = 0
 /** A word that no other test uses. */
 const fresh = () => `word${++word}x${uuidv7().slice(-6)}`

@@ -1,10 +1,10 @@
 import type { Message } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
 import { Person } from '@parley/test'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 
-const home = house()
+const home = testEnvironment()
 const unknown = uuidv7()
 
 describe('POST /channels/:channelId/messages', () => {

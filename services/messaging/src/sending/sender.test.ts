@@ -1,14 +1,14 @@
 import type { Message } from '@parley/contract'
 import { describe, expect, test } from 'vitest'
-import { says, sendingHouse } from './sending.testing.ts'
+import { says, sendingEnvironment } from './sending.testing.ts'
 
-const house = sendingHouse()
+const environment = sendingEnvironment()
 
 describe('a send', () => {
   test('is stored, answered whole, and recorded as the very same message', async () => {
-    const ann = await house.person('ann "the\\ one" \u{1f600}')
-    const channel = await house.channel('public')
-    const text = await house.process().send(says(ann, channel, 'hello "you"\\ \n\t\x1e 日本'))
+    const ann = await environment.person('ann "the\\ one" \u{1f600}')
+    const channel = await environment.channel('public')
+    const text = await environment.process().send(says(ann, channel, 'hello "you"\\ \n\t\x1e 日本'))
     const message: Message = JSON.parse(text)
     expect(message).toEqual({
       id: expect.any(String),
@@ -28,9 +28,9 @@ describe('a send', () => {
       reactions: {},
       threadMeta: null,
     })
-    const [row] = await house.stored(channel)
+    const [row] = await environment.stored(channel)
     expect(row).toMatchObject({ id: message.id, seq: 1, content: message.content, authorId: ann.userId, rev: 1 })
-    expect(await house.recorded(message.id)).toMatchObject({
+    expect(await environment.recorded(message.id)).toMatchObject({
       event: { type: 'NEW_MESSAGE', payload: message },
       routing: { to: 'channel', channel, version: 1 },
       trace: null,
@@ -38,9 +38,9 @@ describe('a send', () => {
   })
 
   test('carries attachments, images, mentions and a quote', async () => {
-    const ann = await house.person('ann')
-    const channel = await house.channel('public')
-    const sender = house.process()
+    const ann = await environment.person('ann')
+    const channel = await environment.channel('public')
+    const sender = environment.process()
     const first: Message = JSON.parse(await sender.send(says(ann, channel, 'first')))
     const attachment = { filename: 'a "b".pdf', originalName: 'ü\\.pdf', contentType: 'application/pdf', size: 3 }
     const rich = says(ann, channel, '', {
@@ -52,55 +52,55 @@ describe('a send', () => {
     const message: Message = JSON.parse(await sender.send(rich))
     const { content, attachments, images, mentions, quotedMessageId } = rich
     expect(message).toMatchObject({ seq: 2, content, attachments, images, mentions, quotedMessageId })
-    const [, row] = await house.stored(channel)
+    const [, row] = await environment.stored(channel)
     expect(row).toMatchObject({
       attachments: [attachment],
       images: ['x "y",z.png', 'w.png'],
       mentions: [ann.userId, '@here'],
       quotedMessageId: first.id,
     })
-    expect((await house.recorded(message.id)).event.payload).toEqual(message)
+    expect((await environment.recorded(message.id)).event.payload).toEqual(message)
   })
 
   test('in a conversation goes to its participants', async () => {
-    const ann = await house.person('ann')
-    const bob = await house.person('bob')
-    const conversation = await house.channel('direct', ann, bob)
-    const text = await house.process().send(says(ann, conversation, 'psst', { kind: 'conversation' }))
+    const ann = await environment.person('ann')
+    const bob = await environment.person('bob')
+    const conversation = await environment.channel('direct', ann, bob)
+    const text = await environment.process().send(says(ann, conversation, 'psst', { kind: 'conversation' }))
     const message: Message = JSON.parse(text)
     expect(message).toMatchObject({ channelId: `dm:${conversation}`, seq: 1, content: 'psst' })
     const participants = [ann.userId, bob.userId].sort()
-    expect(await house.recorded(message.id)).toMatchObject({
+    expect(await environment.recorded(message.id)).toMatchObject({
       event: { type: 'NEW_DM_MESSAGE', payload: { ...message, participants } },
       routing: { to: 'users', users: participants },
     })
   })
 
   test('tells the relay', async () => {
-    const ann = await house.person('ann')
+    const ann = await environment.person('ann')
     let woken = 0
-    const sender = house.process({ wakeRelay: () => woken++ })
-    await sender.send(says(ann, await house.channel('public'), 'hello'))
+    const sender = environment.process({ wakeRelay: () => woken++ })
+    await sender.send(says(ann, await environment.channel('public'), 'hello'))
     expect(woken).toBe(1)
   })
 })
 
 describe('every send of a shared statement is judged by itself', () => {
   test('who may, and who may not', async () => {
-    const ann = await house.person('ann')
-    const bob = await house.person('bob')
-    const ada = await house.person('ada', { isAdmin: true })
-    const gone = await house.person('gone')
-    await house.db.db.updateTable('users').set({ removedAt: 1 }).where('id', '=', gone.userId).execute()
-    const ended = await house.session(ann.userId)
-    await house.db.db.updateTable('sessions').set({ endedAt: 1 }).where('id', '=', ended).execute()
-    const expired = await house.session(ann.userId, { expiresAt: Date.now() - 1 })
-    const open = await house.channel('public')
-    const secret = await house.channel('private', ann)
-    const direct = await house.channel('direct', ann, bob)
-    const deleted = await house.channel('public')
-    await house.db.db.updateTable('channels').set({ deletedAt: 1 }).where('id', '=', deleted).execute()
-    const sender = house.process()
+    const ann = await environment.person('ann')
+    const bob = await environment.person('bob')
+    const ada = await environment.person('ada', { isAdmin: true })
+    const gone = await environment.person('gone')
+    await environment.db.db.updateTable('users').set({ removedAt: 1 }).where('id', '=', gone.userId).execute()
+    const ended = await environment.session(ann.userId)
+    await environment.db.db.updateTable('sessions').set({ endedAt: 1 }).where('id', '=', ended).execute()
+    const expired = await environment.session(ann.userId, { expiresAt: Date.now() - 1 })
+    const open = await environment.channel('public')
+    const secret = await environment.channel('private', ann)
+    const direct = await environment.channel('direct', ann, bob)
+    const deleted = await environment.channel('public')
+    await environment.db.db.updateTable('channels').set({ deletedAt: 1 }).where('id', '=', deleted).execute()
+    const sender = environment.process()
     const elsewhere: Message = JSON.parse(await sender.send(says(ann, secret, 'elsewhere')))
     const asConversation = { kind: 'conversation' } as const
 
@@ -127,20 +127,20 @@ describe('every send of a shared statement is judged by itself', () => {
     expect(outcomes.map((each) => (each.status === 'fulfilled' ? 200 : each.reason.status))).toEqual([
       200, 403, 200, 200, 401, 401, 401, 401, 404, 404, 401, 200, 403, 404, 404, 400, 400, 200,
     ])
-    expect((await house.stored(secret)).map(({ content, seq }) => [seq, content])).toEqual([
+    expect((await environment.stored(secret)).map(({ content, seq }) => [seq, content])).toEqual([
       [1, 'elsewhere'],
       [2, 'member'],
       [3, 'admin'],
       [4, 'quotes'],
     ])
-    expect((await house.stored(open)).map(({ content, seq }) => [seq, content])).toEqual([[1, 'anybody']])
-    expect(await house.lastSeq(open)).toBe(1)
+    expect((await environment.stored(open)).map(({ content, seq }) => [seq, content])).toEqual([[1, 'anybody']])
+    expect(await environment.lastSeq(open)).toBe(1)
   })
 
   test('no text of one send gets into another', async () => {
-    const ann = await house.person('ann')
-    const channel = await house.channel('public')
-    const sender = house.process()
+    const ann = await environment.person('ann')
+    const channel = await environment.channel('public')
+    const sender = environment.process()
     const separator = '\x1e'
     const outcomes = await Promise.allSettled([
       sender.send(says(ann, separator, 'as channel')),
@@ -152,32 +152,35 @@ describe('every send of a shared statement is judged by itself', () => {
     expect(outcomes.map((each) => (each.status === 'fulfilled' ? 200 : each.reason.status))).toEqual([
       404, 404, 400, 200, 200,
     ])
-    for (const row of await house.stored(channel)) {
-      const { payload } = (await house.recorded(row.id)).event
+    for (const row of await environment.stored(channel)) {
+      const { payload } = (await environment.recorded(row.id)).event
       expect(payload).toMatchObject({ id: row.id, seq: row.seq, content: row.content, channelId: channel })
     }
-    expect((await house.stored(channel)).map(({ content }) => content)).toEqual([`as${separator}content`, 'neighbour'])
+    expect((await environment.stored(channel)).map(({ content }) => content)).toEqual([
+      `as${separator}content`,
+      'neighbour',
+    ])
   })
 
   test('a value that PostgreSQL refuses never fails its neighbours', async () => {
-    const ann = await house.person('ann')
-    const channel = await house.channel('public')
-    const sender = house.process()
+    const ann = await environment.person('ann')
+    const channel = await environment.channel('public')
+    const sender = environment.process()
     const contents = Array.from({ length: 20 }, (_, i) => (i === 3 || i === 11 ? `bad \0 ${i}` : `good ${i}`))
     const outcomes = await Promise.allSettled(contents.map((content) => sender.send(says(ann, channel, content))))
     expect(outcomes.map(({ status }) => status === 'fulfilled')).toEqual(
       contents.map((each) => each.startsWith('good')),
     )
-    expect((await house.stored(channel)).map(({ seq, content }) => [seq, content])).toEqual(
+    expect((await environment.stored(channel)).map(({ seq, content }) => [seq, content])).toEqual(
       contents.filter((each) => each.startsWith('good')).map((content, i) => [i + 1, content]),
     )
-    expect(await house.lastSeq(channel)).toBe(18)
+    expect(await environment.lastSeq(channel)).toBe(18)
   })
 
   test('when too many wait, more are refused, with the time to come again', async () => {
-    const ann = await house.person('ann')
-    const channel = await house.channel('public')
-    const sender = house.process({ queueLimit: 5 })
+    const ann = await environment.person('ann')
+    const channel = await environment.channel('public')
+    const sender = environment.process({ queueLimit: 5 })
     const outcomes = await Promise.allSettled(Array.from({ length: 7 }, () => sender.send(says(ann, channel, 'x'))))
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(5)
     expect(outcomes[6]).toMatchObject({ reason: { status: 503, retryAfter: expect.any(Number) } })
@@ -186,9 +189,9 @@ describe('every send of a shared statement is judged by itself', () => {
 
 describe('seq', () => {
   test('has no gaps and is the order of the outbox, with 100 senders on one channel over two processes', async () => {
-    const ann = await house.person('ann')
-    const channel = await house.channel('public')
-    const processes = [house.process(), house.process()]
+    const ann = await environment.person('ann')
+    const channel = await environment.channel('public')
+    const processes = [environment.process(), environment.process()]
     const sent = await Promise.all(
       Array.from({ length: 100 }, async (_, i) => {
         const mine: Message[] = []
@@ -198,16 +201,16 @@ describe('seq', () => {
         return mine
       }),
     )
-    const rows = await house.stored(channel)
+    const rows = await environment.stored(channel)
     expect(rows.map(({ seq }) => seq)).toEqual(Array.from({ length: 500 }, (_, i) => i + 1))
-    expect(await house.lastSeq(channel)).toBe(500)
+    expect(await environment.lastSeq(channel)).toBe(500)
     expect(
       sent
         .flat()
         .sort((a, b) => a.seq - b.seq)
         .map(({ id, content }) => [id, content]),
     ).toEqual(rows.map(({ id, content }) => [id, content]))
-    const recorded = await house.db.db
+    const recorded = await environment.db.db
       .selectFrom('outbox')
       .select('event')
       .where('routing', 'like', `%${channel}%`)

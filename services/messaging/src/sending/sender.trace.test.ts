@@ -1,9 +1,9 @@
 import { startNodeSdk } from '@opentelemetry/sdk-node'
 import { inSpan, shutdownTelemetry, spanName } from '@parley/telemetry'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { says, sendingHouse } from './sending.testing.ts'
+import { says, sendingEnvironment } from './sending.testing.ts'
 
-const house = sendingHouse()
+const environment = sendingEnvironment()
 
 interface EndedSpan {
   name: string
@@ -26,9 +26,9 @@ describe('with tracing', () => {
   afterAll(() => shutdownTelemetry())
 
   test('the shared statement belongs to its first send and links the others; each event keeps its own trace', async () => {
-    const ann = await house.person('ann')
-    const channel = await house.channel('public')
-    const sender = house.process()
+    const ann = await environment.person('ann')
+    const channel = await environment.channel('public')
+    const sender = environment.process()
     const texts = await Promise.all([
       sender.send(says(ann, channel, 'untraced')),
       inSpan('first', { parent: undefined }, () => sender.send(says(ann, channel, 'one'))),
@@ -40,7 +40,7 @@ describe('with tracing', () => {
     expect(batch.spanContext().traceId).toBe(traceId('first'))
     expect(batch.links.map(({ context }) => context.traceId)).toEqual([traceId('second')])
     expect(batch.attributes).toEqual({ 'parley.batch.size': 3 })
-    const traces = await Promise.all(texts.map(async (text) => (await house.recorded(JSON.parse(text).id)).trace))
+    const traces = await Promise.all(texts.map(async (text) => (await environment.recorded(JSON.parse(text).id)).trace))
     expect(traces).toEqual([
       null,
       ...['first', 'second'].map((name) => `00-${traceId(name)}-${span(name).spanContext().spanId}-01`),

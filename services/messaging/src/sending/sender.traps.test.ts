@@ -4,11 +4,12 @@ import { losingProxy } from './losing-proxy.testing.ts'
 import { runSend } from './run-send.ts'
 import { sendWaiting, sendWithoutWaiting } from './send-statement.ts'
 import { toSending } from './sender.ts'
-import { type Person, says, sendingHouse } from './sending.testing.ts'
+import { type Person, says, sendingEnvironment } from './sending.testing.ts'
 
-const house = sendingHouse()
+const environment = sendingEnvironment()
 const parsed = async (text: Promise<string>): Promise<Message> => JSON.parse(await text)
-const contents = async (channel: string) => (await house.stored(channel)).map(({ seq, content }) => [seq, content])
+const contents = async (channel: string) =>
+  (await environment.stored(channel)).map(({ seq, content }) => [seq, content])
 const sending = (person: Person, channel: string, content: string) =>
   toSending(
     says(person, channel, content),
@@ -20,15 +21,15 @@ const sending = (person: Person, channel: string, content: string) =>
 
 describe('trap: membership changes while the statement waits for the channel', () => {
   test('the send is judged by the new membership, and seq has no gap', async () => {
-    const ann = await house.person('ann')
-    const bob = await house.person('bob')
-    const channel = await house.channel('private', ann, bob)
-    const sender = house.process()
-    const lock = await house.lock(channel)
+    const ann = await environment.person('ann')
+    const bob = await environment.person('bob')
+    const channel = await environment.channel('private', ann, bob)
+    const sender = environment.process()
+    const lock = await environment.lock(channel)
     const bobs = sender.send(says(bob, channel, 'from bob'))
     const anns = sender.send(says(ann, channel, 'from ann'))
     const refused = expect(bobs).rejects.toMatchObject({ status: 403 })
-    await house.untilWaiting(1)
+    await environment.untilWaiting(1)
     await lock.query('delete from channel_members where channel_id = $1 and user_id = $2', [channel, bob.userId])
     await lock.query('update channels set members_version = members_version + 1 where id = $1', [channel])
     await lock.release()
@@ -36,17 +37,17 @@ describe('trap: membership changes while the statement waits for the channel', (
     await refused
     const message = await parsed(anns)
     expect(await contents(channel)).toEqual([[1, 'from ann']])
-    expect(await house.lastSeq(channel)).toBe(1)
-    expect((await house.recorded(message.id)).routing).toMatchObject({ version: 2 })
+    expect(await environment.lastSeq(channel)).toBe(1)
+    expect((await environment.recorded(message.id)).routing).toMatchObject({ version: 2 })
   })
 
   test('a channel deleted meanwhile takes no message', async () => {
-    const ann = await house.person('ann')
-    const channel = await house.channel('public')
-    const sender = house.process()
-    const lock = await house.lock(channel)
+    const ann = await environment.person('ann')
+    const channel = await environment.channel('public')
+    const sender = environment.process()
+    const lock = await environment.lock(channel)
     const refused = expect(sender.send(says(ann, channel, 'too late'))).rejects.toMatchObject({ status: 404 })
-    await house.untilWaiting(1)
+    await environment.untilWaiting(1)
     await lock.query('update channels set deleted_at = 1 where id = $1', [channel])
     await lock.release()
     await refused
@@ -56,9 +57,9 @@ describe('trap: membership changes while the statement waits for the channel', (
 
 describe('trap: deadlocks', () => {
   test('statements of two processes over the same channels lock them in the same order', async () => {
-    const ann = await house.person('ann')
-    const channels = await Promise.all(Array.from({ length: 8 }, () => house.channel('public')))
-    const pools = [house.connection().pool, house.connection().pool]
+    const ann = await environment.person('ann')
+    const channels = await Promise.all(Array.from({ length: 8 }, () => environment.channel('public')))
+    const pools = [environment.connection().pool, environment.connection().pool]
     const rounds = 40
     const run = async (index: number) => {
       for (let round = 0; round < rounds; round++) {
@@ -69,7 +70,7 @@ describe('trap: deadlocks', () => {
       }
     }
     await Promise.all([run(0), run(1), run(0), run(1)])
-    for (const channel of channels) expect(await house.lastSeq(channel)).toBe(4 * rounds)
+    for (const channel of channels) expect(await environment.lastSeq(channel)).toBe(4 * rounds)
   })
 })
 
@@ -77,9 +78,9 @@ describe('trap: idempotency keys', () => {
   const key = (text: string, requestHash = 'aa'.repeat(32)) => ({ idempotency: { key: text, requestHash } })
 
   test('a repeated request gets the first answer byte for byte, from any process, and leaves no gap', async () => {
-    const ann = await house.person('ann')
-    const channel = await house.channel('public')
-    const [one, two] = [house.process(), house.process()]
+    const ann = await environment.person('ann')
+    const channel = await environment.channel('public')
+    const [one, two] = [environment.process(), environment.process()]
     const first = await one.send(says(ann, channel, 'once', key('k')))
     const again = await Promise.all([
       one.send(says(ann, channel, 'once', key('k'))),
@@ -91,14 +92,14 @@ describe('trap: idempotency keys', () => {
       [1, 'once'],
       [2, 'neighbour'],
     ])
-    expect(await house.lastSeq(channel)).toBe(2)
+    expect(await environment.lastSeq(channel)).toBe(2)
   })
 
   test('another request with the key is refused; the key of another caller is another key', async () => {
-    const ann = await house.person('ann')
-    const bob = await house.person('bob')
-    const channel = await house.channel('public')
-    const sender = house.process()
+    const ann = await environment.person('ann')
+    const bob = await environment.person('bob')
+    const channel = await environment.channel('public')
+    const sender = environment.process()
     await sender.send(says(ann, channel, 'one', key('k')))
     await expect(sender.send(says(ann, channel, 'two', key('k', 'bb'.repeat(32))))).rejects.toMatchObject({
       status: 400,
@@ -108,11 +109,11 @@ describe('trap: idempotency keys', () => {
   })
 
   test('a refused request leaves its key unused', async () => {
-    const ann = await house.person('ann')
-    const channel = await house.channel('private')
-    const sender = house.process()
+    const ann = await environment.person('ann')
+    const channel = await environment.channel('private')
+    const sender = environment.process()
     await expect(sender.send(says(ann, channel, 'x', key('k')))).rejects.toMatchObject({ status: 403 })
-    await house.db.db
+    await environment.db.db
       .insertInto('channelMembers')
       .values({ channelId: channel, userId: ann.userId, joinedAt: 1 })
       .execute()
@@ -120,32 +121,34 @@ describe('trap: idempotency keys', () => {
   })
 
   test('while the first is running the second is told so, in the same process', async () => {
-    const ann = await house.person('ann')
-    const channel = await house.channel('public')
-    const lock = await house.lock(channel)
-    const sender = house.process()
+    const ann = await environment.person('ann')
+    const channel = await environment.channel('public')
+    const lock = await environment.lock(channel)
+    const sender = environment.process()
     const first = sender.send(says(ann, channel, 'once', key('k')))
-    await house.untilWaiting(1)
+    await environment.untilWaiting(1)
     await expect(sender.send(says(ann, channel, 'once', key('k')))).rejects.toMatchObject({ status: 409 })
     await lock.release()
     expect(await parsed(first)).toMatchObject({ seq: 1 })
   })
 
   test('while the first is running the second is told so, in another process', async () => {
-    const ann = await house.person('ann')
-    const channel = await house.channel('public')
-    const lock = await house.lock(channel)
-    const first = house.process().send(says(ann, channel, 'once', key('k')))
-    await house.untilWaiting(1)
-    await expect(house.process().send(says(ann, channel, 'once', key('k')))).rejects.toMatchObject({ status: 409 })
+    const ann = await environment.person('ann')
+    const channel = await environment.channel('public')
+    const lock = await environment.lock(channel)
+    const first = environment.process().send(says(ann, channel, 'once', key('k')))
+    await environment.untilWaiting(1)
+    await expect(environment.process().send(says(ann, channel, 'once', key('k')))).rejects.toMatchObject({
+      status: 409,
+    })
     await lock.release()
     expect(await parsed(first)).toMatchObject({ seq: 1 })
   })
 
   test('repeats do not take each other for the first', async () => {
-    const ann = await house.person('ann')
-    const channel = await house.channel('public')
-    const sender = house.process()
+    const ann = await environment.person('ann')
+    const channel = await environment.channel('public')
+    const sender = environment.process()
     const first = await sender.send(says(ann, channel, 'once', key('k')))
     const repeats = Array.from({ length: 5 }, () => sender.send(says(ann, channel, 'once', key('k'))))
     expect(await Promise.all(repeats)).toEqual(Array(5).fill(first))
@@ -159,9 +162,9 @@ describe('trap: idempotency keys', () => {
   })
 
   test('many processes with the same keys at once store each once, without gaps', async () => {
-    const ann = await house.person('ann')
-    const channel = await house.channel('public')
-    const processes = [house.process(), house.process(), house.process()]
+    const ann = await environment.person('ann')
+    const channel = await environment.channel('public')
+    const processes = [environment.process(), environment.process(), environment.process()]
     const persistently = async (process: (typeof processes)[number], name: string): Promise<string> => {
       for (;;) {
         try {
@@ -178,15 +181,15 @@ describe('trap: idempotency keys', () => {
     expect(answers[1]).toEqual(answers[0])
     expect(answers[2]).toEqual(answers[0])
     expect((await contents(channel)).map(([seq]) => seq)).toEqual(names.map((_, i) => i + 1))
-    expect(await house.lastSeq(channel)).toBe(names.length)
+    expect(await environment.lastSeq(channel)).toBe(names.length)
   })
 
   test('after 24 hours a key is new', async () => {
-    const ann = await house.person('ann')
-    const channel = await house.channel('public')
-    const sender = house.process()
+    const ann = await environment.person('ann')
+    const channel = await environment.channel('public')
+    const sender = environment.process()
     const first = await parsed(sender.send(says(ann, channel, 'x', key('k'))))
-    await house.db.db
+    await environment.db.db
       .updateTable('idempotencyKeys')
       .set({ createdAt: Date.now() - 24 * 3_600_000 })
       .where('userId', '=', ann.userId)
@@ -200,11 +203,15 @@ describe('trap: idempotency keys', () => {
 
 describe('trap: the answer of a commit is lost', () => {
   test('what was stored is answered and not stored again, its neighbours neither', async () => {
-    const ann = await house.person('ann')
-    const channels = await Promise.all([house.channel('public'), house.channel('public'), house.channel('public')])
-    const proxy = await losingProxy(house.db.urlOf('messaging'))
-    const { pool, close } = house.connection(proxy.url)
-    const sender = house.process({ pool })
+    const ann = await environment.person('ann')
+    const channels = await Promise.all([
+      environment.channel('public'),
+      environment.channel('public'),
+      environment.channel('public'),
+    ])
+    const proxy = await losingProxy(environment.db.urlOf('messaging'))
+    const { pool, close } = environment.connection(proxy.url)
+    const sender = environment.process({ pool })
     await Promise.all(channels.map((channel) => sender.send(says(ann, channel, 'before'))))
 
     const lost = proxy.loseAnswer((toServer) => toServer.includes('answer is lost'))
@@ -217,7 +224,7 @@ describe('trap: the answer of a commit is lost', () => {
     const messages = await sent
     expect(messages.map(({ seq }) => seq)).toEqual([2, 3, 2, 3, 2, 3])
     for (const channel of channels) {
-      const rows = await house.stored(channel)
+      const rows = await environment.stored(channel)
       expect(rows.map(({ seq, content }) => [seq, content])).toEqual([
         [1, 'before'],
         [2, 'answer is lost'],
@@ -226,42 +233,42 @@ describe('trap: the answer of a commit is lost', () => {
       expect(messages.filter(({ channelId }) => channelId === channel).map(({ id }) => id)).toEqual(
         rows.slice(1).map(({ id }) => id),
       )
-      expect(await house.lastSeq(channel)).toBe(3)
+      expect(await environment.lastSeq(channel)).toBe(3)
     }
-    for (const message of messages) expect((await house.recorded(message.id)).event.payload).toEqual(message)
+    for (const message of messages) expect((await environment.recorded(message.id)).event.payload).toEqual(message)
     await close()
     await proxy.close()
   })
 
   test('a statement that still runs without its connection stores nothing twice', async () => {
-    const ann = await house.person('ann')
-    const channel = await house.channel('public')
-    const proxy = await losingProxy(house.db.urlOf('messaging'))
-    const { pool, close } = house.connection(proxy.url)
-    const sender = house.process({ pool })
-    const lock = await house.lock(channel)
+    const ann = await environment.person('ann')
+    const channel = await environment.channel('public')
+    const proxy = await losingProxy(environment.db.urlOf('messaging'))
+    const { pool, close } = environment.connection(proxy.url)
+    const sender = environment.process({ pool })
+    const lock = await environment.lock(channel)
     const sent = [
       sender.send(says(ann, channel, 'plain')),
       sender.send(says(ann, channel, 'with key', { idempotency: { key: 'k', requestHash: 'aa' } })),
     ]
-    await house.untilWaiting(1)
+    await environment.untilWaiting(1)
     proxy.cut()
-    await house.untilWaiting(2)
+    await environment.untilWaiting(2)
     await lock.release()
 
     const messages = await Promise.all(sent.map(parsed))
     expect(messages.map(({ seq, content }) => [seq, content])).toEqual(await contents(channel))
-    expect(messages.map(({ id }) => id)).toEqual((await house.stored(channel)).map(({ id }) => id))
-    expect(await house.lastSeq(channel)).toBe(2)
+    expect(messages.map(({ id }) => id)).toEqual((await environment.stored(channel)).map(({ id }) => id))
+    expect(await environment.lastSeq(channel)).toBe(2)
     await close()
     await proxy.close()
   })
 
   test('connections that the server ends are replaced under load: everything is stored once', async () => {
-    const ann = await house.person('ann')
-    const channels = await Promise.all(Array.from({ length: 5 }, () => house.channel('public')))
-    const { pool } = house.connection()
-    const sender = house.process({ pool })
+    const ann = await environment.person('ann')
+    const channels = await Promise.all(Array.from({ length: 5 }, () => environment.channel('public')))
+    const { pool } = environment.connection()
+    const sender = environment.process({ pool })
     let sending = true
     const sent: Message[] = []
     const people = Array.from({ length: 20 }, async (_, i) => {
@@ -270,7 +277,7 @@ describe('trap: the answer of a commit is lost', () => {
       }
     })
     for (let kills = 0; kills < 10; kills++) {
-      const { rows } = await house.db.pool.query(
+      const { rows } = await environment.db.pool.query(
         `select pg_terminate_backend(pid) from pg_stat_activity
          where datname = current_database() and pid <> pg_backend_pid() and query like '%asked as materialized%'`,
       )
@@ -278,23 +285,23 @@ describe('trap: the answer of a commit is lost', () => {
     }
     sending = false
     await Promise.all(people)
-    const all = (await Promise.all(channels.map(house.stored))).flat()
+    const all = (await Promise.all(channels.map(environment.stored))).flat()
     expect(all.map(({ id }) => id).sort()).toEqual(sent.map(({ id }) => id).sort())
     for (const channel of channels) {
-      const rows = await house.stored(channel)
+      const rows = await environment.stored(channel)
       expect(rows.map(({ seq }) => seq)).toEqual(rows.map((_, i) => i + 1))
-      expect(await house.lastSeq(channel)).toBe(rows.length)
+      expect(await environment.lastSeq(channel)).toBe(rows.length)
     }
   })
 
   test('a database that stays away is a 503 with the time to come again', async () => {
-    const ann = await house.person('ann')
-    const proxy = await losingProxy(house.db.urlOf('messaging'))
+    const ann = await environment.person('ann')
+    const proxy = await losingProxy(environment.db.urlOf('messaging'))
     await proxy.close()
-    const { pool, close } = house.connection(proxy.url)
-    const sender = house.process({ pool, deadlineMs: 300 })
+    const { pool, close } = environment.connection(proxy.url)
+    const sender = environment.process({ pool, deadlineMs: 300 })
     const outcomes = await Promise.allSettled(
-      Array.from({ length: 600 }, async () => sender.send(says(ann, await house.channel('public'), 'x'))),
+      Array.from({ length: 600 }, async () => sender.send(says(ann, await environment.channel('public'), 'x'))),
     )
     for (const outcome of outcomes) {
       expect(outcome).toMatchObject({ reason: { status: 503, retryAfter: expect.any(Number) } })
@@ -305,14 +312,14 @@ describe('trap: the answer of a commit is lost', () => {
 
 describe('trap: one busy channel', () => {
   test('does not hold up the others, and its own sends go out together once it is free', async () => {
-    const ann = await house.person('ann')
-    const busy = await house.channel('public')
-    const others = await Promise.all(Array.from({ length: 10 }, () => house.channel('public')))
-    const sender = house.process()
-    const lock = await house.lock(busy)
+    const ann = await environment.person('ann')
+    const busy = await environment.channel('public')
+    const others = await Promise.all(Array.from({ length: 10 }, () => environment.channel('public')))
+    const sender = environment.process()
+    const lock = await environment.lock(busy)
     const waiting = Array.from({ length: 10 }, (_, i) => sender.send(says(ann, busy, `${i}`)))
     for (const channel of others) await sender.send(says(ann, channel, 'meanwhile'))
-    await house.untilWaiting(1)
+    await environment.untilWaiting(1)
     const later = Array.from({ length: 10 }, (_, i) => sender.send(says(ann, busy, `${10 + i}`)))
     for (const channel of others) await sender.send(says(ann, channel, 'meanwhile'))
     await lock.release()
@@ -323,16 +330,16 @@ describe('trap: one busy channel', () => {
   })
 
   test('more busy channels than may wait at once: the pool keeps room, and all are served in the end', async () => {
-    const ann = await house.person('ann')
-    const busy = await Promise.all(Array.from({ length: 8 }, () => house.channel('public')))
-    const free = await house.channel('public')
-    const sender = house.process()
-    const locks = await Promise.all(busy.map(house.lock))
+    const ann = await environment.person('ann')
+    const busy = await Promise.all(Array.from({ length: 8 }, () => environment.channel('public')))
+    const free = await environment.channel('public')
+    const sender = environment.process()
+    const locks = await Promise.all(busy.map(environment.lock))
     const sent = busy.map((channel) => parsed(sender.send(says(ann, channel, 'waited'))))
-    await house.untilWaiting(4)
+    await environment.untilWaiting(4)
     expect(await parsed(sender.send(says(ann, free, 'meanwhile')))).toMatchObject({ seq: 1 })
     // Those that wait with a connection stay locked: the others are served without one.
-    const waitedFor = await house.db.pool.query<{ count: number }>(
+    const waitedFor = await environment.db.pool.query<{ count: number }>(
       `select count(*)::int as count from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
     )
     expect(waitedFor.rows[0]!.count).toBe(4)
@@ -341,10 +348,10 @@ describe('trap: one busy channel', () => {
   })
 
   test('a pool too small to wait with serves it all the same', async () => {
-    const ann = await house.person('ann')
-    const [busy, free] = [await house.channel('public'), await house.channel('public')]
-    const sender = house.process({ pool: house.connection(house.db.urlOf('messaging'), 1).pool })
-    const lock = await house.lock(busy)
+    const ann = await environment.person('ann')
+    const [busy, free] = [await environment.channel('public'), await environment.channel('public')]
+    const sender = environment.process({ pool: environment.connection(environment.db.urlOf('messaging'), 1).pool })
+    const lock = await environment.lock(busy)
     const waited = parsed(sender.send(says(ann, busy, 'waited')))
     expect(await parsed(sender.send(says(ann, free, 'meanwhile')))).toMatchObject({ seq: 1 })
     await lock.release()
@@ -352,16 +359,16 @@ describe('trap: one busy channel', () => {
   })
 
   test('the statement that does not wait leaves a locked channel as it is', async () => {
-    const ann = await house.person('ann')
-    const [busy, free] = [await house.channel('public'), await house.channel('public')]
-    const lock = await house.lock(busy)
+    const ann = await environment.person('ann')
+    const [busy, free] = [await environment.channel('public'), await environment.channel('public')]
+    const lock = await environment.lock(busy)
     const batch = [sending(ann, busy, 'x'), sending(ann, free, 'y')]
-    const rows = await runSend(house.connection().pool, batch, sendWithoutWaiting, Date.now())
+    const rows = await runSend(environment.connection().pool, batch, sendWithoutWaiting, Date.now())
     expect(rows.map(([n, outcome]) => [n, outcome]).sort()).toEqual([
       [1, 'busy'],
       [2, 'stored'],
     ])
     await lock.release()
-    expect([await house.lastSeq(busy), await house.lastSeq(free)]).toEqual([0, 1])
+    expect([await environment.lastSeq(busy), await environment.lastSeq(free)]).toEqual([0, 1])
   })
 })

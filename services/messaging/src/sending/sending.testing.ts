@@ -12,13 +12,13 @@ export interface Person {
 }
 
 /** A database, and senders on it that each stand for a process: their own pool by the service's role, their own queue. */
-export function sendingHouse() {
+export function sendingEnvironment() {
   const connections: Connection[] = []
   const senders: Sender[] = []
 
   const connection = (to?: string, poolSize = 10): Connection => {
     const opened = connectDatabase({
-      url: to ?? house.db.urlOf('messaging'),
+      url: to ?? environment.db.urlOf('messaging'),
       poolSize,
       applicationName: 'test',
       onIdleError: () => {},
@@ -26,7 +26,7 @@ export function sendingHouse() {
     connections.push(opened)
     return opened
   }
-  const house = {
+  const environment = {
     /** The owner's connection, for what a test prepares and looks at. */
     db: undefined as unknown as TestDatabase, // set before the first test
     connection,
@@ -46,7 +46,7 @@ export function sendingHouse() {
       const userId = uuidv7()
       const userName = `${name} ${userId.slice(-6)}`
       const now = Date.now()
-      await house.db.db
+      await environment.db.db
         .insertInto('users')
         .values({
           id: userId,
@@ -59,12 +59,12 @@ export function sendingHouse() {
           removedAt: null,
         })
         .execute()
-      return { userId, userName, sessionId: await house.session(userId) }
+      return { userId, userName, sessionId: await environment.session(userId) }
     },
     async session(userId: string, { expiresAt = Date.now() + 3_600_000 } = {}) {
       const id = uuidv7()
       const now = Date.now()
-      await house.db.db
+      await environment.db.db
         .insertInto('sessions')
         .values({ id, userId, createdAt: now, lastUsedAt: now, expiresAt })
         .execute()
@@ -72,7 +72,7 @@ export function sendingHouse() {
     },
     async channel(kind: ChannelKind, ...members: Person[]) {
       const id = uuidv7()
-      const { db } = house.db
+      const { db } = environment.db
       await db.insertInto('channels').values({ id, kind, name: id, nameKey: id, createdAt: Date.now() }).execute()
       for (const { userId } of members) {
         await db.insertInto('channelMembers').values({ channelId: id, userId, joinedAt: Date.now() }).execute()
@@ -80,20 +80,20 @@ export function sendingHouse() {
       return id
     },
     stored: (channelId: string) =>
-      house.db.db.selectFrom('messages').selectAll().where('channelId', '=', channelId).orderBy('seq').execute(),
+      environment.db.db.selectFrom('messages').selectAll().where('channelId', '=', channelId).orderBy('seq').execute(),
     async lastSeq(channelId: string) {
-      const query = house.db.db.selectFrom('channels').select('lastSeq').where('id', '=', channelId)
+      const query = environment.db.db.selectFrom('channels').select('lastSeq').where('id', '=', channelId)
       return (await query.executeTakeFirstOrThrow()).lastSeq
     },
     /** What was recorded about a message. */
     async recorded(messageId: string) {
-      const query = house.db.db.selectFrom('outbox').selectAll().where('event', 'like', `%"id":"${messageId}"%`)
+      const query = environment.db.db.selectFrom('outbox').selectAll().where('event', 'like', `%"id":"${messageId}"%`)
       const { event, routing, ...row } = await query.executeTakeFirstOrThrow()
       return { ...row, event: JSON.parse(event!), routing: JSON.parse(routing) }
     },
     /** Takes a channel's lock in a transaction of its own, until `release`. */
     async lock(channelId: string) {
-      const client = await house.db.pool.connect()
+      const client = await environment.db.pool.connect()
       await client.query('begin')
       await client.query('select from channels where id = $1 for no key update', [channelId])
       return {
@@ -107,7 +107,7 @@ export function sendingHouse() {
     /** Resolves once `count` statements wait for a lock. */
     async untilWaiting(count: number) {
       for (;;) {
-        const { rows } = await house.db.pool.query(
+        const { rows } = await environment.db.pool.query(
           `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
         )
         if (rows.length >= count) return
@@ -116,15 +116,15 @@ export function sendingHouse() {
   }
 
   beforeAll(async () => {
-    house.db = await createDatabase()
+    environment.db = await createDatabase()
   })
   afterAll(async () => {
     for (const sender of senders) sender.close()
     for (const { close } of connections) await close()
-    await house.db.drop()
+    await environment.db.drop()
   })
 
-  return house
+  return environment
 }
 
 /** A plain message of a person to a channel. */

@@ -1,11 +1,11 @@
 import type { Message, ThreadMeta } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
 import type { Person } from '@parley/test'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 
-const home = house()
+const home = testEnvironment()
 const replies = async (
   person: Person,
   to: Message,

@@ -1,9 +1,9 @@
 import { uuidv7 } from '@parley/database'
 import type { Person } from '@parley/test'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, onTestFinished, test } from 'vitest'
 
-const home = house()
+const home = testEnvironment()
 const follow = async (person: Person) => {
   const stream = await person.opensStream()
   onTestFinished(() => stream.close())

@@ -1,10 +1,10 @@
 import { limits } from '@parley/contract'
 import { type Person, samples } from '@parley/test'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 import { storeUpload } from './upload.storing.ts'
 
-const home = house()
+const home = testEnvironment()
 /** A container of the older kind, with the document as one stream. */
 const locked = Buffer.concat([samples.doc, Buffer.from('EncryptedPackage', 'utf16le')])
 const post = (person: Person, filename: string, file: Buffer | string, rest: object = {}) =>

@@ -1,10 +1,10 @@
 import { limits } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
 import { samples } from '@parley/test'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 
-const home = house()
+const home = testEnvironment()
 const page = Buffer.from('<html><script>alert(1)</script></html>')
 const base64 = (bytes: Buffer) => bytes.toString('base64')
 const path = () => `/channels/${home.channel.open.id}/messages/image`

@@ -1,9 +1,9 @@
 import type { Attachment, Message } from '@parley/contract'
 import { type Person, samples } from '@parley/test'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 
-const home = house()
+const home = testEnvironment()
 const dayMs = 24 * 60 * 60 * 1000
 const messagesOf = (channel: { id: string }) => `/channels/${channel.id}/messages`
 const note = (person: Person, name = 'notes.txt') => person.uploads(name, samples.txt)

@@ -1,9 +1,9 @@
 import { type Attachment, unavailable } from '@parley/contract'
 import { Person, type Reply, samples } from '@parley/test'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 
-const home = house({ uploads: { maxUnattachedBytes: 1_000_000 } })
+const home = testEnvironment({ uploads: { maxUnattachedBytes: 1_000_000 } })
 const newcomer = (name: string) => Person.signIn(home.baseUrl, `${name}@example.com`)
 const text = (bytes: number) => 'x'.repeat(bytes)
 const uploads = (person: Person, bytes: number): Promise<Reply> =>

@@ -1,11 +1,11 @@
 import type { Message, Webhook } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
 import { Person } from '@parley/test'
-import { house } from '@parley/test/house'
+import { testEnvironment } from '@parley/test/test-environment'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
 const perMinute = 30
-const home = house({ webhooks: { perMinute } })
+const home = testEnvironment({ webhooks: { perMinute } })
 let webhook: Webhook & { token: string }
 let bot: Person
 let path: string

@@ -22,11 +22,11 @@ export interface People {
   nobody: Person
 }
 
-export interface House {
+export interface TestEnvironment {
   baseUrl: string
   /** The owner's connection, for what a test prepares and looks at. */
   deps: Deps
-  /** What a service of this house is made of: it signs in by its own role. */
+  /** What a service of this environment is made of: it signs in by its own role. */
   depsOf(role: DatabaseRole): Deps
   redis: TestRedis
   people: People
@@ -44,20 +44,23 @@ export interface ExpectedEvents {
   neverHave<T extends WireEvent['type']>(type: T, match?: Match<T>): Promise<void>
 }
 
-export interface HouseOptions {
+export interface TestEnvironmentOptions {
   /** Starts what stands between the services and the database; answers its `host:port`. */
   pooler?: (database: TestDatabase) => Promise<{ address: string; stop(): Promise<void> }>
 }
 
 /** The whole server in this process, with a cast of people, for the tests of a file. Everything in it is real. */
-export function house(defaults: DeepPartial<Config> = {}, options: HouseOptions = {}): House {
-  const house = {} as House
+export function testEnvironment(
+  defaults: DeepPartial<Config> = {},
+  options: TestEnvironmentOptions = {},
+): TestEnvironment {
+  const environment = {} as TestEnvironment
   const streams = new Map<Person, Promise<EventStream>>()
   const undo = new AsyncDisposableStack()
   let passed = 0
 
   beforeAll(async () => {
-    const dataDir = await mkdtemp(path.join(tmpdir(), 'parley-house-'))
+    const dataDir = await mkdtemp(path.join(tmpdir(), 'parley-test-'))
     undo.defer(() => rm(dataDir, { recursive: true, force: true }))
     const [database, redis] = await Promise.all([createDatabase(1), createRedis()])
     undo.defer(() => database.drop())
@@ -87,22 +90,22 @@ export function house(defaults: DeepPartial<Config> = {}, options: HouseOptions 
       },
     })
     await ensureFirstStart(database.db, config)
-    const { deps, signedInAt, close } = openDeps('house', config, () => Date.now() + passed)
+    const { deps, signedInAt, close } = openDeps('test', config, () => Date.now() + passed)
     undo.defer(close)
     const throughPooler = (url: string) => (pooler ? Object.assign(new URL(url), { host: pooler.address }).href : url)
     const opened = new Map<DatabaseRole, Deps>()
-    house.depsOf = (role) => {
+    environment.depsOf = (role) => {
       const depsOfRole = opened.get(role) ?? signedInAt(throughPooler(database.urlOf(role)))
       opened.set(role, depsOfRole)
       return depsOfRole
     }
-    const solo = await composeSolo(deps, house.depsOf)
+    const solo = await composeSolo(deps, environment.depsOf)
     undo.defer(() => solo.stop())
     const baseUrl = await solo.start()
     const description: Description = (await solo.fastify.inject('/openapi.json')).json()
     const undescribed = noteUndescribed(solo.fastify.server, description)
     undo.defer(() => expect([...undescribed], 'answers that OpenAPI does not declare').toEqual([]))
-    Object.assign(house, { baseUrl, deps, redis, ...(await settle(baseUrl, deps)) })
+    Object.assign(environment, { baseUrl, deps, redis, ...(await settle(baseUrl, deps)) })
   })
   afterAll(async () => {
     for (const stream of streams.values()) await (await stream).close()
@@ -114,14 +117,14 @@ export function house(defaults: DeepPartial<Config> = {}, options: HouseOptions 
     streams.set(person, open)
     return open
   }
-  house.events = {
+  environment.events = {
     to: (person) => ({
       async toHave(type, match) {
         await (await streamOf(person)).waitFor(type, match)
       },
       async neverHave(type, match) {
         const stream = await streamOf(person)
-        const marker = await house.people.ann.says('marker', house.channel.general)
+        const marker = await environment.people.ann.says('marker', environment.channel.general)
         await stream.waitFor('NEW_MESSAGE', { id: marker.id })
         await expect(stream.waitFor(type, match, 0)).rejects.toThrow(/^no /)
       },
@@ -129,16 +132,16 @@ export function house(defaults: DeepPartial<Config> = {}, options: HouseOptions 
   }
   // Streams are opened before the first test, so that nothing is missed.
   beforeAll(async () => {
-    const { ada, ann, bob, cat } = house.people
+    const { ada, ann, bob, cat } = environment.people
     await Promise.all([ada, ann, bob, cat].map(streamOf))
   })
-  house.pass = (milliseconds) => {
+  environment.pass = (milliseconds) => {
     passed += milliseconds
   }
-  return house
+  return environment
 }
 
-async function settle(baseUrl: string, deps: Deps): Promise<Pick<House, 'people' | 'channel'>> {
+async function settle(baseUrl: string, deps: Deps): Promise<Pick<TestEnvironment, 'people' | 'channel'>> {
   const [ada, ann, bob, cat] = await Promise.all(
     ['ada', 'ann', 'bob', 'cat'].map((name) => comeIn(baseUrl, deps, `${name}@example.com`)),
   )
