@@ -8,8 +8,8 @@ import { type GuardedRoute, guardedRoutes, knock } from './knock.ts'
 import { table } from './table.ts'
 
 describe('every route', () => {
-  const home = testEnvironment({ auth: { maxActiveSessions: 1_000 } })
-  const guarded = watched(home)
+  const environment = testEnvironment({ auth: { maxActiveSessions: 1_000 } })
+  const guarded = watched(environment)
   const demanding = (...demands: GuardedRoute['demand'][]) =>
     guarded.routes.filter(({ demand }) => demands.includes(demand))
 
@@ -20,10 +20,10 @@ describe('every route', () => {
   })
 
   test('that demands a token refuses whatever is none', async () => {
-    const { general } = home.channel
+    const { general } = environment.channel
     for (const [what, token] of guarded.bad) {
       for (const route of demanding('user', 'token', 'stream', 'admin')) {
-        const { status, error, headers } = await knock(home.baseUrl, route, token, { channelId: general.id })
+        const { status, error, headers } = await knock(environment.baseUrl, route, token, { channelId: general.id })
         expect({ route: route.name, what, status }).toEqual({ route: route.name, what, status: 401 })
         expect(error).toEqual(expect.any(String))
         expect([route.name, headers.get('www-authenticate')]).toEqual([route.name, 'Bearer'])
@@ -35,7 +35,7 @@ describe('every route', () => {
   test('that takes its token from the query refuses the same there', async () => {
     for (const [what, token = ''] of guarded.bad) {
       for (const { name, path } of demanding('stream')) {
-        const { status } = await fetch(`${home.baseUrl}${path}?token=${token}`)
+        const { status } = await fetch(`${environment.baseUrl}${path}?token=${token}`)
         expect({ name, what, status }).toEqual({ name, what, status: 401 })
       }
     }
@@ -43,8 +43,8 @@ describe('every route', () => {
 
   test('lets in whoever is signed in, but to what is for admins', async () => {
     for (const route of demanding('user', 'token', 'stream', 'admin')) {
-      const { person, known } = await somebody(home, `${randomUUID()}@example.com`)
-      const { status } = await knock(home.baseUrl, route, person.token, known)
+      const { person, known } = await somebody(environment, `${randomUUID()}@example.com`)
+      const { status } = await knock(environment.baseUrl, route, person.token, known)
       if (route.demand === 'admin') expect(`${route.name} ${status}`).toBe(`${route.name} 403`)
       else expectPassed(route, status)
     }
@@ -52,8 +52,8 @@ describe('every route', () => {
 
   test('lets in an admin', async () => {
     for (const route of demanding('user', 'token', 'stream', 'admin')) {
-      const { person, known } = await somebody(home, 'ada@example.com')
-      const { status, headers } = await knock(home.baseUrl, route, person.token, known)
+      const { person, known } = await somebody(environment, 'ada@example.com')
+      const { status, headers } = await knock(environment.baseUrl, route, person.token, known)
       expectPassed(route, status)
       expectPrivate(route, headers)
     }
@@ -62,21 +62,21 @@ describe('every route', () => {
 
 // Of the routes that need no access token, other ones are there in each mode.
 describe.each(['dev', 'magic-link', 'password'] as const)('a route for everybody in %s mode', (authMode) => {
-  const home = testEnvironment({
+  const environment = testEnvironment({
     auth: { authMode, isInviteRequired: false, maxActiveSessions: 1_000 },
     email: { host: '127.0.0.1', port: 1 },
   })
-  const guarded = watched(home)
+  const guarded = watched(environment)
 
   test('answers no token and any other alike: none helps, none harms', { timeout: 120_000 }, async () => {
     const open = guarded.routes.filter(({ demand }) => demand === 'none')
     expect(open.length).toBeGreaterThan(5)
     for (const route of open) {
-      const { status: expected, headers } = await knock(home.baseUrl, route, undefined, {})
+      const { status: expected, headers } = await knock(environment.baseUrl, route, undefined, {})
       expect(expected).toBeLessThan(500)
       expectPrivate(route, headers)
       for (const [what, token] of [...guarded.bad, ...guarded.good]) {
-        const { status } = await knock(home.baseUrl, route, token, {})
+        const { status } = await knock(environment.baseUrl, route, token, {})
         expect({ route: route.name, what, status }).toEqual({ route: route.name, what, status: expected })
       }
     }
@@ -84,18 +84,18 @@ describe.each(['dev', 'magic-link', 'password'] as const)('a route for everybody
 })
 
 /** The routes of a test environment, the credentials that must be refused, and those that must be accepted. */
-function watched(home: TestEnvironment) {
+function watched(environment: TestEnvironment) {
   const watch = {} as {
     routes: GuardedRoute[]
     bad: Map<string, string | undefined>
     good: Map<string, string | undefined>
   }
   beforeAll(async () => {
-    watch.routes = await guardedRoutes(home.people.nobody)
-    watch.bad = await badCredentials(home)
+    watch.routes = await guardedRoutes(environment.people.nobody)
+    watch.bad = await badCredentials(environment)
     watch.good = new Map([
-      ['a user’s token', home.people.ann.token],
-      ['an admin’s token', home.people.ada.token],
+      ['a user’s token', environment.people.ann.token],
+      ['an admin’s token', environment.people.ada.token],
     ])
   })
   return watch

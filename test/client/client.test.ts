@@ -5,14 +5,14 @@ import type { WireEvent } from '@parley/contract'
 import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 
-const home = testEnvironment()
+const environment = testEnvironment()
 
 type Fetch = typeof fetch
 const clientOf = (tokens: TokenPair, options: { fetch?: Fetch; onSignedOut?: () => void } = {}) =>
-  createClient({ baseUrl: home.baseUrl, tokens: tokensInMemory(tokens), retries: { firstMs: 5 }, ...options })
-const ann = () => ({ accessToken: home.people.ann.token!, refreshToken: home.people.ann.refreshToken })
+  createClient({ baseUrl: environment.baseUrl, tokens: tokensInMemory(tokens), retries: { firstMs: 5 }, ...options })
+const ann = () => ({ accessToken: environment.people.ann.token!, refreshToken: environment.people.ann.refreshToken })
 const signIn = async (name: string): Promise<TokenPair> => {
-  const { body } = await home.people.nobody.post('/auth/dev-login', { email: `${name}@example.com` })
+  const { body } = await environment.people.nobody.post('/auth/dev-login', { email: `${name}@example.com` })
   return { accessToken: body.token, refreshToken: body.refreshToken }
 }
 
@@ -25,7 +25,7 @@ const meddling =
 describe('a request', () => {
   test('has its path filled in, its query and body sent, its reply typed', async () => {
     const client = clientOf(ann())
-    const params = { channelId: home.channel.open.id }
+    const params = { channelId: environment.channel.open.id }
     const { message } = await client.request('POST /channels/:channelId/messages', { params, body: { content: 'hi' } })
     const query = { limit: 1 }
     const { messages } = await client.request('GET /channels/:channelId/messages', { params, query })
@@ -56,12 +56,12 @@ describe('a request', () => {
         throw new TypeError('the connection broke')
       }),
     })
-    const params = { channelId: home.channel.open.id }
+    const params = { channelId: environment.channel.open.id }
     const { message } = await client.request('POST /channels/:channelId/messages', {
       params,
       body: { content: 'once' },
     })
-    const { body } = await home.people.ann.get(`/channels/${params.channelId}/messages`)
+    const { body } = await environment.people.ann.get(`/channels/${params.channelId}/messages`)
     expect(lost).toBe(2)
     expect(body.messages.filter(({ content }: { content: string }) => content === 'once')).toEqual([message])
   })
@@ -101,7 +101,7 @@ describe('tokens', () => {
     const tokens = { accessToken: 'expired', refreshToken }
     const kept: (TokenPair | undefined)[] = []
     const client = createClient({
-      baseUrl: home.baseUrl,
+      baseUrl: environment.baseUrl,
       tokens: tokensInMemory(tokens, (pair) => kept.push(pair)),
       fetch: meddling(async (url, answer) => {
         if (url.endsWith('/auth/refresh')) refreshes++
@@ -133,12 +133,12 @@ describe('tokens', () => {
 
   test('that another client of the same store found ended sign this one out too, and end its stream', async () => {
     const tokens = tokensInMemory({ accessToken: 'expired', refreshToken: 'nonsense' })
-    const other = createClient({ baseUrl: home.baseUrl, tokens })
+    const other = createClient({ baseUrl: environment.baseUrl, tokens })
     await expect(other.request('GET /users')).rejects.toMatchObject({ status: 401 })
 
     const told: string[] = []
     const ended = Promise.withResolvers<void>()
-    const client = createClient({ baseUrl: home.baseUrl, tokens, onSignedOut: () => told.push('client') })
+    const client = createClient({ baseUrl: environment.baseUrl, tokens, onSignedOut: () => told.push('client') })
     const stream = client.openStream({
       onEvent() {},
       onLost: () => setImmediate(() => stream.wake()),
@@ -158,7 +158,7 @@ describe('a stream', () => {
     const connections: AbortController[] = []
     const tokens = tokensInMemory({ accessToken, refreshToken })
     const client = createClient({
-      baseUrl: home.baseUrl,
+      baseUrl: environment.baseUrl,
       tokens,
       fetch: (input, init) => {
         if (!String(input).endsWith('/events')) return fetch(input, init)
@@ -174,13 +174,13 @@ describe('a stream', () => {
       onEvent: (event) => events.push(event),
       onLost: () => setImmediate(() => stream.wake()),
     })
-    const { ann } = home.people
+    const { ann } = environment.people
     const patience = { timeout: 20_000 }
     const said: string[] = []
     for (let n = 0; n < 12; n++) {
       // Each cut has a connection of its own to cut; what is said next is missed.
       if (n % 4 === 0) await expect.poll(() => opened.length, patience).toBe(n / 4 + 1)
-      said.push((await ann.says(`message ${n}`, home.channel.open)).content)
+      said.push((await ann.says(`message ${n}`, environment.channel.open)).content)
       if (n % 4 !== 1) continue
       tokens.write({ accessToken: 'expired', refreshToken: tokens.read()!.refreshToken })
       connections.at(-1)!.abort()
@@ -234,7 +234,7 @@ describe('a stream', () => {
 test('every operation of the client is one of the server', async () => {
   const source = await readFile(path.resolve(import.meta.dirname, '../../libs/client/src/routes.ts'), 'utf8')
   const named = [...source.matchAll(/^ {2}'((?:GET|POST|PUT|DELETE) [^']+)'/gm)].map(([, operation]) => operation!)
-  const { body } = await home.people.nobody.get('/openapi.json')
+  const { body } = await environment.people.nobody.get('/openapi.json')
   const served = Object.entries(body.paths as Record<string, object>).flatMap(([route, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${route.replace(/\{(\w+)\}/g, ':$1')}`),
   )

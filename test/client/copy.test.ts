@@ -5,7 +5,7 @@ import { testEnvironment } from '@parley/test/test-environment'
 import { afterEach, expect, test } from 'vitest'
 
 /** Moments that seldom fall together so; whatever happens by chance is tried by `test/copies`. */
-const home = testEnvironment()
+const environment = testEnvironment()
 
 const undo: (() => void)[] = []
 afterEach(() => {
@@ -22,7 +22,7 @@ function copyOf(person: Person, meddle: (url: string, answer: Answer) => Promise
   let holdsBack = false
   let onChange = () => {}
   const client = createClient({
-    baseUrl: home.baseUrl,
+    baseUrl: environment.baseUrl,
     tokens: tokensInMemory({ accessToken: person.token!, refreshToken: person.refreshToken }),
     retries: { times: 0 },
     async fetch(input, init) {
@@ -70,12 +70,12 @@ function copyOf(person: Person, meddle: (url: string, answer: Answer) => Promise
 }
 
 const idsOf = (messages: readonly Message[] | undefined) => messages?.map(({ id }) => id)
-const signIn = (name: string) => Person.signIn(home.baseUrl, `${name}@example.com`)
+const signIn = (name: string) => Person.signIn(environment.baseUrl, `${name}@example.com`)
 
 let channels = 0
 
 async function channelWith(count: number, isPrivate = false) {
-  const { ann } = home.people
+  const { ann } = environment.people
   const channel = await ann.creates({ name: `channel ${++channels}`, isPrivate })
   const said: Message[] = []
   for (let n = 0; n < count; n++) said.push(await ann.says(`${n}`, channel))
@@ -83,7 +83,7 @@ async function channelWith(count: number, isPrivate = false) {
 }
 
 test('older messages that come when their channel was fetched anew meanwhile leave no hole', async () => {
-  const { ann } = home.people
+  const { ann } = environment.people
   const { channel } = await channelWith(12)
   const { promise: held, resolve: release } = Promise.withResolvers<void>()
   const { copy, cut, settled } = copyOf(ann, async (url, answer) => {
@@ -109,7 +109,7 @@ test('older messages that come when their channel was fetched anew meanwhile lea
 })
 
 test('what is older can be had when everything newer was deleted', async () => {
-  const { ann } = home.people
+  const { ann } = environment.people
   const { channel, said } = await channelWith(8)
   const { copy } = copyOf(ann)
   await copy.ready
@@ -123,7 +123,7 @@ test('what is older can be had when everything newer was deleted', async () => {
 })
 
 test('what is wanted in the very turn in which a fetch ends is fetched too', async () => {
-  const { ann } = home.people
+  const { ann } = environment.people
   const { channel, said } = await channelWith(8)
   await ann.post(`/messages/${said[0]!.id}/pin`)
   const pinned: (string[] | undefined)[] = []
@@ -146,7 +146,7 @@ test('what is wanted in the very turn in which a fetch ends is fetched too', asy
 })
 
 test('who is no admin any more keeps nothing of a private channel, also when a listing said so before the event', async () => {
-  const { ada } = home.people
+  const { ada } = environment.people
   const fay = await signIn('fay')
   await ada.put(`/users/${fay.id}/role`, { role: 'admin' })
   const { channel, said } = await channelWith(1, true)
@@ -173,7 +173,7 @@ test('who is no admin any more keeps nothing of a private channel, also when a l
 })
 
 test('somebody who has just been added is there as offline', async () => {
-  const { ada, ann } = home.people
+  const { ada, ann } = environment.people
   const { copy } = copyOf(ann)
   await copy.ready
   const { body } = await ada.post('/users/add', { email: 'gus@example.com', role: 'user' })
@@ -184,7 +184,7 @@ test('somebody who has just been added is there as offline', async () => {
 })
 
 test('presence is asked for after a reconnection, again when that fails', async () => {
-  const { ann, bob } = home.people
+  const { ann, bob } = environment.people
   await bob.put('/presence/me', { status: 'online' })
   let asked = 0
   const { copy, cut, holdEvents, settled } = copyOf(ann, (url, answer) => {

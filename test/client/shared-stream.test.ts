@@ -42,14 +42,14 @@ await new Promise<void>((resolve) => pages.listen(0, '127.0.0.1', resolve))
 const origin = `http://127.0.0.1:${(pages.address() as AddressInfo).port}`
 afterAll(() => void pages.close())
 
-const home = testEnvironment({ server: { allowedOrigins: [origin] } })
+const environment = testEnvironment({ server: { allowedOrigins: [origin] } })
 
 const why = executablePath ? '' : ' (skipped: no Chromium on this machine)'
 describe.skipIf(!executablePath)(`a stream that the tabs of a browser share${why}`, () => {
   test('is one connection, reaches every tab, and outlives the tab that has it', async () => {
     await using browser = await chromium.launch({ executablePath: executablePath!, args: ['--no-sandbox'] })
     const context = await browser.newContext()
-    const { ann, bob } = home.people
+    const { ann, bob } = environment.people
     const tokens = JSON.stringify({ accessToken: ann.token, refreshToken: ann.refreshToken })
     await context.addInitScript((text) => localStorage.setItem('parley.tokens', text), tokens)
 
@@ -60,7 +60,7 @@ describe.skipIf(!executablePath)(`a stream that the tabs of a browser share${why
     })
     for (let tab = 0; tab < tabs; tab++) {
       const page = await context.newPage()
-      await page.goto(`${origin}/#${home.baseUrl}`)
+      await page.goto(`${origin}/#${environment.baseUrl}`)
       await page.waitForFunction('window.opened?.length > 0')
       open.push(page)
     }
@@ -75,7 +75,8 @@ describe.skipIf(!executablePath)(`a stream that the tabs of a browser share${why
     const said: string[] = []
     let isClosed = false
     const talking = (async () => {
-      for (let n = 0; n < 200 || !isClosed; n++) said.push((await bob.says(`no. ${n}`, home.channel.open)).content)
+      for (let n = 0; n < 200 || !isClosed; n++)
+        said.push((await bob.says(`no. ${n}`, environment.channel.open)).content)
     })()
     const [leader, ...others] = open as [Page, ...Page[]]
     await others[0]!.waitForFunction('heard.length > 40')

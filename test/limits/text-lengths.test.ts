@@ -2,30 +2,34 @@ import { limits } from '@parley/contract'
 import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 
-const home = testEnvironment()
+const environment = testEnvironment()
 /** One code point, two UTF-16 code units, four bytes; NFKC leaves it as it is. */
 const letter = '𐌰'
 
 describe('the length of a text is counted in code points', () => {
   test.each<[string, number, (text: string) => Promise<{ status: number; body: unknown }>]>([
-    ['the name of a person', limits.userName, (userName) => home.people.ann.put('/users/me', { userName })],
-    ['the name of a channel', limits.channelName, (name) => home.people.ann.post('/channels', { name })],
-    ['a topic', limits.topic, (topic) => home.people.ann.put(`/channels/${home.channel.open.id}`, { topic })],
+    ['the name of a person', limits.userName, (userName) => environment.people.ann.put('/users/me', { userName })],
+    ['the name of a channel', limits.channelName, (name) => environment.people.ann.post('/channels', { name })],
+    [
+      'a topic',
+      limits.topic,
+      (topic) => environment.people.ann.put(`/channels/${environment.channel.open.id}`, { topic }),
+    ],
     [
       'a message',
       limits.content,
-      (content) => home.people.ann.post(`/channels/${home.channel.open.id}/messages`, { content }),
+      (content) => environment.people.ann.post(`/channels/${environment.channel.open.id}/messages`, { content }),
     ],
     [
       'what is searched for',
       limits.search,
-      (q) => home.people.ann.get(`/search/messages?limit=1&q=${encodeURIComponent(q)}`),
+      (q) => environment.people.ann.get(`/search/messages?limit=1&q=${encodeURIComponent(q)}`),
     ],
-    ['the name of the server', limits.serverName, (name) => home.people.ada.put('/server/settings', { name })],
+    ['the name of the server', limits.serverName, (name) => environment.people.ada.put('/server/settings', { name })],
     [
       'the name of a webhook',
       limits.webhookName,
-      (name) => home.people.ada.post('/webhooks', { name, channelId: home.channel.open.id }),
+      (name) => environment.people.ada.post('/webhooks', { name, channelId: environment.channel.open.id }),
     ],
   ])('of %s: %i', async (_what, most, send) => {
     expect(await send(letter.repeat(most))).toMatchObject({ status: 200 })
@@ -36,8 +40,8 @@ describe('the length of a text is counted in code points', () => {
   })
 
   test('of a password: eight of them are enough, seven are not', async () => {
-    const path = `/users/${home.people.cat.id}/reset-password`
-    expect(await home.people.ada.post(path, { password: letter.repeat(7) })).toMatchObject({ status: 400 })
-    expect(await home.people.ada.post(path, { password: letter.repeat(8) })).toMatchObject({ status: 200 })
+    const path = `/users/${environment.people.cat.id}/reset-password`
+    expect(await environment.people.ada.post(path, { password: letter.repeat(7) })).toMatchObject({ status: 400 })
+    expect(await environment.people.ada.post(path, { password: letter.repeat(8) })).toMatchObject({ status: 200 })
   })
 })

@@ -13,7 +13,7 @@ const why = 'missing' in found ? ` (skipped: ${found.missing})` : ''
 
 describe.skipIf(!binary)(`behind PgBouncer in transaction mode${why}`, () => {
   let pgbouncer: Pgbouncer
-  const home = testEnvironment(
+  const environment = testEnvironment(
     { database: { pooler: 'transaction' } },
     {
       async pooler(database) {
@@ -27,7 +27,7 @@ describe.skipIf(!binary)(`behind PgBouncer in transaction mode${why}`, () => {
 
   const connect = (options: { preparedStatements: boolean }): Connection => {
     const connection = connectDatabase({
-      url: home.depsOf('messaging').config.database.url,
+      url: environment.depsOf('messaging').config.database.url,
       poolSize: 10,
       applicationName: 'test',
       onIdleError() {},
@@ -40,7 +40,7 @@ describe.skipIf(!binary)(`behind PgBouncer in transaction mode${why}`, () => {
   const tenAtOnce = <T>(ask: () => Promise<T>) => Promise.all(Array.from({ length: 10 }, ask))
 
   test('messages that many send at once are stored in order, heard, read and found', async () => {
-    const { ann, bob, cat } = home.people
+    const { ann, bob, cat } = environment.people
     const channel = await ann.creates({ name: 'at once' })
     const stream = await bob.opensStream()
     const said = await Promise.all(
@@ -58,10 +58,10 @@ describe.skipIf(!binary)(`behind PgBouncer in transaction mode${why}`, () => {
   })
 
   test('many requests share few connections to PostgreSQL', async () => {
-    const { ann } = home.people
+    const { ann } = environment.people
     const replies = await Promise.all(Array.from({ length: 100 }, () => ann.get('/conversations')))
     expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]))
-    const { rows } = await home.deps.pool.query<{ count: number }>(
+    const { rows } = await environment.deps.pool.query<{ count: number }>(
       `select count(*) from pg_stat_activity where datname = current_database() and usename like 'parley\\_%' group by usename`,
     )
     expect(rows.length).toBeGreaterThan(1)
@@ -70,11 +70,11 @@ describe.skipIf(!binary)(`behind PgBouncer in transaction mode${why}`, () => {
   })
 
   test('an export, which a job computes from one snapshot, has what was said', async () => {
-    const { ada, ann } = home.people
-    const { id: messageId } = await ann.says('to be exported', home.channel.secret)
+    const { ada, ann } = environment.people
+    const { id: messageId } = await ann.says('to be exported', environment.channel.secret)
     const { id } = (await ada.post('/admin/exports')).body
     await expect.poll(async () => (await ada.get(`/admin/exports/${id}`)).body).toMatchObject({ state: 'ready' })
-    const { body } = await request(`${home.baseUrl}/admin/exports/${id}/download`, {
+    const { body } = await request(`${environment.baseUrl}/admin/exports/${id}/download`, {
       headers: { authorization: `Bearer ${ada.token}` },
     })
     expect(gunzipSync(Buffer.from(await body.arrayBuffer())).toString()).toContain(messageId)
@@ -115,7 +115,7 @@ describe.skipIf(!binary)(`behind PgBouncer in transaction mode${why}`, () => {
   })
 
   test('when PgBouncer is killed, people go on as soon as it is back, and nothing acknowledged is lost', async () => {
-    const { ann, bob, cat } = home.people
+    const { ann, bob, cat } = environment.people
     const channel = await ann.creates({ name: 'killed' })
     const stream = await cat.opensStream()
     const senders = [ann, bob].map((person) => new PersistentSender(person, channel))

@@ -3,7 +3,7 @@ import { Person, type Reply, samples } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 
-const home = testEnvironment()
+const environment = testEnvironment()
 
 interface Creation {
   as?: 'ada' | 'ann'
@@ -19,7 +19,7 @@ const listed = async (person: Person, path: string, has: (item: Record<string, u
   return items!.filter(has).length
 }
 const stored = (originalName: string) =>
-  home.deps.db
+  environment.deps.db
     .selectFrom('uploads')
     .select('filename')
     .where('originalName', '=', originalName)
@@ -29,26 +29,30 @@ const stored = (originalName: string) =>
 const creations: Record<string, Creation> = {
   '/channels': {
     path: () => '/channels',
-    body: (mark) => ({ name: mark, topic: 'a topic', members: [home.people.bob.id] }),
-    count: (mark) => listed(home.people.ann, '/channels', ({ name }) => name === mark),
+    body: (mark) => ({ name: mark, topic: 'a topic', members: [environment.people.bob.id] }),
+    count: (mark) => listed(environment.people.ann, '/channels', ({ name }) => name === mark),
   },
   '/conversations': {
     path: () => '/conversations',
-    body: (mark) => ({ targetUserId: mark === 'another' ? home.people.cat.id : home.people.bob.id }),
+    body: (mark) => ({ targetUserId: mark === 'another' ? environment.people.cat.id : environment.people.bob.id }),
     count: () =>
-      listed(home.people.ann, '/conversations', ({ otherUser }) => (otherUser as Person).id === home.people.bob.id),
+      listed(
+        environment.people.ann,
+        '/conversations',
+        ({ otherUser }) => (otherUser as Person).id === environment.people.bob.id,
+      ),
   },
   '/webhooks': {
     as: 'ada',
     path: () => '/webhooks',
-    body: (mark) => ({ name: mark, channelId: home.channel.open.id }),
-    count: (mark) => listed(home.people.ada, '/webhooks', ({ name }) => name === mark),
+    body: (mark) => ({ name: mark, channelId: environment.channel.open.id }),
+    count: (mark) => listed(environment.people.ada, '/webhooks', ({ name }) => name === mark),
   },
   '/users/add': {
     as: 'ada',
     path: () => '/users/add',
     body: (mark) => ({ email: `${mark}@example.com`, password: 'a password' }),
-    count: (mark) => listed(home.people.ada, '/users', ({ email }) => email === `${mark}@example.com`),
+    count: (mark) => listed(environment.people.ada, '/users', ({ email }) => email === `${mark}@example.com`),
   },
   '/files': {
     path: () => '/files',
@@ -56,7 +60,7 @@ const creations: Record<string, Creation> = {
     count: async (mark) => (await stored(`${mark}.pdf`)).length,
   },
   '/channels/{channelId}/messages/image': {
-    path: () => `/channels/${home.channel.open.id}/messages/image`,
+    path: () => `/channels/${environment.channel.open.id}/messages/image`,
     body: (mark) => ({ filename: `${mark}.png`, image: samples.png.toString('base64') }),
     count: async (mark) => (await stored(`${mark}.png`)).length,
   },
@@ -67,7 +71,7 @@ describe('a request that creates something, repeated with its Idempotency-Key,',
     'gets the first answer and creates nothing: POST %s',
     async (_what, creation) => {
       const { as = 'ann', path, body, count } = creation
-      const person = home.people[as]
+      const person = environment.people[as]
       const mark = `once-${randomUUID().slice(0, 8)}`
       const key = { 'idempotency-key': randomUUID() }
       const asks = (): Promise<Reply> => person.post(path(), body(mark), key)
@@ -87,7 +91,7 @@ describe('a request that creates something, repeated with its Idempotency-Key,',
   )
 
   test('gets the first answer: POST /files/binary and POST /admin/exports', async () => {
-    const { ada } = home.people
+    const { ada } = environment.people
     for (const [path, body] of [
       ['/files/binary?filename=a.txt', 'some bytes'],
       ['/admin/exports', undefined],
@@ -100,7 +104,7 @@ describe('a request that creates something, repeated with its Idempotency-Key,',
   })
 
   test('was refused: it may be put right and sent again with the same key', async () => {
-    const { ann } = home.people
+    const { ann } = environment.people
     const key = { 'idempotency-key': randomUUID() }
     expect(await ann.post('/channels', { name: 'open' }, key)).toMatchObject({
       status: 400,
@@ -110,7 +114,7 @@ describe('a request that creates something, repeated with its Idempotency-Key,',
   })
 
   test('holds a key that nobody else can use', async () => {
-    const { ann, bob } = home.people
+    const { ann, bob } = environment.people
     const key = { 'idempotency-key': randomUUID() }
     const first = await ann.post('/channels', { name: 'mine' }, key)
     expect(first).toMatchObject({ status: 200 })
@@ -122,22 +126,22 @@ describe('a request that creates something, repeated with its Idempotency-Key,',
 })
 
 test('the token of a webhook is told again, works, and is in no row of the database', async () => {
-  const { ada } = home.people
-  const wish = { name: 'sealed', channelId: home.channel.open.id }
+  const { ada } = environment.people
+  const wish = { name: 'sealed', channelId: environment.channel.open.id }
   const key = { 'idempotency-key': randomUUID() }
   await ada.post('/webhooks', wish, key)
   const { webhook } = (await ada.post('/webhooks', wish, key)).body
-  const bot = new Person(home.baseUrl, { id: '', userName: 'sealed' }, webhook.token)
+  const bot = new Person(environment.baseUrl, { id: '', userName: 'sealed' }, webhook.token)
   expect(await bot.post(`/webhooks/${webhook.id}/messages`, { content: 'beep' })).toMatchObject({ status: 200 })
 
-  const rows = await home.deps.db.selectFrom('idempotencyKeys').selectAll().execute()
+  const rows = await environment.deps.db.selectFrom('idempotencyKeys').selectAll().execute()
   expect(rows.length).toBeGreaterThan(0)
   const texts = rows.flatMap(({ answer }) => [answer, Buffer.from(answer, 'base64').toString('latin1')])
   expect(texts.filter((text) => text.includes(webhook.token))).toEqual([])
 })
 
 test('OpenAPI names the header where it works, and nowhere else', async () => {
-  const { body } = await home.people.ann.get('/openapi.json')
+  const { body } = await environment.people.ann.get('/openapi.json')
   const operations = Object.entries<Record<string, { parameters?: { name: string }[] }>>(body.paths).flatMap(
     ([path, methods]) => Object.entries(methods).map(([method, { parameters = [] }]) => ({ path, method, parameters })),
   )

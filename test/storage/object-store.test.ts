@@ -10,17 +10,17 @@ beforeAll(async () => {
   store = await startObjectStore()
   Object.assign(s3, store.settings)
 })
-const home = testEnvironment({ storage: { store: 's3', s3 } })
+const environment = testEnvironment({ storage: { store: 's3', s3 } })
 afterAll(() => store.stop())
 
-const ready = async () => (await home.people.nobody.get('/health/ready')).body
+const ready = async () => (await environment.people.nobody.get('/health/ready')).body
 
 describe('with files in an object store', () => {
   test('files are stored there, and read whole and in part', async () => {
-    const { ann, bob, cat } = home.people
+    const { ann, bob, cat } = environment.people
     const bytes = Buffer.from(randomBytes(2_000_000).toString('base64'))
     const attachment = await ann.uploads('long.txt', bytes)
-    await ann.sends(home.channel.secret, { attachments: [attachment] })
+    await ann.sends(environment.channel.secret, { attachments: [attachment] })
     const path = `/files/${attachment.filename}`
 
     expect(await store.names()).toContain(`parley/${attachment.filename}`)
@@ -31,8 +31,8 @@ describe('with files in an object store', () => {
   })
 
   test('an image gets its thumbnail there', async () => {
-    const { ann, bob } = home.people
-    const messages = `/channels/${home.channel.secret.id}/messages`
+    const { ann, bob } = environment.people
+    const messages = `/channels/${environment.channel.secret.id}/messages`
     const filename = await ann.uploadsImage(messages, 'a.png', samples.png)
     const path = `${messages}/image/${filename}`
     expect((await bob.downloads(path)).bytes.equals(samples.png)).toBe(true)
@@ -43,9 +43,9 @@ describe('with files in an object store', () => {
   })
 
   test('people go on talking while it is away, files answer 503, and are there again when it is back', async () => {
-    const { ann, bob } = home.people
+    const { ann, bob } = environment.people
     const attachment = await ann.uploads('notes.txt', 'some notes')
-    await ann.sends(home.channel.open, { attachments: [attachment] })
+    await ann.sends(environment.channel.open, { attachments: [attachment] })
     const path = `/files/${attachment.filename}`
     expect(await ready()).toMatchObject({ status: 'ok', dependencies: { storage: { status: 'ok', required: false } } })
 
@@ -56,7 +56,7 @@ describe('with files in an object store', () => {
     const unread = await bob.downloads(path)
     expect([unread.status, unread.headers['retry-after']]).toEqual([503, '1'])
     expect(unread.headers['content-disposition']).toBeUndefined()
-    await bob.says('we can still talk', home.channel.open)
+    await bob.says('we can still talk', environment.channel.open)
     expect(await ready()).toMatchObject({ status: 'degraded', dependencies: { storage: { status: 'unavailable' } } })
 
     await store.resume()

@@ -3,15 +3,15 @@ import { Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { beforeAll, describe, expect, test } from 'vitest'
 
-const home = testEnvironment()
+const environment = testEnvironment()
 let zoe: Person
 beforeAll(async () => {
-  zoe = await Person.signIn(home.baseUrl, 'zoe@example.com')
-  const { ann, bob } = home.people
+  zoe = await Person.signIn(environment.baseUrl, 'zoe@example.com')
+  const { ann, bob } = environment.people
   for (const name of ['Zebra', 'apple', 'Émile', 'a "quoted" \\ name', 'été']) await ann.creates({ name })
   await ann.creates({ name: 'between us', isPrivate: true, members: [zoe.id] })
-  for (const other of [ann, bob, home.people.cat, home.people.ada]) {
-    home.pass(10)
+  for (const other of [ann, bob, environment.people.cat, environment.people.ada]) {
+    environment.pass(10)
     await zoe.post('/conversations', { targetUserId: other.id })
   }
 })
@@ -82,13 +82,13 @@ describe.each([
   })
 
   test('is for those who are signed in, whatever they ask', async () => {
-    expect(await home.people.nobody.get(`${path}?limit=0`)).toMatchObject({ status: 401 })
-    expect(await home.people.nobody.get(`${path}?limit=1`)).toMatchObject({ status: 401 })
+    expect(await environment.people.nobody.get(`${path}?limit=0`)).toMatchObject({ status: 401 })
+    expect(await environment.people.nobody.get(`${path}?limit=1`)).toMatchObject({ status: 401 })
   })
 })
 
 test('who leaves between two pages does not stop them', async () => {
-  const leaver = await Person.signIn(home.baseUrl, 'mid@example.com')
+  const leaver = await Person.signIn(environment.baseUrl, 'mid@example.com')
   const before = (await reply('/users')).items.map(({ id }) => id)
   expect(await leaver.post('/users/exit')).toMatchObject({ status: 200 })
   const { items } = await reply(`/users?after=${leaver.id}`)
@@ -97,8 +97,8 @@ test('who leaves between two pages does not stop them', async () => {
 })
 
 test('a page says nothing of what is not one’s own', async () => {
-  const { ann, bob, cat, ada } = home.people
-  const hidden = home.channel.secret.id
+  const { ann, bob, cat, ada } = environment.people
+  const hidden = environment.channel.secret.id
   expect(await cat.get(`/channels?after=${hidden}`)).toMatchObject({ status: 400 })
   for (const person of [bob, ada]) await reply(`/channels?after=${hidden}`, person)
   const all = (await reply('/channels?limit=200', cat)).items
@@ -109,7 +109,7 @@ test('a page says nothing of what is not one’s own', async () => {
   for (const person of [cat, ada]) {
     expect(await person.get(`/conversations?after=${conversation.id}`)).toMatchObject({ status: 400 })
   }
-  expect(await ann.get(`/conversations?after=dm:${home.channel.open.id}`)).toMatchObject({ status: 400 })
+  expect(await ann.get(`/conversations?after=dm:${environment.channel.open.id}`)).toMatchObject({ status: 400 })
   expect(await ann.get(`/channels?after=${conversation.id.slice(3)}`)).toMatchObject({ status: 400 })
 })
 

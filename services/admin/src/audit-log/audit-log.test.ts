@@ -3,19 +3,19 @@ import { testEnvironment } from '@parley/test/test-environment'
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, test } from 'vitest'
 
-const home = testEnvironment()
+const environment = testEnvironment()
 beforeAll(async () => {
-  const { ada, ann } = home.people
-  await sql`delete from audit_log`.execute(home.deps.db)
+  const { ada, ann } = environment.people
+  await sql`delete from audit_log`.execute(environment.deps.db)
   await sql`
     insert into audit_log (id, action, actor_id, target_type, target_id, metadata, ip, created_at)
     select gen_random_uuid(), case when n % 2 = 0 then 'channel.create' else 'channel.delete' end,
       case when n <= 10 then ${ada.id} else ${ann.id} end, 'channel', 'c' || n,
       case when n = 1 then '{"snake_case": {"deep": [1]}}'::jsonb end, '192.0.2.7', 1000 + n
-    from generate_series(1, 1200) n`.execute(home.deps.db)
+    from generate_series(1, 1200) n`.execute(environment.deps.db)
 })
 
-const read = async (query = '', person: Person = home.people.ada) => {
+const read = async (query = '', person: Person = environment.people.ada) => {
   const { status, body } = await person.get(`/admin/audit-log${query}`)
   return { ...body, status }
 }
@@ -34,7 +34,7 @@ describe('GET /admin/audit-log', () => {
     expect(entries[0]).toEqual({
       id: expect.any(String),
       action: 'channel.create',
-      actorId: home.people.ann.id,
+      actorId: environment.people.ann.id,
       targetType: 'channel',
       targetId: 'c1200',
       ip: '192.0.2.7',
@@ -52,12 +52,12 @@ describe('GET /admin/audit-log', () => {
   })
 
   test('filters, all together', async () => {
-    expect(await targets(`?actorId=${home.people.ada.id}&action=channel.create&from=1004&to=1008`)).toEqual([
+    expect(await targets(`?actorId=${environment.people.ada.id}&action=channel.create&from=1004&to=1008`)).toEqual([
       'c8',
       'c6',
       'c4',
     ])
-    expect(await read(`?actorId=${home.people.ada.id}`)).toMatchObject({ total: 10, hasMore: false })
+    expect(await read(`?actorId=${environment.people.ada.id}`)).toMatchObject({ total: 10, hasMore: false })
     expect(await read('?action=nothing.like.it')).toMatchObject({ entries: [], total: 0 })
   })
 
@@ -75,7 +75,7 @@ describe('GET /admin/audit-log', () => {
   )
 
   test('is for admins', async () => {
-    expect(await read('', home.people.ann)).toMatchObject({ status: 403 })
-    expect(await read('', home.people.nobody)).toMatchObject({ status: 401 })
+    expect(await read('', environment.people.ann)).toMatchObject({ status: 403 })
+    expect(await read('', environment.people.nobody)).toMatchObject({ status: 401 })
   })
 })

@@ -8,23 +8,24 @@ import { request } from 'undici'
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { exportRoutes } from './exports.routes.ts'
 
-const home = testEnvironment({ exports: { keepHours: 1 } })
+const environment = testEnvironment({ exports: { keepHours: 1 } })
 const byId = <T extends { id: string }>(things: T[]) => things.toSorted((a, b) => (a.id < b.id ? -1 : 1))
-const exported = async () => (await home.people.ada.get('/admin/export')).body
+const exported = async () => (await environment.people.ada.get('/admin/export')).body
 
 /** Asks for an export and waits until a worker has computed it. */
 async function ready(): Promise<string> {
-  const { id } = (await home.people.ada.post('/admin/exports')).body
+  const { id } = (await environment.people.ada.post('/admin/exports')).body
   await vi.waitFor(
-    async () => expect((await home.people.ada.get(`/admin/exports/${id}`)).body).toMatchObject({ state: 'ready' }),
+    async () =>
+      expect((await environment.people.ada.get(`/admin/exports/${id}`)).body).toMatchObject({ state: 'ready' }),
     { timeout: 20_000, interval: 20 },
   )
   return id
 }
 
 async function download(id: string): Promise<{ bytes: Buffer; headers: Record<string, unknown> }> {
-  const { headers, body } = await request(`${home.baseUrl}/admin/exports/${id}/download`, {
-    headers: { authorization: `Bearer ${home.people.ada.token}` },
+  const { headers, body } = await request(`${environment.baseUrl}/admin/exports/${id}/download`, {
+    headers: { authorization: `Bearer ${environment.people.ada.token}` },
   })
   return { bytes: Buffer.from(await body.arrayBuffer()), headers }
 }
@@ -34,8 +35,8 @@ let conversationId: string
 let webhook: { id: string; token: string }
 
 beforeAll(async () => {
-  const { ada, ann, bob, cat } = home.people
-  const { open, secret } = home.channel
+  const { ada, ann, bob, cat } = environment.people
+  const { open, secret } = environment.channel
   const parent = await ann.says('a parent, "quoted" \\ \u2028 and 🦆 @bob', open)
   await bob.post(`/messages/${parent.id}/thread`, { content: 'a reply' })
   await bob.post(`/messages/${parent.id}/reactions`, { reaction: '👍' })
@@ -47,10 +48,10 @@ beforeAll(async () => {
   conversationId = (await ann.post('/conversations', { targetUserId: cat.id })).body.conversation.id
   await ann.post(`/conversations/${conversationId}/messages`, { content: 'between two people' })
   webhook = (await ada.post('/webhooks', { name: 'bot', channelId: open.id })).body.webhook
-  const bot = new Person(home.baseUrl, { id: '', userName: 'bot' }, webhook.token)
+  const bot = new Person(environment.baseUrl, { id: '', userName: 'bot' }, webhook.token)
   await bot.post(`/webhooks/${webhook.id}/messages`, { content: 'from a bot' })
 
-  const leaver = await Person.signIn(home.baseUrl, 'leaver@example.com')
+  const leaver = await Person.signIn(environment.baseUrl, 'leaver@example.com')
   await leaver.says('I was here', open)
   await leaver.post('/users/exit')
   const text = await ann.says('deleted content', open)
@@ -64,7 +65,7 @@ beforeAll(async () => {
 
 describe('GET /admin/export', () => {
   test('answers what the API answers, of everything', async () => {
-    const { ada, ann } = home.people
+    const { ada, ann } = environment.people
     const { status, headers, body } = await ada.get('/admin/export')
     expect({ status, type: headers['content-type'] }).toEqual({ status: 200, type: 'application/json; charset=utf-8' })
     expect(headers['content-disposition']).toMatch(/^attachment; filename="parley-export-\d{8}T\d{6}\.json"$/)
@@ -94,7 +95,7 @@ describe('GET /admin/export', () => {
   })
 
   test('has people who left, marked, and nothing that was deleted', async () => {
-    const { ada } = home.people
+    const { ada } = environment.people
     const { leaver, text, channel, webhook } = gone
     const body = await exported()
     const live = (await ada.get('/users')).body.users
@@ -108,15 +109,19 @@ describe('GET /admin/export', () => {
   })
 
   test('has no secrets', async () => {
-    const { db } = home.deps
-    await db.updateTable('users').set({ passwordHash: 'scrypt$of$ada' }).where('id', '=', home.people.ada.id).execute()
+    const { db } = environment.deps
+    await db
+      .updateTable('users')
+      .set({ passwordHash: 'scrypt$of$ada' })
+      .where('id', '=', environment.people.ada.id)
+      .execute()
     const text = JSON.stringify(await exported())
     expect(text).not.toMatch(/scrypt|password_?hash|token_?hash|"token"/i)
     expect(text).not.toContain(webhook.token)
   })
 
   test('is in the audit log, and its own entry is in the document', async () => {
-    const { ada } = home.people
+    const { ada } = environment.people
     const body = await exported()
     const last = body.auditLog.at(-1)
     expect(last).toMatchObject({ action: 'export.create', actorId: ada.id, targetType: 'export', ip: '127.0.0.1' })
@@ -129,7 +134,7 @@ describe('GET /admin/export', () => {
 
 describe('POST /admin/exports', () => {
   test('answers at once, tells how far it is, and keeps the document for a while', async () => {
-    const { ada } = home.people
+    const { ada } = environment.people
     const { status, headers, body } = await ada.post('/admin/exports')
     expect(status).toBe(202)
     expect(headers.location).toBe(`/admin/exports/${body.id}`)
@@ -150,16 +155,16 @@ describe('POST /admin/exports', () => {
     })
     expect({ ...document, exportedAt: 0, auditLog: [] }).toEqual({ ...(await exported()), exportedAt: 0, auditLog: [] })
 
-    home.pass(3_600_001)
+    environment.pass(3_600_001)
     for (const path of [`/admin/exports/${id}`, `/admin/exports/${id}/download`]) {
       expect(await ada.get(path)).toMatchObject({ status: 404 })
     }
-    home.pass(-3_600_001)
+    environment.pass(-3_600_001)
   })
 
   test('that is not ready, or failed, has nothing to download', async () => {
-    const { ada } = home.people
-    const { db } = home.deps
+    const { ada } = environment.people
+    const { db } = environment.deps
     const id = uuidv7()
     const soon = Date.now() + 60_000
     const row = { id, requestedBy: ada.id, state: 'waiting' as const, createdAt: 1, expiresAt: soon }
@@ -172,16 +177,17 @@ describe('POST /admin/exports', () => {
 
   test.each(['nonsense', uuidv7(), '%2e%2e'])('%s is 404', async (id) => {
     for (const path of [`/admin/exports/${id}`, `/admin/exports/${id}/download`]) {
-      expect(await home.people.ada.get(path)).toMatchObject({ status: 404 })
+      expect(await environment.people.ada.get(path)).toMatchObject({ status: 404 })
     }
   })
 })
 
 test('exports are for admins', async () => {
-  const { ann, nobody } = home.people
+  const { ann, nobody } = environment.people
   const id = await ready()
-  const holder = new Person(home.baseUrl, { id: '', userName: 'bot' }, webhook.token)
-  const entries = () => home.deps.db.selectFrom('auditLog').select('id').where('action', '=', 'export.create').execute()
+  const holder = new Person(environment.baseUrl, { id: '', userName: 'bot' }, webhook.token)
+  const entries = () =>
+    environment.deps.db.selectFrom('auditLog').select('id').where('action', '=', 'export.create').execute()
   const before = await entries()
   for (const [person, status] of [
     [ann, 403],
@@ -197,8 +203,8 @@ test('exports are for admins', async () => {
 })
 
 test('while Redis is away an export is asked for, and computed later', async () => {
-  const { people, redis } = home
-  const deps = home.depsOf('admin')
+  const { people, redis } = environment
+  const deps = environment.depsOf('admin')
   const { fastify } = await buildApp({ deps, position: 'inside', checks: {} })
   await fastify.register(exportRoutes(deps, { quietMs: 100 }))
   onTestFinished(async () => {

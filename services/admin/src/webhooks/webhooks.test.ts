@@ -4,13 +4,13 @@ import { Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
-const home = testEnvironment()
+const environment = testEnvironment()
 
-const create = async (name: string, channelId = home.channel.secret.id) =>
-  (await home.people.ada.post('/webhooks', { name, channelId })).body.webhook
-const listed = async () => (await home.people.ada.get('/webhooks')).body.webhooks
+const create = async (name: string, channelId = environment.channel.secret.id) =>
+  (await environment.people.ada.post('/webhooks', { name, channelId })).body.webhook
+const listed = async () => (await environment.people.ada.get('/webhooks')).body.webhooks
 const entries = (targetId: string) =>
-  home.deps.db
+  environment.deps.db
     .selectFrom('auditLog')
     .select(['action', 'actorId', 'targetType', 'metadata', 'ip'])
     .where('targetId', '=', targetId)
@@ -19,8 +19,8 @@ const entries = (targetId: string) =>
 
 describe('POST /webhooks', () => {
   test('answers the webhook with its token, and tells the channel', async () => {
-    const { ada, ann, cat } = home.people
-    const channelId = home.channel.secret.id
+    const { ada, ann, cat } = environment.people
+    const channelId = environment.channel.secret.id
     const { status, body } = await ada.post('/webhooks', { name: '  Build  bot ', channelId })
     expect({ status, body }).toEqual({
       status: 200,
@@ -39,9 +39,9 @@ describe('POST /webhooks', () => {
     })
     const { id, token } = body.webhook
     for (const person of [ada, ann]) {
-      await home.events.to(person).toHave('NEW_WEBHOOK', { id, name: 'Build bot', channelId })
+      await environment.events.to(person).toHave('NEW_WEBHOOK', { id, name: 'Build bot', channelId })
     }
-    await home.events.to(cat).neverHave('NEW_WEBHOOK', { id })
+    await environment.events.to(cat).neverHave('NEW_WEBHOOK', { id })
     expect(await entries(id)).toEqual([
       {
         action: 'webhook.create',
@@ -52,7 +52,11 @@ describe('POST /webhooks', () => {
       },
     ])
 
-    const row = await home.deps.db.selectFrom('webhooks').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+    const row = await environment.deps.db
+      .selectFrom('webhooks')
+      .selectAll()
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow()
     expect(row.tokenHash).toEqual(createHash('sha256').update(token).digest())
     expect(JSON.stringify(row)).not.toContain(token)
   })
@@ -67,19 +71,19 @@ describe('POST /webhooks', () => {
     ['an unknown channel', () => ({ name: 'bot', channelId: uuidv7() })],
     ['an id that cannot be one', () => ({ name: 'bot', channelId: 'nonsense' })],
     ['no channel', () => ({ name: 'bot' })],
-    ['no name', () => ({ channelId: home.channel.open.id })],
-    ['a blank name', () => ({ name: ' ', channelId: home.channel.open.id })],
-    ['a long name', () => ({ name: 'a'.repeat(81), channelId: home.channel.open.id })],
-    ['a hidden character', () => ({ name: 'bot\u202e', channelId: home.channel.open.id })],
+    ['no name', () => ({ channelId: environment.channel.open.id })],
+    ['a blank name', () => ({ name: ' ', channelId: environment.channel.open.id })],
+    ['a long name', () => ({ name: 'a'.repeat(81), channelId: environment.channel.open.id })],
+    ['a hidden character', () => ({ name: 'bot\u202e', channelId: environment.channel.open.id })],
   ])('%s is 400', async (_what, body) => {
-    expect(await home.people.ada.post('/webhooks', body())).toMatchObject({
+    expect(await environment.people.ada.post('/webhooks', body())).toMatchObject({
       status: 400,
       body: { error: expect.any(String) },
     })
   })
 
   test('a conversation is 400, under either of its ids, the caller’s own too', async () => {
-    const { ada, ann } = home.people
+    const { ada, ann } = environment.people
     const { id } = (await ada.post('/conversations', { targetUserId: ann.id })).body.conversation
     for (const channelId of [id, id.slice('dm:'.length)]) {
       expect(await ada.post('/webhooks', { name: 'bot', channelId })).toMatchObject({ status: 400 })
@@ -90,7 +94,7 @@ describe('POST /webhooks', () => {
 describe('GET /webhooks', () => {
   test('answers all of them oldest first, without tokens', async () => {
     const one = await create('first')
-    const { token: _token, ...other } = await create('second', home.channel.open.id)
+    const { token: _token, ...other } = await create('second', environment.channel.open.id)
     const webhooks = await listed()
     expect(webhooks.map(({ id }: { id: string }) => id).slice(-2)).toEqual([one.id, other.id])
     expect(webhooks.at(-1)).toEqual(other)
@@ -98,7 +102,7 @@ describe('GET /webhooks', () => {
   })
 
   test('leaves out those whose channel was deleted', async () => {
-    const { ada, ann } = home.people
+    const { ada, ann } = environment.people
     const channel = await ann.creates({ name: 'for a while' })
     const webhook = await create('doomed', channel.id)
     expect(await listed()).toContainEqual(expect.objectContaining({ id: webhook.id }))
@@ -111,12 +115,12 @@ describe('GET /webhooks', () => {
 
 describe('DELETE /webhooks/:webhookId', () => {
   test('deletes it once and tells the channel', async () => {
-    const { ada, ann, cat } = home.people
+    const { ada, ann, cat } = environment.people
     const { id, channelId } = await create('short-lived')
     const statuses = await Promise.all([1, 2, 3].map(async () => (await ada.delete(`/webhooks/${id}`)).status))
     expect(statuses.sort()).toEqual([200, 404, 404])
-    await home.events.to(ann).toHave('DELETE_WEBHOOK', { id, channelId })
-    await home.events.to(cat).neverHave('DELETE_WEBHOOK', { id })
+    await environment.events.to(ann).toHave('DELETE_WEBHOOK', { id, channelId })
+    await environment.events.to(cat).neverHave('DELETE_WEBHOOK', { id })
     expect(await listed()).not.toContainEqual(expect.objectContaining({ id }))
     expect(await entries(id)).toMatchObject([
       { action: 'webhook.create' },
@@ -125,7 +129,7 @@ describe('DELETE /webhooks/:webhookId', () => {
   })
 
   test.each([uuidv7(), 'nonsense', 'webhook:1'])('%s is 404', async (id) => {
-    expect(await home.people.ada.delete(`/webhooks/${id}`)).toMatchObject({ status: 404 })
+    expect(await environment.people.ada.delete(`/webhooks/${id}`)).toMatchObject({ status: 404 })
   })
 })
 
@@ -134,10 +138,10 @@ describe('a webhook whose admin is one no longer', () => {
   let webhook: { id: string; name: string; channelId: string; token: string }
   let round = 0
   beforeEach(async () => {
-    const { ada } = home.people
-    eve = await Person.signIn(home.baseUrl, `eve-${++round}@example.com`)
+    const { ada } = environment.people
+    eve = await Person.signIn(environment.baseUrl, `eve-${++round}@example.com`)
     await ada.put(`/users/${eve.id}/role`, { role: 'admin' })
-    const wish = { name: `bot ${round}`, channelId: home.channel.open.id }
+    const wish = { name: `bot ${round}`, channelId: environment.channel.open.id }
     webhook = (await eve.post('/webhooks', wish)).body.webhook
   })
   const ref = (isOrphaned: boolean, createdBy: string) => {
@@ -145,22 +149,26 @@ describe('a webhook whose admin is one no longer', () => {
     return { id, name, channelId, createdBy, isOrphaned }
   }
   const posts = (token: string) =>
-    new Person(home.baseUrl, { id: '', userName: 'bot' }, token).post(`/webhooks/${webhook.id}/messages`, {
+    new Person(environment.baseUrl, { id: '', userName: 'bot' }, token).post(`/webhooks/${webhook.id}/messages`, {
       content: 'still here',
     })
-  const takeOver = (body: object = {}) => home.people.ada.post(`/webhooks/${webhook.id}/take-over`, body)
+  const takeOver = (body: object = {}) => environment.people.ada.post(`/webhooks/${webhook.id}/take-over`, body)
 
   test.each([
-    ['removed', () => home.people.ada.delete(`/users/${eve.id}`), () => home.people.ada.id],
-    ['demoted', () => home.people.ada.put(`/users/${eve.id}/role`, { role: 'user' }), () => home.people.ada.id],
+    ['removed', () => environment.people.ada.delete(`/users/${eve.id}`), () => environment.people.ada.id],
+    [
+      'demoted',
+      () => environment.people.ada.put(`/users/${eve.id}/role`, { role: 'user' }),
+      () => environment.people.ada.id,
+    ],
     ['gone by themselves', () => eve.post('/users/exit'), () => eve.id],
   ] as const)('%s, is listed as orphaned, admins are told, and it is written down', async (_, leave, actor) => {
-    const { ada, ann } = home.people
+    const { ada, ann } = environment.people
     expect(await listed()).toContainEqual(expect.objectContaining(ref(false, eve.id)))
     expect(await leave()).toMatchObject({ status: 200 })
     expect(await listed()).toContainEqual(expect.objectContaining(ref(true, eve.id)))
-    await home.events.to(ada).toHave('UPDATE_WEBHOOK', ref(true, eve.id))
-    await home.events.to(ann).neverHave('UPDATE_WEBHOOK', { id: webhook.id })
+    await environment.events.to(ada).toHave('UPDATE_WEBHOOK', ref(true, eve.id))
+    await environment.events.to(ann).neverHave('UPDATE_WEBHOOK', { id: webhook.id })
     expect(await entries(webhook.id)).toMatchObject([
       { action: 'webhook.create' },
       { action: 'webhook.orphan', actorId: actor(), metadata: { name: webhook.name, createdBy: eve.id } },
@@ -169,7 +177,7 @@ describe('a webhook whose admin is one no longer', () => {
   })
 
   test('is taken over once, by one of those who try at once', async () => {
-    const { ada } = home.people
+    const { ada } = environment.people
     expect(await takeOver()).toMatchObject({ status: 400 })
     await ada.delete(`/users/${eve.id}`)
     const replies = await Promise.all([takeOver(), takeOver(), takeOver()])
@@ -178,7 +186,7 @@ describe('a webhook whose admin is one no longer', () => {
     expect(taken).toMatchObject(ref(false, ada.id))
     expect(taken).not.toHaveProperty('token')
     expect(await listed()).toContainEqual(taken)
-    await home.events.to(ada).toHave('UPDATE_WEBHOOK', ref(false, ada.id))
+    await environment.events.to(ada).toHave('UPDATE_WEBHOOK', ref(false, ada.id))
     expect((await entries(webhook.id)).at(-1)).toMatchObject({
       action: 'webhook.take-over',
       actorId: ada.id,
@@ -188,7 +196,7 @@ describe('a webhook whose admin is one no longer', () => {
   })
 
   test('is taken over with a new token: the old one works no more', async () => {
-    await home.people.ada.delete(`/users/${eve.id}`)
+    await environment.people.ada.delete(`/users/${eve.id}`)
     const { status, body } = await takeOver({ renewToken: true })
     expect({ status, token: body.webhook.token }).toEqual({ status: 200, token: expect.stringMatching(/^[\w-]{43}$/) })
     expect(await posts(webhook.token)).toMatchObject({ status: 401 })
@@ -196,17 +204,17 @@ describe('a webhook whose admin is one no longer', () => {
   })
 
   test('is ended by another admin', async () => {
-    await home.people.ada.delete(`/users/${eve.id}`)
-    expect(await home.people.ada.delete(`/webhooks/${webhook.id}`)).toMatchObject({ status: 200 })
+    await environment.people.ada.delete(`/users/${eve.id}`)
+    expect(await environment.people.ada.delete(`/webhooks/${webhook.id}`)).toMatchObject({ status: 200 })
     expect(await posts(webhook.token)).toMatchObject({ status: 404 })
     expect(await takeOver()).toMatchObject({ status: 404 })
   })
 
   test('has one again when they become an admin again', async () => {
-    const { ada } = home.people
+    const { ada } = environment.people
     await ada.put(`/users/${eve.id}/role`, { role: 'user' })
     await ada.put(`/users/${eve.id}/role`, { role: 'admin' })
-    await home.events.to(ada).toHave('UPDATE_WEBHOOK', ref(false, eve.id))
+    await environment.events.to(ada).toHave('UPDATE_WEBHOOK', ref(false, eve.id))
     expect(await listed()).toContainEqual(expect.objectContaining(ref(false, eve.id)))
   })
 })
@@ -221,8 +229,8 @@ describe('webhooks are for admins', () => {
     ['ann', 403],
     ['nobody', 401],
   ] as const)('%s gets %i', async (name, status) => {
-    const person = home.people[name]
-    const body = { name: 'mine', channelId: home.channel.open.id }
+    const person = environment.people[name]
+    const body = { name: 'mine', channelId: environment.channel.open.id }
     expect(await person.get('/webhooks')).toMatchObject({ status })
     expect(await person.post('/webhooks', body)).toMatchObject({ status })
     expect(await person.delete(path)).toMatchObject({ status })

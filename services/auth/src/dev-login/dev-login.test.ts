@@ -33,12 +33,12 @@ describe('POST /auth/dev-login where an invitation is required', () => {
 })
 
 describe('POST /auth/dev-login on an open server', () => {
-  const home = testEnvironment()
+  const environment = testEnvironment()
 
   test('creates who is new, names them after their address and tells everyone', async () => {
-    const rob = await Person.signIn(home.baseUrl, 'Rob@example.com')
+    const rob = await Person.signIn(environment.baseUrl, 'Rob@example.com')
     expect(rob.userName).toBe('rob')
-    await home.events.to(home.people.cat).toHave('NEW_USER', {
+    await environment.events.to(environment.people.cat).toHave('NEW_USER', {
       id: rob.id,
       userName: 'rob',
       email: 'rob@example.com',
@@ -48,7 +48,7 @@ describe('POST /auth/dev-login on an open server', () => {
 
   test('numbers a name that is taken, also under a race', async () => {
     const domains = Array.from({ length: 8 }, (_, index) => `host${index}.example.com`)
-    const people = await Promise.all(domains.map((domain) => Person.signIn(home.baseUrl, `Carol@${domain}`)))
+    const people = await Promise.all(domains.map((domain) => Person.signIn(environment.baseUrl, `Carol@${domain}`)))
     expect(people.map(({ userName }) => userName).sort()).toEqual([
       'carol',
       ...Array.from({ length: 7 }, (_, index) => `carol${index + 2}`),
@@ -56,21 +56,23 @@ describe('POST /auth/dev-login on an open server', () => {
   })
 
   test('the same stranger eight times at once is one person', async () => {
-    const people = await Promise.all(Array.from({ length: 8 }, () => Person.signIn(home.baseUrl, 'dave@example.com')))
+    const people = await Promise.all(
+      Array.from({ length: 8 }, () => Person.signIn(environment.baseUrl, 'dave@example.com')),
+    )
     expect(new Set(people.map(({ id }) => id)).size).toBe(1)
   })
 
   test('who was removed comes back as somebody new', async () => {
-    const gone = await Person.signIn(home.baseUrl, 'gone@example.com')
+    const gone = await Person.signIn(environment.baseUrl, 'gone@example.com')
     expect(await gone.post('/users/exit')).toMatchObject({ status: 200 })
-    expect((await Person.signIn(home.baseUrl, 'gone@example.com')).id).not.toBe(gone.id)
+    expect((await Person.signIn(environment.baseUrl, 'gone@example.com')).id).not.toBe(gone.id)
   })
 
   test('the token lasts a day, and the session as long', async () => {
-    const daily = await Person.signIn(home.baseUrl, 'daily@example.com')
-    home.pass(86_300_000)
+    const daily = await Person.signIn(environment.baseUrl, 'daily@example.com')
+    environment.pass(86_300_000)
     expect(await daily.get('/auth/me')).toMatchObject({ status: 200 })
-    home.pass(200_000)
+    environment.pass(200_000)
     expect(await daily.get('/auth/me')).toMatchObject({ status: 401 })
   })
 })

@@ -144,14 +144,16 @@ describe('where an invitation is required', () => {
 })
 
 describe('in the whole server', () => {
-  const home = testEnvironment({ auth: { appUrl }, oauth: { custom: [acme] } })
+  const environment = testEnvironment({ auth: { appUrl }, oauth: { custom: [acme] } })
 
   test('it is told that there are providers, and everyone hears of who is new', async () => {
-    expect((await home.people.nobody.get('/config.json')).body.auth.oauthEnabled).toBe(true)
+    expect((await environment.people.nobody.get('/config.json')).body.auth.oauthEnabled).toBe(true)
     openid.signedIn.claims = { email: 'dora@example.com', name: 'Dora' }
-    const { access_token } = await createBrowser(home.baseUrl, null).arrive(`${appUrl}/auth/oauth/acme`)
+    const { access_token } = await createBrowser(environment.baseUrl, null).arrive(`${appUrl}/auth/oauth/acme`)
     expect(access_token).toBeDefined()
-    await home.events.to(home.people.bob).toHave('NEW_USER', { userName: 'Dora', email: 'dora@example.com' })
+    await environment.events
+      .to(environment.people.bob)
+      .toHave('NEW_USER', { userName: 'Dora', email: 'dora@example.com' })
   })
 })
 

@@ -3,14 +3,14 @@ import { testEnvironment } from '@parley/test/test-environment'
 import { beforeEach, describe, expect, test } from 'vitest'
 
 const week = 604_800_000
-const home = testEnvironment()
-const refresh = (refreshToken: unknown) => home.people.nobody.post('/auth/refresh', { refreshToken })
+const environment = testEnvironment()
+const refresh = (refreshToken: unknown) => environment.people.nobody.post('/auth/refresh', { refreshToken })
 
 let people = 0
 let person: Person
 let first: string
 beforeEach(async () => {
-  person = await Person.signIn(home.baseUrl, `person${++people}@example.com`)
+  person = await Person.signIn(environment.baseUrl, `person${++people}@example.com`)
   first = person.refreshToken!
 })
 
@@ -31,7 +31,7 @@ async function expectEnd(used: string, newest: string) {
 
 const isIn = async () => (await person.get('/auth/me')).status === 200
 const reuses = () =>
-  home.deps.db
+  environment.deps.db
     .selectFrom('auditLog')
     .selectAll()
     .where('action', '=', 'session.reuse')
@@ -51,11 +51,11 @@ describe('POST /auth/refresh', () => {
   })
 
   test('lengthens the session', async () => {
-    home.pass(week - 1_000)
+    environment.pass(week - 1_000)
     const second = await rotated(first)
-    home.pass(week - 1_000)
+    environment.pass(week - 1_000)
     await rotated(second)
-    home.pass(week + 1_000)
+    environment.pass(week + 1_000)
     expect(await refresh(second)).toMatchObject({ status: 401 })
   })
 
@@ -67,7 +67,7 @@ describe('POST /auth/refresh', () => {
 
   test('the previous token gets the same successor for 60 seconds', async () => {
     const second = await rotated(first)
-    home.pass(59_000)
+    environment.pass(59_000)
     expect(await rotated(first)).toBe(second)
     expect(await isIn()).toBe(true)
     expect(await reuses()).toEqual([])
@@ -76,7 +76,7 @@ describe('POST /auth/refresh', () => {
   test('the previous token ends the session after 60 seconds, although its successor was not used', async () => {
     const second = await rotated(first)
     const stream = await person.opensStream()
-    home.pass(60_000)
+    environment.pass(60_000)
     await expectEnd(first, second)
     await stream.ended
   })
@@ -89,13 +89,13 @@ describe('POST /auth/refresh', () => {
 
   test('a token that is three rotations old ends the session at any time', async () => {
     const last = await rotated(await rotated(await rotated(first)))
-    home.pass(3_600_000)
+    environment.pass(3_600_000)
     await expectEnd(first, last)
   })
 
   test('a thief and the owner who take turns are found out at the second turn', async () => {
     const thief = await rotated(first)
-    home.pass(600_000)
+    environment.pass(600_000)
     await expectEnd(first, thief)
   })
 
@@ -107,7 +107,7 @@ describe('POST /auth/refresh', () => {
   })
 
   test('a token that waited while its successor was used ends the session, and takes back no rotation', async () => {
-    const { db, tokens, clock } = home.deps
+    const { db, tokens, clock } = environment.deps
     const { sessionId } = tokens.readRefresh(first)
     const pending = await db.transaction().execute(async (trx) => {
       await trx.selectFrom('sessions').select('id').where('id', '=', sessionId).forUpdate().execute()
@@ -123,7 +123,7 @@ describe('POST /auth/refresh', () => {
   })
 
   test('who was removed is refused', async () => {
-    await home.deps.db.updateTable('users').set({ removedAt: 1 }).where('id', '=', person.id).execute()
+    await environment.deps.db.updateTable('users').set({ removedAt: 1 }).where('id', '=', person.id).execute()
     expect(await refresh(first)).toMatchObject({ status: 401 })
   })
 

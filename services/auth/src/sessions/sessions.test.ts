@@ -2,8 +2,8 @@ import { Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 
-const home = testEnvironment({ auth: { maxActiveSessions: 3 } })
-const signIn = (name: string) => Person.signIn(home.baseUrl, `${name}@example.com`)
+const environment = testEnvironment({ auth: { maxActiveSessions: 3 } })
+const signIn = (name: string) => Person.signIn(environment.baseUrl, `${name}@example.com`)
 const isIn = async (person: Person) => (await person.get('/auth/me')).status === 200
 const sessionsOf = async (person: Person) => (await person.get('/auth/sessions')).body.sessions
 
@@ -48,7 +48,7 @@ describe('GET /auth/sessions', () => {
   })
 
   test('nobody is refused', async () => {
-    expect(await home.people.nobody.get('/auth/sessions')).toMatchObject({ status: 401 })
+    expect(await environment.people.nobody.get('/auth/sessions')).toMatchObject({ status: 401 })
   })
 })
 

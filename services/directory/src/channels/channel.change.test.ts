@@ -4,7 +4,7 @@ import { Person, somebodyWaitsFor } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { beforeEach, describe, expect, test } from 'vitest'
 
-const home = testEnvironment()
+const environment = testEnvironment()
 const nothingUnread = { lastSeq: 0, readSeq: 0, unreadCount: 0, mentionCount: 0 }
 
 let round = 0
@@ -15,7 +15,7 @@ let cat: Person
 let open: Channel
 let closed: Channel
 beforeEach(async () => {
-  ;({ ada, ann, bob, cat } = home.people)
+  ;({ ada, ann, bob, cat } = environment.people)
   open = await ann.creates({ name: `open ${++round}`, topic: 'anything' })
   closed = await ann.creates({ name: `closed ${round}`, isPrivate: true, members: [bob.id] })
 })
@@ -29,9 +29,9 @@ const seesIt = async (person: Person, { id }: Channel) =>
 
 /** What each of them is told of the channel's new state, and what they are not. */
 const told = async (type: 'NEW_CHANNEL' | 'UPDATE_CHANNEL' | 'DELETE_CHANNEL', { id, name }: Channel, to: Person[]) => {
-  for (const person of to) await home.events.to(person).toHave(type, { id, name })
+  for (const person of to) await environment.events.to(person).toHave(type, { id, name })
   for (const person of [ada, ann, bob, cat].filter((other) => !to.includes(other))) {
-    await home.events.to(person).neverHave(type, { id, name })
+    await environment.events.to(person).neverHave(type, { id, name })
   }
 }
 
@@ -43,7 +43,7 @@ describe('PUT /channels/:channelId', () => {
     await told('UPDATE_CHANNEL', channel, [ada, ann, bob])
     expect(await change(closed, { topic: 'Plans' })).toMatchObject({ channel: { name: 'New name', topic: 'Plans' } })
     expect(await change(closed, { topic: '' })).toMatchObject({ channel: { name: 'New name', topic: null } })
-    const entries = home.deps.db.selectFrom('auditLog').selectAll().where('targetId', '=', closed.id)
+    const entries = environment.deps.db.selectFrom('auditLog').selectAll().where('targetId', '=', closed.id)
     expect(await entries.orderBy('createdAt').orderBy('id').execute()).toMatchObject([
       { action: 'channel.create' },
       {
@@ -57,7 +57,7 @@ describe('PUT /channels/:channelId', () => {
   })
 
   test('given what it is already, or only null, changes nothing, tells nobody and answers an integer updatedAt', async () => {
-    const { ann, cat } = home.people
+    const { ann, cat } = environment.people
     const channel = await ann.creates({ name: 'as it was', topic: 'weather' })
     const { name, topic, isPrivate, members } = channel
     const nulls = { name: null, topic: null, isPrivate: null, members: null }
@@ -68,9 +68,13 @@ describe('PUT /channels/:channelId', () => {
         channel: { ...channel, updatedAt: channel.createdAt },
       })
     }
-    const rows = home.deps.db.selectFrom('auditLog').select('action').where('targetId', '=', channel.id).orderBy('id')
+    const rows = environment.deps.db
+      .selectFrom('auditLog')
+      .select('action')
+      .where('targetId', '=', channel.id)
+      .orderBy('id')
     expect(await rows.execute()).toEqual([{ action: 'channel.create' }])
-    await home.events.to(cat).neverHave('UPDATE_CHANNEL', { id: channel.id })
+    await environment.events.to(cat).neverHave('UPDATE_CHANNEL', { id: channel.id })
   })
 
   test('replaces the members of a private channel: each is told what it means for them', async () => {
@@ -83,27 +87,27 @@ describe('PUT /channels/:channelId', () => {
     const { body } = await cat.get('/channels')
     const { lastSeq, readSeq } = body.channels.find(({ id }: Channel) => id === channel.id)
     expect(readSeq).toBe(lastSeq)
-    await home.events.to(cat).toHave('NEW_CHANNEL', { id: channel.id, lastSeq })
+    await environment.events.to(cat).toHave('NEW_CHANNEL', { id: channel.id, lastSeq })
     await told('UPDATE_CHANNEL', channel, [ada, ann, cat])
     const message = await ann.says('for those who are left', channel)
-    await home.events.to(cat).toHave('NEW_MESSAGE', { id: message.id })
-    await home.events.to(bob).neverHave('NEW_MESSAGE', { id: message.id })
+    await environment.events.to(cat).toHave('NEW_MESSAGE', { id: message.id })
+    await environment.events.to(bob).neverHave('NEW_MESSAGE', { id: message.id })
   })
 
   test('an admin who becomes or ceases to be a member neither gains nor loses it', async () => {
     await change(closed, { name: `with ada ${round}`, members: [bob.id, ada.id] })
     const { channel } = await change(closed, { name: `without ada ${round}`, members: [bob.id] })
     await told('UPDATE_CHANNEL', channel, [ada, ann, bob])
-    await home.events.to(ada).neverHave('DELETE_CHANNEL', { id: closed.id })
-    await home.events.to(ada).neverHave('NEW_CHANNEL', { id: closed.id, name: `with ada ${round}` })
+    await environment.events.to(ada).neverHave('DELETE_CHANNEL', { id: closed.id })
+    await environment.events.to(ada).neverHave('NEW_CHANNEL', { id: closed.id, name: `with ada ${round}` })
   })
 
   test.each([
     ['demoted', 'admin', 'user'],
     ['promoted', 'user', 'admin'],
   ] as const)('who is %s in the instant in which they are taken out is told what is true then', async (_, from, to) => {
-    const { db, clock } = home.deps
-    const eve = await Person.signIn(home.baseUrl, `eve-${round}@example.com`)
+    const { db, clock } = environment.deps
+    const eve = await Person.signIn(environment.baseUrl, `eve-${round}@example.com`)
     await ada.put(`/users/${eve.id}/role`, { role: from })
     await change(closed, { members: [bob.id, eve.id] })
     const stream = await eve.opensStream()
@@ -120,7 +124,7 @@ describe('PUT /channels/:channelId', () => {
     expect(await taken).toMatchObject({ status: 200 })
 
     await stream.waitFor('UPDATE_USER', { id: eve.id })
-    const marker = await ann.says('marker', home.channel.general)
+    const marker = await ann.says('marker', environment.channel.general)
     await stream.waitFor('NEW_MESSAGE', { id: marker.id })
     expect(stream.all('DELETE_CHANNEL')).toHaveLength(to === 'user' ? 1 : 0)
     expect(await seesIt(eve, closed)).toBe(to === 'admin')
@@ -136,8 +140,8 @@ describe('PUT /channels/:channelId', () => {
   })
 
   test('a member of a private channel who is not on the server any more can be taken out', async () => {
-    const { db } = home.deps
-    const eve = await Person.signIn(home.baseUrl, `gone-${round}@example.com`)
+    const { db } = environment.deps
+    const eve = await Person.signIn(environment.baseUrl, `gone-${round}@example.com`)
     await ada.delete(`/users/${eve.id}`)
     await db.insertInto('channelMembers').values({ channelId: closed.id, userId: eve.id, joinedAt: 0 }).execute()
 
@@ -168,7 +172,7 @@ describe('PUT /channels/:channelId', () => {
     expect(await change(closed, { topic: 'mine' }, bob)).toMatchObject({ status: 403 })
     expect(await change(closed, { topic: 'mine' }, cat)).toMatchObject({ status: 403 })
     expect(await change(open, { topic: 'mine' }, cat)).toMatchObject({ status: 403 })
-    expect(await change(open, { topic: 'mine' }, home.people.nobody)).toMatchObject({ status: 401 })
+    expect(await change(open, { topic: 'mine' }, environment.people.nobody)).toMatchObject({ status: 401 })
     expect(await change(closed, { topic: 'ours' }, ada)).toMatchObject({ status: 200 })
   })
 

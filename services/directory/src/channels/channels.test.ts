@@ -2,19 +2,24 @@ import type { Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { beforeAll, describe, expect, test } from 'vitest'
 
-const home = testEnvironment()
+const environment = testEnvironment()
 const nothingUnread = { lastSeq: 0, readSeq: 0, unreadCount: 0, mentionCount: 0 }
 let ada: Person
 let ann: Person
 let bob: Person
 let cat: Person
 beforeAll(() => {
-  ;({ ada, ann, bob, cat } = home.people)
+  ;({ ada, ann, bob, cat } = environment.people)
 })
 
 const unknownId = '0190a000-0000-7000-8000-000000000001'
 const auditOf = (action: string, target: string) =>
-  home.deps.db.selectFrom('auditLog').selectAll().where('action', '=', action).where('targetId', '=', target).execute()
+  environment.deps.db
+    .selectFrom('auditLog')
+    .selectAll()
+    .where('action', '=', action)
+    .where('targetId', '=', target)
+    .execute()
 const seenBy = async (person: Person): Promise<{ id: string; members: string[] }[]> =>
   (await person.get('/channels')).body.channels
 
@@ -35,8 +40,8 @@ describe('POST /channels', () => {
 
     expect({ status, body }).toEqual({ status: 200, body: { channel } })
     for (const person of [ada, ann, bob])
-      await home.events.to(person).toHave('NEW_CHANNEL', { ...body.channel, lastSeq: 0 })
-    await home.events.to(cat).neverHave('NEW_CHANNEL', { id: body.channel.id })
+      await environment.events.to(person).toHave('NEW_CHANNEL', { ...body.channel, lastSeq: 0 })
+    await environment.events.to(cat).neverHave('NEW_CHANNEL', { id: body.channel.id })
     expect(await auditOf('channel.create', body.channel.id)).toMatchObject([{ actorId: ann.id, ip: '127.0.0.1' }])
   })
 
@@ -62,7 +67,7 @@ describe('POST /channels', () => {
     )
     for (const ids of [many.slice(0, 4_500), many.slice(4_500)]) {
       const rows = ids.map((id) => ({ ...row, id, userName: id, userNameKey: id, email: id }))
-      await home.deps.db.insertInto('users').values(rows).execute()
+      await environment.deps.db.insertInto('users').values(rows).execute()
     }
     const channel = await ann.creates({ name: 'everybody', members: many })
     expect(channel.members).toHaveLength(9_001)
@@ -91,7 +96,7 @@ describe('POST /channels', () => {
   })
 
   test('nobody is refused', async () => {
-    expect(await home.people.nobody.post('/channels', { name: 'mine' })).toMatchObject({ status: 401 })
+    expect(await environment.people.nobody.post('/channels', { name: 'mine' })).toMatchObject({ status: 401 })
   })
 })
 
@@ -110,7 +115,7 @@ describe('GET /channels', () => {
   })
 
   test('nobody is refused', async () => {
-    expect(await home.people.nobody.get('/channels')).toMatchObject({ status: 401 })
+    expect(await environment.people.nobody.get('/channels')).toMatchObject({ status: 401 })
   })
 })
 
@@ -120,8 +125,8 @@ describe('DELETE /channels/:channelId', () => {
     expect(await ann.delete(`/channels/${channel.id}`)).toMatchObject({ status: 200, body: { success: true } })
 
     const gone = { id: channel.id, name: 'short-lived' }
-    for (const person of [ada, ann, bob]) await home.events.to(person).toHave('DELETE_CHANNEL', gone)
-    await home.events.to(cat).neverHave('DELETE_CHANNEL', { id: channel.id })
+    for (const person of [ada, ann, bob]) await environment.events.to(person).toHave('DELETE_CHANNEL', gone)
+    await environment.events.to(cat).neverHave('DELETE_CHANNEL', { id: channel.id })
     expect((await seenBy(ada)).map(({ id }) => id)).not.toContain(channel.id)
     expect(await auditOf('channel.delete', channel.id)).toMatchObject([{ actorId: ann.id }])
     expect(await ann.delete(`/channels/${channel.id}`)).toMatchObject({ status: 404 })
@@ -130,15 +135,15 @@ describe('DELETE /channels/:channelId', () => {
   test('leaves nothing of what was said in it, nor anything else undone', async () => {
     const channel = await ann.creates({ name: 'to be forgotten' })
     await ann.says('soon gone', channel)
-    const kept = await ann.says('stays', home.channel.open)
+    const kept = await ann.says('stays', environment.channel.open)
     const idsIn = async (channelId: string) => {
-      const query = home.deps.db.selectFrom('messages').select('id').where('channelId', '=', channelId)
+      const query = environment.deps.db.selectFrom('messages').select('id').where('channelId', '=', channelId)
       return (await query.execute()).map(({ id }) => id)
     }
     expect(await idsIn(channel.id)).toHaveLength(1)
     await ann.delete(`/channels/${channel.id}`)
     await expect.poll(() => idsIn(channel.id), { timeout: 20_000 }).toEqual([])
-    expect(await idsIn(home.channel.open.id)).toContain(kept.id)
+    expect(await idsIn(environment.channel.open.id)).toContain(kept.id)
     expect(await ann.put(`/channels/${channel.id}`, { name: 'back' })).toMatchObject({ status: 404 })
     await ann.creates({ name: 'Short-Lived' })
   })
@@ -148,7 +153,7 @@ describe('DELETE /channels/:channelId', () => {
     for (const person of [bob, cat]) {
       expect(await person.delete(`/channels/${channel.id}`)).toMatchObject({ status: 403 })
     }
-    expect(await home.people.nobody.delete(`/channels/${channel.id}`)).toMatchObject({ status: 401 })
+    expect(await environment.people.nobody.delete(`/channels/${channel.id}`)).toMatchObject({ status: 401 })
     expect(await ada.delete(`/channels/${channel.id}`)).toMatchObject({ status: 200 })
   })
 
@@ -159,8 +164,8 @@ describe('DELETE /channels/:channelId', () => {
 
 describe('GET /channels/:channelId', () => {
   test('answers what stands in the listing, to those who may read the channel', async () => {
-    const { ada, bob, cat, nobody } = home.people
-    const { secret } = home.channel
+    const { ada, bob, cat, nobody } = environment.people
+    const { secret } = environment.channel
     const listed = (await bob.get('/channels')).body.channels.find(({ id }: { id: string }) => id === secret.id)
     expect(await bob.get(`/channels/${secret.id}`)).toMatchObject({ status: 200, body: { channel: listed } })
     expect((await bob.get(`/channels/${secret.id}`)).body.channel).toEqual(listed)

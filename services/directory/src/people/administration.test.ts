@@ -4,10 +4,10 @@ import { testEnvironment } from '@parley/test/test-environment'
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, test } from 'vitest'
 
-const home = testEnvironment()
+const environment = testEnvironment()
 const unknownId = '0190a000-0000-7000-8000-000000000001'
 const auditOf = (action: string, target: string) =>
-  home.deps.db
+  environment.deps.db
     .selectFrom('auditLog')
     .selectAll()
     .where('action', '=', action)
@@ -15,11 +15,11 @@ const auditOf = (action: string, target: string) =>
     .orderBy('id')
     .execute()
 const rowOf = (id: string) =>
-  home.deps.db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+  environment.deps.db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
 
 /** Somebody whose row another transaction holds until the request waits for it, and has changed by then. */
 async function meanwhile(id: string, change: 'demoted' | 'signed out', ask: () => ReturnType<Person['post']>) {
-  const { reply } = await home.deps.db.transaction().execute(async (trx) => {
+  const { reply } = await environment.deps.db.transaction().execute(async (trx) => {
     await trx.selectFrom('users').select('id').where('id', '=', id).forUpdate().execute()
     const reply = ask()
     await somebodyWaitsFor(trx)
@@ -35,8 +35,8 @@ let cat: Person
 let zoe: Person
 let round = 0
 beforeEach(async () => {
-  ;({ ada, cat } = home.people)
-  zoe = await Person.signIn(home.baseUrl, `zoe-${++round}@example.com`)
+  ;({ ada, cat } = environment.people)
+  zoe = await Person.signIn(environment.baseUrl, `zoe-${++round}@example.com`)
 })
 
 describe('POST /users/add', () => {
@@ -44,7 +44,7 @@ describe('POST /users/add', () => {
     const { status, body } = await ada.post('/users/add', { email: 'New.One@Example.com' })
     expect({ status, body }).toEqual({ status: 200, body: { success: true, userId: expect.any(String) } })
     const added = { id: body.userId, userName: 'new.one', email: 'new.one@example.com', isAdmin: false }
-    await home.events.to(cat).toHave('NEW_USER', added)
+    await environment.events.to(cat).toHave('NEW_USER', added)
     expect(await auditOf('user.create', body.userId)).toMatchObject([{ actorId: ada.id, ip: '127.0.0.1' }])
   })
 
@@ -65,32 +65,34 @@ describe('POST /users/add', () => {
     ['a short password', { email: 'c@example.com', password: '1234567' }],
   ])('%s is 400', async (_, body) => {
     expect(await ada.post('/users/add', body)).toMatchObject({ status: 400, body: { error: expect.any(String) } })
-    await home.events.to(cat).neverHave('NEW_USER', { email: 'c@example.com' })
+    await environment.events.to(cat).neverHave('NEW_USER', { email: 'c@example.com' })
   })
 
   test('is for admins', async () => {
     expect(await cat.post('/users/add', { email: 'd@example.com' })).toMatchObject({ status: 403 })
-    expect(await home.people.nobody.post('/users/add', { email: 'd@example.com' })).toMatchObject({ status: 401 })
+    expect(await environment.people.nobody.post('/users/add', { email: 'd@example.com' })).toMatchObject({
+      status: 401,
+    })
   })
 })
 
 describe('PUT /users/:id/role', () => {
   test('makes an admin and takes it back, with effect on the next request and the open stream', async () => {
-    const secret = { id: home.channel.secret.id }
+    const secret = { id: environment.channel.secret.id }
     const stream = await zoe.opensStream()
     expect(await ada.put(`/users/${zoe.id}/role`, { role: 'admin' })).toMatchObject({
       status: 200,
       body: { user: { id: zoe.id, isAdmin: true, createdAt: expect.any(Number) } },
     })
-    await home.events.to(cat).toHave('UPDATE_USER', { id: zoe.id, isAdmin: true })
-    const first = await home.people.ann.says('for admins too', secret)
+    await environment.events.to(cat).toHave('UPDATE_USER', { id: zoe.id, isAdmin: true })
+    const first = await environment.people.ann.says('for admins too', secret)
     await stream.waitFor('NEW_MESSAGE', { id: first.id })
     expect(await zoe.get('/admin/audit-log')).toMatchObject({ status: 200 })
 
     expect(await ada.put(`/users/${zoe.id}/role`, { role: 'user' })).toMatchObject({ status: 200 })
     expect(await zoe.get('/admin/audit-log')).toMatchObject({ status: 403 })
-    const second = await home.people.ann.says('not any more', secret)
-    const marker = await home.people.ann.says('marker', home.channel.general)
+    const second = await environment.people.ann.says('not any more', secret)
+    const marker = await environment.people.ann.says('marker', environment.channel.general)
     await stream.waitFor('NEW_MESSAGE', { id: marker.id })
     expect(stream.all('NEW_MESSAGE').map(({ id }) => id)).not.toContain(second.id)
     expect(await auditOf('user.role.update', zoe.id)).toMatchObject([
@@ -116,7 +118,9 @@ describe('PUT /users/:id/role', () => {
 
   test('is for admins', async () => {
     expect(await zoe.put(`/users/${zoe.id}/role`, { role: 'admin' })).toMatchObject({ status: 403 })
-    expect(await home.people.nobody.put(`/users/${zoe.id}/role`, { role: 'admin' })).toMatchObject({ status: 401 })
+    expect(await environment.people.nobody.put(`/users/${zoe.id}/role`, { role: 'admin' })).toMatchObject({
+      status: 401,
+    })
   })
 })
 
@@ -128,13 +132,13 @@ describe('DELETE /users/:id', () => {
 
     await stream.ended
     expect(await zoe.get('/users')).toMatchObject({ status: 401 })
-    await home.events.to(cat).toHave('REMOVE_USER', { id: zoe.id, email: `zoe-${round}@example.com` })
+    await environment.events.to(cat).toHave('REMOVE_USER', { id: zoe.id, email: `zoe-${round}@example.com` })
     expect(await rowOf(zoe.id)).toMatchObject({ userName: zoe.userName, removedAt: expect.any(Number) })
     expect((await ada.get('/channels')).body.channels).toContainEqual(
       expect.objectContaining({ id: secret.id, members: [ada.id] }),
     )
     expect(await auditOf('user.remove', zoe.id)).toMatchObject([{ actorId: ada.id }])
-    const { sessionId } = home.deps.tokens.readRefresh(zoe.refreshToken!)
+    const { sessionId } = environment.deps.tokens.readRefresh(zoe.refreshToken!)
     expect(await auditOf('session.end', sessionId)).toMatchObject([
       { actorId: ada.id, metadata: { reason: 'removed' }, ip: '127.0.0.1' },
     ])
@@ -143,7 +147,7 @@ describe('DELETE /users/:id', () => {
 
   test('who is being added to a channel while they are removed is in none', async () => {
     const names = Array.from({ length: 6 }, (_, index) => `temp${index}@example.com`)
-    const people = await Promise.all(names.map((name) => Person.signIn(home.baseUrl, name)))
+    const people = await Promise.all(names.map((name) => Person.signIn(environment.baseUrl, name)))
     const channel = await ada.creates({ name: 'busy' })
     const replies = await Promise.all(
       people.flatMap(({ id }) => [
@@ -152,7 +156,10 @@ describe('DELETE /users/:id', () => {
       ]),
     )
     expect(replies.filter(({ status }) => ![200, 400].includes(status))).toEqual([])
-    const members = home.deps.db.selectFrom('channelMembers').select('userId').where('channelId', '=', channel.id)
+    const members = environment.deps.db
+      .selectFrom('channelMembers')
+      .select('userId')
+      .where('channelId', '=', channel.id)
     expect(await members.execute()).toEqual([{ userId: ada.id }])
   })
 
@@ -168,16 +175,16 @@ describe('DELETE /users/:id', () => {
         returning id
       )
       insert into channel_members (channel_id, user_id, joined_at) select id, ${zoe.id}, 0 from made`.execute(
-      home.deps.db,
+      environment.deps.db,
     )
     expect(await ada.delete(`/users/${zoe.id}`)).toMatchObject({ status: 200 })
-    const left = home.deps.db.selectFrom('channelMembers').select('channelId').where('userId', '=', zoe.id)
+    const left = environment.deps.db.selectFrom('channelMembers').select('channelId').where('userId', '=', zoe.id)
     expect(await left.execute()).toEqual([])
   })
 
   test('is for admins', async () => {
     expect(await zoe.delete(`/users/${ada.id}`)).toMatchObject({ status: 403 })
-    expect(await home.people.nobody.delete(`/users/${ada.id}`)).toMatchObject({ status: 401 })
+    expect(await environment.people.nobody.delete(`/users/${ada.id}`)).toMatchObject({ status: 401 })
   })
 })
 
@@ -188,13 +195,13 @@ describe('an admin who is none any more when their request has waited', () => {
     ['demoted', 403],
     ['signed out', 401],
   ] as const)('%s, changes no role, removes nobody and invites nobody', async (change, status) => {
-    const dora = await Person.signIn(home.baseUrl, `dora-${round}@example.com`)
+    const dora = await Person.signIn(environment.baseUrl, `dora-${round}@example.com`)
     for (const ask of [
       (zoe: Person) => zoe.put(`/users/${dora.id}/role`, { role: 'admin' }),
       (zoe: Person) => zoe.delete(`/users/${dora.id}`),
       (zoe: Person) => zoe.post(`/users/${dora.id}/invite`),
     ]) {
-      const admin = await Person.signIn(home.baseUrl, `zoe-${round}@example.com`)
+      const admin = await Person.signIn(environment.baseUrl, `zoe-${round}@example.com`)
       await ada.put(`/users/${zoe.id}/role`, { role: 'admin' })
       expect(await meanwhile(zoe.id, change, () => ask(admin))).toMatchObject({ status })
     }
@@ -215,10 +222,10 @@ describe('an admin who is none any more when their request has waited', () => {
     const email = `by-${change.replace(' ', '-')}@example.com`
     const added = await meanwhile(zoe.id, change, () => zoe.post('/users/add', { email, role: 'admin' }))
     expect(added).toMatchObject({ status })
-    expect(await home.deps.db.selectFrom('users').select('id').where('email', '=', email).execute()).toEqual([])
+    expect(await environment.deps.db.selectFrom('users').select('id').where('email', '=', email).execute()).toEqual([])
 
-    const dora = await Person.signIn(home.baseUrl, `dora-${round}@example.com`)
-    const admin = await Person.signIn(home.baseUrl, `zoe-${round}@example.com`)
+    const dora = await Person.signIn(environment.baseUrl, `dora-${round}@example.com`)
+    const admin = await Person.signIn(environment.baseUrl, `zoe-${round}@example.com`)
     await ada.put(`/users/${zoe.id}/role`, { role: 'admin' })
     const reset = await meanwhile(zoe.id, change, () =>
       admin.post(`/users/${dora.id}/reset-password`, { password: 'by nobody' }),

@@ -6,15 +6,19 @@ import { afterAll, expect, test } from 'vitest'
 const mailbox = await openMailbox()
 afterAll(() => mailbox.close())
 
-const home = testEnvironment({
+const environment = testEnvironment({
   auth: { authMode: 'magic-link', isInviteRequired: true, appUrl: 'https://chat.example.com' },
   email: { host: '127.0.0.1', port: mailbox.port },
 })
 const verify = (email: string, link: URL) =>
-  home.people.nobody.post('/auth/verify', { email }, { authorization: `Bearer ${link.searchParams.get('token')}` })
+  environment.people.nobody.post(
+    '/auth/verify',
+    { email },
+    { authorization: `Bearer ${link.searchParams.get('token')}` },
+  )
 
 test('in magic-link mode an invitation is sent again, also to somebody who was given a password', async () => {
-  const { ada } = home.people
+  const { ada } = environment.people
   const email = 'again@example.com'
   const { userId } = (await ada.post('/users/add', { email, password: 'of no use here' })).body
   const first = await mailbox.nextTo(email)
@@ -25,7 +29,7 @@ test('in magic-link mode an invitation is sent again, also to somebody who was g
 })
 
 test('in magic-link mode the link of a removed person lets nobody in', async () => {
-  const { ada } = home.people
+  const { ada } = environment.people
   const email = 'removed@example.com'
   const { userId } = (await ada.post('/users/add', { email })).body
   const { link } = await mailbox.nextTo(email)
@@ -35,7 +39,7 @@ test('in magic-link mode the link of a removed person lets nobody in', async () 
 
 // The last one: everybody else's tokens have expired afterwards.
 test('in magic-link mode an invitation is mailed, and its link signs in for seven days, once', async () => {
-  const { ada } = home.people
+  const { ada } = environment.people
   const { status, body } = await ada.post('/users/add', { email: 'New.One@Example.com' })
   expect(status).toBe(200)
 
@@ -47,10 +51,10 @@ test('in magic-link mode an invitation is mailed, and its link signs in for seve
   expect(source).toContain(`${ada.userName} has added you to Parley`)
   expect(source).not.toMatch(/password/i)
 
-  home.pass(6 * 86_400_000)
+  environment.pass(6 * 86_400_000)
   const reply = await verify('new.one@example.com', link)
   expect(reply).toMatchObject({ status: 200, body: { tokenType: 'Bearer' } })
-  const person = new Person(home.baseUrl, { id: body.userId, userName: 'new.one' }, reply.body.accessToken)
+  const person = new Person(environment.baseUrl, { id: body.userId, userName: 'new.one' }, reply.body.accessToken)
   expect(await person.get('/auth/me')).toMatchObject({ body: { user: { id: body.userId } } })
   expect(await verify('new.one@example.com', link)).toMatchObject({ status: 401 })
 })

@@ -6,15 +6,16 @@ import { afterAll, describe, expect, test } from 'vitest'
 const mailbox = await openMailbox()
 afterAll(() => mailbox.close())
 
-const home = testEnvironment({
+const environment = testEnvironment({
   auth: { authMode: 'password', isInviteRequired: true, appUrl: 'https://chat.example.com' },
   email: { host: '127.0.0.1', port: mailbox.port },
 })
 const setUp = (email: string, token: string | null, password = 'their own choice') =>
-  home.people.nobody.post('/auth/setup-password', { email, token, password })
-const login = (email: string, password: string) => home.people.nobody.post('/auth/password-login', { email, password })
+  environment.people.nobody.post('/auth/setup-password', { email, token, password })
+const login = (email: string, password: string) =>
+  environment.people.nobody.post('/auth/password-login', { email, password })
 const auditOf = (targetId: string) =>
-  home.deps.db
+  environment.deps.db
     .selectFrom('auditLog')
     .selectAll()
     .where('action', '=', 'user.password.reset')
@@ -23,10 +24,10 @@ const auditOf = (targetId: string) =>
 
 describe('POST /users/add in password mode with e-mail', () => {
   test('without a password sends an invitation, by which they choose one and come in', async () => {
-    const { ada, cat } = home.people
+    const { ada, cat } = environment.people
     const { status, body } = await ada.post('/users/add', { email: 'New.One@Example.com' })
     expect(status).toBe(200)
-    await home.events.to(cat).toHave('NEW_USER', { id: body.userId, email: 'new.one@example.com' })
+    await environment.events.to(cat).toHave('NEW_USER', { id: body.userId, email: 'new.one@example.com' })
 
     const { link, source } = await mailbox.nextTo('new.one@example.com')
     expect(link.href).toMatch(
@@ -40,13 +41,13 @@ describe('POST /users/add in password mode with e-mail', () => {
     expect(await login('new.one@example.com', 'their own choice')).toMatchObject({ status: 401 })
     const reply = await setUp('new.one@example.com', link.searchParams.get('token'))
     expect(reply).toMatchObject({ status: 200, body: { tokenType: 'Bearer', exp: 900 } })
-    const person = new Person(home.baseUrl, { id: body.userId, userName: 'new.one' }, reply.body.accessToken)
+    const person = new Person(environment.baseUrl, { id: body.userId, userName: 'new.one' }, reply.body.accessToken)
     expect(await person.get('/auth/me')).toMatchObject({ status: 200, body: { user: { id: body.userId } } })
     expect(await setUp('new.one@example.com', link.searchParams.get('token'))).toMatchObject({ status: 400 })
   })
 
   test('an invitation is sent again, and the earlier one works no more', async () => {
-    const { ada, cat, nobody } = home.people
+    const { ada, cat, nobody } = environment.people
     const email = 'twice@example.com'
     const { userId } = (await ada.post('/users/add', { email })).body
     const first = await mailbox.nextTo(email)
@@ -64,7 +65,7 @@ describe('POST /users/add in password mode with e-mail', () => {
   })
 
   test('an admin invites somebody although strangers have asked for five mails to that address', async () => {
-    const { ada, nobody } = home.people
+    const { ada, nobody } = environment.people
     const email = 'wanted@example.com'
     for (let index = 0; index < 6; index++) await nobody.post('/auth/request-password-reset', { email })
     expect(await ada.post('/users/add', { email })).toMatchObject({ status: 200 })
@@ -72,7 +73,7 @@ describe('POST /users/add in password mode with e-mail', () => {
   })
 
   test('with a password sets it at once and sends nothing', async () => {
-    const { ada } = home.people
+    const { ada } = environment.people
     const added = { email: 'given@example.com', password: 'given by ada' }
     expect(await ada.post('/users/add', added)).toMatchObject({ status: 200 })
     expect(await login('given@example.com', 'given by ada')).toMatchObject({ status: 200 })
@@ -83,7 +84,7 @@ describe('POST /users/add in password mode with e-mail', () => {
   })
 
   test('whoever is refused is sent nothing', async () => {
-    const { ada, cat } = home.people
+    const { ada, cat } = environment.people
     expect(await ada.post('/users/add', { email: 'cat@example.com' })).toMatchObject({ status: 400 })
     expect(await ada.post('/users/add', { email: 'short@example.com', password: '1234567' })).toMatchObject({
       status: 400,
@@ -97,7 +98,7 @@ describe('POST /users/add in password mode with e-mail', () => {
   })
 
   test('an address that was sent five mails in 15 minutes is not sent a sixth, and not added', async () => {
-    const { ada } = home.people
+    const { ada } = environment.people
     for (let round = 0; round < 5; round++) {
       const { body } = await ada.post('/users/add', { email: 'often@example.com' })
       await ada.delete(`/users/${body.userId}`)
@@ -110,7 +111,7 @@ describe('POST /users/add in password mode with e-mail', () => {
   })
 
   test('markup in names is shown, not obeyed', async () => {
-    const { ada } = home.people
+    const { ada } = environment.people
     await ada.put('/server/settings', { name: 'R&D <b>' })
     await ada.post('/users/add', { email: 'markup@example.com' })
     const { source } = await mailbox.nextTo('markup@example.com')
@@ -124,11 +125,11 @@ describe('POST /users/:id/reset-password', () => {
     by.post(`/users/${id}/reset-password`, { password })
 
   test('sets a password, ends sessions, streams and links of the person, and is written down', async () => {
-    const { ada, nobody } = home.people
+    const { ada, nobody } = environment.people
     const added = { email: 'zoe@example.com', password: 'first password' }
     const { userId: id } = (await ada.post('/users/add', added)).body
     const { accessToken } = (await login('zoe@example.com', 'first password')).body
-    const zoe = new Person(home.baseUrl, { id, userName: 'zoe' }, accessToken)
+    const zoe = new Person(environment.baseUrl, { id, userName: 'zoe' }, accessToken)
     const stream = await zoe.opensStream()
     await nobody.post('/auth/request-password-reset', { email: 'zoe@example.com' })
     const { link } = await mailbox.nextTo('zoe@example.com')
@@ -144,7 +145,7 @@ describe('POST /users/:id/reset-password', () => {
   })
 
   test('of one’s own keeps the session that asks', async () => {
-    const { ada } = home.people
+    const { ada } = environment.people
     expect(await reset(ada, ada.id)).toMatchObject({ status: 200 })
     expect(await ada.get('/auth/me')).toMatchObject({ status: 200 })
     expect(await login('ada@example.com', 'given by ada')).toMatchObject({ status: 200 })
@@ -157,14 +158,14 @@ describe('POST /users/:id/reset-password', () => {
     ['no password', 'cat', null],
     ['an endless password', 'cat', 'x'.repeat(1_001)],
   ])('%s is 400', async (_, id, password) => {
-    const { ada, cat } = home.people
+    const { ada, cat } = environment.people
     expect(await reset(ada, id === 'cat' ? cat.id : id, password)).toMatchObject({ status: 400 })
     expect(await cat.get('/auth/me')).toMatchObject({ status: 200 })
     expect(await auditOf(cat.id)).toEqual([])
   })
 
   test('is for admins', async () => {
-    const { ann, cat, nobody } = home.people
+    const { ann, cat, nobody } = environment.people
     expect(await reset(ann, cat.id)).toMatchObject({ status: 403 })
     expect(await reset(nobody, cat.id)).toMatchObject({ status: 401 })
     expect(await cat.get('/auth/me')).toMatchObject({ status: 200 })

@@ -2,19 +2,19 @@ import { Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { expect, test } from 'vitest'
 
-const home = testEnvironment()
+const environment = testEnvironment()
 const refusal = { status: 400, body: { code: 'last_admin' } }
 
 /** Joins and is made an admin by somebody who is one. */
 async function madeAdmin(name: string, by: Person): Promise<Person> {
-  const person = await Person.signIn(home.baseUrl, `${name}@example.com`)
+  const person = await Person.signIn(environment.baseUrl, `${name}@example.com`)
   expect(await by.put(`/users/${person.id}/role`, { role: 'admin' })).toMatchObject({ status: 200 })
   return person
 }
 
 /** Whoever of them is still an admin: exactly one. */
 async function theOneLeft(people: Person[]): Promise<Person> {
-  const rows = await home.deps.db
+  const rows = await environment.deps.db
     .selectFrom('users')
     .select('id')
     .where('isAdmin', '=', true)
@@ -25,14 +25,14 @@ async function theOneLeft(people: Person[]): Promise<Person> {
 }
 
 test('the last admin can neither be demoted, removed nor exit', async () => {
-  const { ada } = home.people
+  const { ada } = environment.people
   expect(await ada.put(`/users/${ada.id}/role`, { role: 'user' })).toMatchObject(refusal)
   expect(await ada.delete(`/users/${ada.id}`)).toMatchObject(refusal)
   expect(await ada.post('/users/exit')).toMatchObject(refusal)
 })
 
 test('of admins who demote, remove each other and leave at once, one remains', async () => {
-  let boss = home.people.ada
+  let boss = environment.people.ada
   for (const round of [1, 2, 3]) {
     const people = [boss, await madeAdmin(`bea${round}`, boss), await madeAdmin(`cem${round}`, boss)]
     const replies = await Promise.all(

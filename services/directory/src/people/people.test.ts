@@ -2,16 +2,21 @@ import { Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { beforeAll, describe, expect, test } from 'vitest'
 
-const home = testEnvironment()
-const joins = (name: string) => Person.signIn(home.baseUrl, `${name}@example.com`)
+const environment = testEnvironment()
+const joins = (name: string) => Person.signIn(environment.baseUrl, `${name}@example.com`)
 const auditOf = (action: string, actor: Person) =>
-  home.deps.db.selectFrom('auditLog').selectAll().where('action', '=', action).where('actorId', '=', actor.id).execute()
+  environment.deps.db
+    .selectFrom('auditLog')
+    .selectAll()
+    .where('action', '=', action)
+    .where('actorId', '=', actor.id)
+    .execute()
 const namesSeenBy = async (person: Person): Promise<string[]> =>
   (await person.get('/users')).body.users.map(({ userName }: { userName: string }) => userName)
 
 describe('GET /users', () => {
   test('lists everybody by name, without secrets', async () => {
-    const { ada, ann, bob, cat } = home.people
+    const { ada, ann, bob, cat } = environment.people
     const { status, body } = await cat.get('/users')
     expect(status).toBe(200)
     expect(body.users).toEqual(
@@ -26,7 +31,7 @@ describe('GET /users', () => {
   })
 
   test('nobody is refused', async () => {
-    expect(await home.people.nobody.get('/users')).toMatchObject({ status: 401 })
+    expect(await environment.people.nobody.get('/users')).toMatchObject({ status: 401 })
   })
 })
 
@@ -41,7 +46,7 @@ describe('PUT /users/me', () => {
       body: { user: { id: rob.id, userName, email: 'rob@example.com', isAdmin: false } },
     })
     expect(await namesSeenBy(rob)).toContain(userName)
-    await home.events.to(home.people.cat).toHave('UPDATE_USER', { id: rob.id, userName, isAdmin: false })
+    await environment.events.to(environment.people.cat).toHave('UPDATE_USER', { id: rob.id, userName, isAdmin: false })
     expect(await auditOf('user.name.update', rob)).toMatchObject([
       { targetId: rob.id, metadata: { from: 'rob', to: userName }, ip: '127.0.0.1' },
     ])
@@ -65,7 +70,7 @@ describe('PUT /users/me', () => {
   test('a name from before the rules of names stays', async () => {
     const old = await joins('old')
     const name = { userName: '@old', userNameKey: '@old' }
-    await home.deps.db.updateTable('users').set(name).where('id', '=', old.id).execute()
+    await environment.deps.db.updateTable('users').set(name).where('id', '=', old.id).execute()
     expect(await old.put('/users/me', { userName: '@old' })).toMatchObject({ status: 200 })
     expect(await old.put('/users/me', { userName: '@older' })).toMatchObject({ status: 400 })
   })
@@ -114,9 +119,9 @@ describe('POST /users/exit', () => {
 
     await stream.ended
     expect(await gina.get('/users')).toMatchObject({ status: 401 })
-    await home.events.to(home.people.cat).toHave('USER_EXIT', { id: gina.id, userName: 'gina' })
+    await environment.events.to(environment.people.cat).toHave('USER_EXIT', { id: gina.id, userName: 'gina' })
     expect(await auditOf('user.exit', gina)).toHaveLength(1)
-    const { body } = await home.people.ada.get('/channels')
+    const { body } = await environment.people.ada.get('/channels')
     expect(body.channels).toContainEqual(expect.objectContaining({ id: channel.id, members: [] }))
     expect(await joins('gina')).toMatchObject({ userName: 'gina', id: expect.not.stringMatching(gina.id) })
   })

@@ -2,19 +2,19 @@ import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 
 describe('password mode without e-mail', () => {
-  const home = testEnvironment({
+  const environment = testEnvironment({
     auth: { authMode: 'password', isInviteRequired: true },
     chat: { initialUser: { userName: 'ada', email: 'ada@example.com', password: 'of the first start' } },
   })
   const login = (email: string, password: string) =>
-    home.people.nobody.post('/auth/password-login', { email, password })
+    environment.people.nobody.post('/auth/password-login', { email, password })
 
   test('the initial admin comes in by the password of the first start', async () => {
     expect(await login('ada@example.com', 'of the first start')).toMatchObject({ status: 200 })
   })
 
   test('everybody is told that there is neither registration nor a way to ask for a new password', async () => {
-    expect((await home.people.nobody.get('/config.json')).body).toEqual({
+    expect((await environment.people.nobody.get('/config.json')).body).toEqual({
       auth: {
         mode: 'password',
         hasEmail: false,
@@ -27,7 +27,7 @@ describe('password mode without e-mail', () => {
   })
 
   test('somebody who is added with a password has it, without one has none until an admin gives them one', async () => {
-    const { ada } = home.people
+    const { ada } = environment.people
     const dan = { email: 'dan@example.com', password: 'told to dan' }
     expect(await ada.post('/users/add', dan)).toMatchObject({ status: 200 })
     expect(await login(dan.email, dan.password)).toMatchObject({ status: 200 })
@@ -39,7 +39,7 @@ describe('password mode without e-mail', () => {
       status: 200,
     })
     expect(await login('eve@example.com', 'told to eve')).toMatchObject({ status: 200 })
-    expect(await home.deps.db.selectFrom('jobs').select('id').execute()).toEqual([])
-    expect(await home.deps.db.selectFrom('oneTimeLinks').select('email').execute()).toEqual([])
+    expect(await environment.deps.db.selectFrom('jobs').select('id').execute()).toEqual([])
+    expect(await environment.deps.db.selectFrom('oneTimeLinks').select('email').execute()).toEqual([])
   })
 })

@@ -3,14 +3,14 @@ import { Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 
-const home = testEnvironment({ events: { offlineSeconds: 1 } })
+const environment = testEnvironment({ events: { offlineSeconds: 1 } })
 
-const listed = async (by = home.people.ann): Promise<Presence[]> => (await by.get('/presence')).body.presence
+const listed = async (by = environment.people.ann): Promise<Presence[]> => (await by.get('/presence')).body.presence
 const statusOf = async ({ id }: Person) => (await listed()).find(({ userId }) => userId === id)?.status
 
 describe('GET /presence', () => {
   test('lists everybody, those who were never here as offline', async () => {
-    const { ada, ann, bob, cat } = home.people
+    const { ada, ann, bob, cat } = environment.people
     const { body } = await ada.post('/users/add', { email: 'new@example.com', role: 'user' })
     const all = await listed(cat)
     const [users] = [(await cat.get('/users')).body.users]
@@ -22,21 +22,21 @@ describe('GET /presence', () => {
   })
 
   test('forgets who was removed', async () => {
-    const eve = await Person.signIn(home.baseUrl, 'eve@example.com')
+    const eve = await Person.signIn(environment.baseUrl, 'eve@example.com')
     expect(await eve.put('/presence/me', { status: 'away' })).toMatchObject({ status: 200 })
     expect(await statusOf(eve)).toBe('away')
-    await home.people.ada.delete(`/users/${eve.id}`)
+    await environment.people.ada.delete(`/users/${eve.id}`)
     expect(await statusOf(eve)).toBeUndefined()
   })
 
   test('is for people who are signed in', async () => {
-    expect(await home.people.nobody.get('/presence')).toMatchObject({ status: 401 })
+    expect(await environment.people.nobody.get('/presence')).toMatchObject({ status: 401 })
   })
 })
 
 describe('PUT /presence/me', () => {
   test('shows at once, tells everybody, the caller too, and holds', async () => {
-    const { ann, bob, cat } = home.people
+    const { ann, bob, cat } = environment.people
     for (const status of ['away', 'offline', 'online', 'away'] as const) {
       expect(await ann.put('/presence/me', { status })).toMatchObject({
         status: 200,
@@ -44,7 +44,7 @@ describe('PUT /presence/me', () => {
       })
       expect(await statusOf(ann)).toBe(status)
       for (const person of [ann, bob, cat])
-        await home.events.to(person).toHave('PRESENCE_UPDATE', { userId: ann.id, status })
+        await environment.events.to(person).toHave('PRESENCE_UPDATE', { userId: ann.id, status })
     }
     const another = await ann.opensStream()
     expect(await statusOf(ann)).toBe('away')
@@ -63,15 +63,15 @@ describe('PUT /presence/me', () => {
     '{',
     undefined,
   ])('refuses %j', async (body) => {
-    const before = await statusOf(home.people.bob)
-    expect(await home.people.bob.put('/presence/me', body)).toMatchObject({
+    const before = await statusOf(environment.people.bob)
+    expect(await environment.people.bob.put('/presence/me', body)).toMatchObject({
       status: 400,
       body: { error: expect.any(String) },
     })
-    expect(await statusOf(home.people.bob)).toBe(before)
+    expect(await statusOf(environment.people.bob)).toBe(before)
   })
 
   test('is for people who are signed in', async () => {
-    expect(await home.people.nobody.put('/presence/me', { status: 'away' })).toMatchObject({ status: 401 })
+    expect(await environment.people.nobody.put('/presence/me', { status: 'away' })).toMatchObject({ status: 401 })
   })
 })

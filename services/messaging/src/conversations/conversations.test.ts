@@ -4,8 +4,8 @@ import { Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 
-const home = testEnvironment()
-const newcomer = (name: string) => Person.signIn(home.baseUrl, `${name}-${uuidv7()}@example.com`)
+const environment = testEnvironment()
+const newcomer = (name: string) => Person.signIn(environment.baseUrl, `${name}-${uuidv7()}@example.com`)
 const opens = async (person: Person, other: { id: string }) => {
   const { status, body } = await person.post('/conversations', { targetUserId: other.id })
   expect(status).toBe(200)
@@ -15,7 +15,7 @@ const listOf = async (person: Person) => (await person.get('/conversations')).bo
 
 describe('POST /conversations', () => {
   test('creates it once, from whichever side, and tells each of the two who the other is', async () => {
-    const { ann, bob, cat, ada } = home.people
+    const { ann, bob, cat, ada } = environment.people
     const participants = [ann.id, bob.id].sort()
     const { status, body } = await ann.post('/conversations', { targetUserId: bob.id })
     const conversation = {
@@ -36,11 +36,11 @@ describe('POST /conversations', () => {
       [bob, ann],
     ] as const) {
       const otherUser = { id: otherId, userName }
-      await home.events.to(person).toHave('NEW_CONVERSATION', { id, participants, otherUser, createdAt })
+      await environment.events.to(person).toHave('NEW_CONVERSATION', { id, participants, otherUser, createdAt })
       const namesOneself = (payload: Conversation) => payload.id === id && payload.otherUser.id === person.id
-      await home.events.to(person).neverHave('NEW_CONVERSATION', namesOneself)
+      await environment.events.to(person).neverHave('NEW_CONVERSATION', namesOneself)
     }
-    for (const person of [ada, cat]) await home.events.to(person).neverHave('NEW_CONVERSATION', { id })
+    for (const person of [ada, cat]) await environment.events.to(person).neverHave('NEW_CONVERSATION', { id })
   })
 
   test('of twenty at once, from both sides, one creates it', async () => {
@@ -50,7 +50,7 @@ describe('POST /conversations', () => {
     )
     expect(replies.filter(({ isNew }) => isNew)).toHaveLength(1)
     expect(new Set(replies.map(({ conversation }) => conversation.id)).size).toBe(1)
-    const recorded = home.deps.db
+    const recorded = environment.deps.db
       .selectFrom('outbox')
       .select('event')
       .where('event', 'like', `%NEW_CONVERSATION%${replies[0].conversation.id}%`)
@@ -59,21 +59,21 @@ describe('POST /conversations', () => {
   })
 
   test.each([
-    ['oneself', () => ({ targetUserId: home.people.ann.id })],
-    ['oneself in capitals', () => ({ targetUserId: home.people.ann.id.toUpperCase() })],
+    ['oneself', () => ({ targetUserId: environment.people.ann.id })],
+    ['oneself in capitals', () => ({ targetUserId: environment.people.ann.id.toUpperCase() })],
     ['somebody unknown', () => ({ targetUserId: uuidv7() })],
     ['what is no id', () => ({ targetUserId: 'bob' })],
     ['another type', () => ({ targetUserId: 7 })],
     ['nobody', () => ({})],
   ])('with %s is refused', async (_whom, body) => {
-    expect(await home.people.ann.post('/conversations', body())).toMatchObject({
+    expect(await environment.people.ann.post('/conversations', body())).toMatchObject({
       status: 400,
       body: { error: expect.any(String) },
     })
   })
 
   test('is for those who are signed in', async () => {
-    const { ann, nobody } = home.people
+    const { ann, nobody } = environment.people
     expect(await nobody.post('/conversations', { targetUserId: ann.id })).toMatchObject({ status: 401 })
     expect(await nobody.get('/conversations')).toMatchObject({ status: 401 })
   })
@@ -82,13 +82,13 @@ describe('POST /conversations', () => {
 describe('GET /conversations', () => {
   test('answers the caller’s own, newest message first', async () => {
     const me = await newcomer('me')
-    const { ann, bob, cat } = home.people
+    const { ann, bob, cat } = environment.people
     const ids: string[] = []
     for (const person of [ann, bob, cat]) {
-      home.pass(10)
+      environment.pass(10)
       ids.push((await opens(me, person)).conversation.id)
     }
-    home.pass(10)
+    environment.pass(10)
     const { body } = await ann.post(`/conversations/${ids[0]}/messages`, { content: 'hello' })
 
     const listed = await listOf(me)
@@ -109,7 +109,7 @@ describe('GET /conversations', () => {
   })
 
   test('when the other one has left it is read and found again, and a message to nobody is refused', async () => {
-    const { ann } = home.people
+    const { ann } = environment.people
     const leaver = await newcomer('leaver')
     const { conversation } = await opens(ann, leaver)
     await leaver.post(`/conversations/${conversation.id}/messages`, { content: 'bye' })
@@ -129,12 +129,12 @@ describe('GET /conversations', () => {
     expect(messages).toMatchObject([{ content: 'bye', author: { userName: leaver.userName } }])
     expect(await ann.put(`/conversations/${conversation.id}/read`, { seq: 1 })).toMatchObject({ status: 200 })
 
-    const { cat } = home.people
+    const { cat } = environment.people
     expect(await cat.post('/conversations', { targetUserId: leaver.id })).toMatchObject(refusal)
   })
 
   test('a direct message to somebody whom an admin has removed is refused, and theirs stay', async () => {
-    const { ada, ann } = home.people
+    const { ada, ann } = environment.people
     const removed = await newcomer('removed')
     const path = `/conversations/${(await opens(ann, removed)).conversation.id}/messages`
     expect(await ann.post(path, { content: 'hello' })).toMatchObject({ status: 200 })

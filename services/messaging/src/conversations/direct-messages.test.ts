@@ -3,23 +3,24 @@ import { uuidv7 } from '@parley/database'
 import { testEnvironment } from '@parley/test/test-environment'
 import { beforeAll, describe, expect, test } from 'vitest'
 
-const home = testEnvironment()
+const environment = testEnvironment()
 let id: string
 let path: string
 let participants: string[]
 
 /** Ann talks with ada, who is an admin; bob, ann's friend, and cat are others. */
 beforeAll(async () => {
-  const { ann, ada } = home.people
+  const { ann, ada } = environment.people
   participants = [ann.id, ada.id].sort()
   id = (await ann.post('/conversations', { targetUserId: ada.id })).body.conversation.id
   path = `/conversations/${id}/messages`
 })
-const says = async (content: string): Promise<Message> => (await home.people.ann.post(path, { content })).body.message
+const says = async (content: string): Promise<Message> =>
+  (await environment.people.ann.post(path, { content })).body.message
 
 describe('POST /conversations/:conversationId/messages', () => {
   test('answers the whole message and tells the participants', async () => {
-    const { ann, ada, bob } = home.people
+    const { ann, ada, bob } = environment.people
     const { status, body } = await ann.post(path, { content: `psst @${ada.userName}` })
     expect({ status, body }).toEqual({
       status: 200,
@@ -45,13 +46,13 @@ describe('POST /conversations/:conversationId/messages', () => {
       },
     })
     for (const person of [ann, ada]) {
-      await home.events.to(person).toHave('NEW_DM_MESSAGE', { ...body.message, participants })
+      await environment.events.to(person).toHave('NEW_DM_MESSAGE', { ...body.message, participants })
     }
-    await home.events.to(bob).neverHave('NEW_DM_MESSAGE', { id: body.message.id })
+    await environment.events.to(bob).neverHave('NEW_DM_MESSAGE', { id: body.message.id })
   })
 
   test('answers the same to the same Idempotency-Key, and quotes within the conversation only', async () => {
-    const { ann } = home.people
+    const { ann } = environment.people
     const key = { 'idempotency-key': 'dm' }
     const first = await ann.post(path, { content: 'once' }, key)
     expect((await ann.post(path, { content: 'once' }, key)).body).toEqual(first.body)
@@ -60,7 +61,7 @@ describe('POST /conversations/:conversationId/messages', () => {
     expect(await ann.post(path, { content: 'x', quotedMessageId })).toMatchObject({
       body: { message: { quotedMessageId } },
     })
-    const elsewhere = await ann.says('in a channel', home.channel.open)
+    const elsewhere = await ann.says('in a channel', environment.channel.open)
     expect(await ann.post(path, { content: 'x', quotedMessageId: elsewhere.id })).toMatchObject({ status: 400 })
     expect(await ann.post(path, { content: ' ' })).toMatchObject({ status: 400 })
   })
@@ -68,7 +69,7 @@ describe('POST /conversations/:conversationId/messages', () => {
 
 describe('GET /conversations/:conversationId/messages', () => {
   test('answers the newest page oldest first, and pages back', async () => {
-    const { ada } = home.people
+    const { ada } = environment.people
     const [one, two, three] = [await says('1'), await says('2'), await says('3')]
     expect((await ada.get(`${path}?limit=2`)).body.messages).toEqual([two, three])
     expect((await ada.get(`${path}?limit=1&before=${two.id}`)).body.messages).toEqual([one])
@@ -82,7 +83,7 @@ describe.each([
   ['/conversations/:conversationId/messages/:messageId', (message: Message) => `${path}/${message.id}`],
 ])('PUT and DELETE %s', (_route, at) => {
   test('edit for the author only, and the participants are told', async () => {
-    const { ann, ada, bob } = home.people
+    const { ann, ada, bob } = environment.people
     const message = await says('psst')
     expect(await ada.put(at(message), { content: 'x' })).toMatchObject({ status: 403 })
     const { status, body } = await ann.put(at(message), { content: 'hush' })
@@ -90,25 +91,25 @@ describe.each([
       status: 200,
       body: { message: { channelId: id, content: 'hush', rev: 2 } },
     })
-    await home.events.to(ada).toHave('UPDATE_DM_MESSAGE', { ...body.message, participants })
-    await home.events.to(bob).neverHave('UPDATE_DM_MESSAGE', { id: message.id })
+    await environment.events.to(ada).toHave('UPDATE_DM_MESSAGE', { ...body.message, participants })
+    await environment.events.to(bob).neverHave('UPDATE_DM_MESSAGE', { id: message.id })
   })
 
   test('delete for the author only, not for an admin, and the participants are told', async () => {
-    const { ann, ada, bob } = home.people
+    const { ann, ada, bob } = environment.people
     const message = await says('gone')
     expect(await ada.delete(at(message))).toMatchObject({ status: 403 })
     expect(await ann.delete(at(message))).toMatchObject({ status: 200, body: { success: true } })
     const deleted = { id: message.id, channelId: id, conversationId: id, participants }
-    await home.events.to(ada).toHave('DELETE_DM_MESSAGE', deleted)
-    await home.events.to(bob).neverHave('DELETE_DM_MESSAGE', { id: message.id })
+    await environment.events.to(ada).toHave('DELETE_DM_MESSAGE', deleted)
+    await environment.events.to(bob).neverHave('DELETE_DM_MESSAGE', { id: message.id })
     expect(await ann.delete(at(message))).toMatchObject({ status: 404 })
   })
 })
 
 describe('a conversation', () => {
   test('is its participants’ alone, on every route: admins are others too', async () => {
-    const { ann, bob, cat, ada, nobody } = home.people
+    const { ann, bob, cat, ada, nobody } = environment.people
     const { conversation } = (await bob.post('/conversations', { targetUserId: ann.id })).body
     const its = `/conversations/${conversation.id}/messages`
     const { message } = (await bob.post(its, { content: 'between us' })).body
@@ -135,10 +136,10 @@ describe('a conversation', () => {
   })
 
   test('keeps its messages: elsewhere they are unknown', async () => {
-    const { ann, cat } = home.people
+    const { ann, cat } = environment.people
     const message = await says('here')
     const other = (await ann.post('/conversations', { targetUserId: cat.id })).body.conversation.id
-    const inChannel = await ann.says('in a channel', home.channel.open)
+    const inChannel = await ann.says('in a channel', environment.channel.open)
     for (const wrong of [
       `/conversations/${other}/messages/${message.id}`,
       `${path}/${inChannel.id}`,
@@ -152,24 +153,30 @@ describe('a conversation', () => {
   })
 
   test('is not reached through the routes of channels, nor a channel through those of conversations', async () => {
-    const { ann } = home.people
+    const { ann } = environment.people
     for (const channelId of [id.slice('dm:'.length), id]) {
       expect(await ann.get(`/channels/${channelId}/messages`)).toMatchObject({ status: 404 })
       expect(await ann.post(`/channels/${channelId}/messages`, { content: 'x' })).toMatchObject({ status: 404 })
     }
-    for (const unknown of [`dm:${home.channel.open.id}`, home.channel.open.id, id.slice(3), `dm:${uuidv7()}`, 'dm:']) {
+    for (const unknown of [
+      `dm:${environment.channel.open.id}`,
+      environment.channel.open.id,
+      id.slice(3),
+      `dm:${uuidv7()}`,
+      'dm:',
+    ]) {
       expect(await ann.get(`/conversations/${unknown}/messages`)).toMatchObject({ status: 404 })
       expect(await ann.post(`/conversations/${unknown}/messages`, { content: 'x' })).toMatchObject({ status: 404 })
     }
   })
 
   test('takes reactions of the participants, but no pins', async () => {
-    const { ann, ada, bob } = home.people
+    const { ann, ada, bob } = environment.people
     const message = await says('react')
     expect(await ada.post(`/messages/${message.id}/reactions`, { reaction: '+1' })).toMatchObject({ status: 200 })
     const change = { messageId: message.id, channelId: id, userId: ada.id, reaction: '+1' }
-    await home.events.to(ann).toHave('NEW_REACTION', change)
-    await home.events.to(bob).neverHave('NEW_REACTION', { messageId: message.id })
+    await environment.events.to(ann).toHave('NEW_REACTION', change)
+    await environment.events.to(bob).neverHave('NEW_REACTION', { messageId: message.id })
     expect(await ann.post(`/messages/${message.id}/pin`)).toMatchObject({ status: 400 })
     expect(await ann.delete(`/messages/${message.id}/pin`)).toMatchObject({ status: 400 })
   })

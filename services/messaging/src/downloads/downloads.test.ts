@@ -2,12 +2,12 @@ import { type Person, samples } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { beforeAll, describe, expect, test } from 'vitest'
 
-const home = testEnvironment()
+const environment = testEnvironment()
 const text = Buffer.from('0123456789'.repeat(60_000))
 let path: string
 beforeAll(async () => {
-  const attachment = await home.people.ann.uploads('digits.txt', text)
-  await home.people.ann.sends(home.channel.secret, { attachments: [attachment] })
+  const attachment = await environment.people.ann.uploads('digits.txt', text)
+  await environment.people.ann.sends(environment.channel.secret, { attachments: [attachment] })
   path = `/files/${attachment.filename}`
 })
 const last = text.length - 1
@@ -21,7 +21,7 @@ describe('GET /files/:filename', () => {
     [`bytes=300000-${text.length * 2}`, 300_000, last],
     ['BYTES=0-0', 0, 0],
   ])('%s answers that part', async (range, start, end) => {
-    const { status, headers, bytes } = await home.people.bob.downloads(path, { range })
+    const { status, headers, bytes } = await environment.people.bob.downloads(path, { range })
     expect([status, headers['content-range'], headers['content-length']]).toEqual([
       206,
       `bytes ${start}-${end}/${text.length}`,
@@ -33,20 +33,20 @@ describe('GET /files/:filename', () => {
   test.each(['bytes=5-4', 'bytes=x', 'bytes=-', 'bytes=0-1,5-6', 'lines=1-2', 'bytes=1-2x', 'bytes= 0 - 1 '])(
     '%s is no range that we know: all of it',
     async (range) => {
-      const { status, bytes } = await home.people.bob.downloads(path, { range })
+      const { status, bytes } = await environment.people.bob.downloads(path, { range })
       expect([status, bytes.length]).toEqual([200, text.length])
     },
   )
 
   test.each([`bytes=${text.length}-`, 'bytes=99999999999999999999-', 'bytes=-0'])('%s is beyond it', async (range) => {
-    const { status, headers, bytes } = await home.people.bob.downloads(path, { range })
+    const { status, headers, bytes } = await environment.people.bob.downloads(path, { range })
     expect([status, headers['content-range']]).toEqual([416, `bytes */${text.length}`])
     expect(JSON.parse(bytes.toString())).toMatchObject({ error: expect.any(String) })
     expect(headers['cache-control']).toBe('no-store')
   })
 
   test('whoever has it already is told so, and a part is given only of what they have', async () => {
-    const { bob } = home.people
+    const { bob } = environment.people
     const { headers } = await bob.downloads(path)
     const etag = headers.etag as string
     expect(headers).toMatchObject({
@@ -66,20 +66,20 @@ describe('GET /files/:filename', () => {
   })
 
   test('says that its answer depends on the origin of the page too, as CORS does', async () => {
-    const { ann, bob } = home.people
+    const { ann, bob } = environment.people
     const image = await ann.uploadsImage(
-      `/channels/${home.channel.secret.id}/messages`,
+      `/channels/${environment.channel.secret.id}/messages`,
       'dot.png',
       Buffer.from(samples.png),
     )
-    for (const address of [path, `/channels/${home.channel.secret.id}/messages/image/${image}`]) {
+    for (const address of [path, `/channels/${environment.channel.secret.id}/messages/image/${image}`]) {
       const { headers } = await bob.downloads(address, { origin: 'https://elsewhere.example' })
       expect(headers.vary).toBe('Origin, Authorization')
     }
   })
 
   test('HEAD answers the same without the bytes', async () => {
-    const { bob, cat } = home.people
+    const { bob, cat } = environment.people
     const [head, get] = [await bob.downloads(path, {}, 'HEAD'), await bob.downloads(path)]
     const facts = ['content-type', 'content-length', 'content-disposition', 'etag', 'content-security-policy'] as const
     expect([head.status, head.bytes.length]).toEqual([200, 0])
@@ -89,7 +89,7 @@ describe('GET /files/:filename', () => {
   })
 
   test('is for whoever may read a message that has it, and its uploader', async () => {
-    const { ada, ann, bob, cat, nobody } = home.people
+    const { ada, ann, bob, cat, nobody } = environment.people
     const statuses = (people: Person[], path: string) =>
       Promise.all(people.map(async (person) => (await person.downloads(path)).status))
     expect(await statuses([ada, ann, bob, cat, nobody], path)).toEqual([200, 200, 200, 403, 401])
@@ -107,7 +107,7 @@ describe('GET /files/:filename', () => {
   })
 
   test('goes with the channel, and comes with being a member', async () => {
-    const { ann, cat } = home.people
+    const { ann, cat } = environment.people
     const channel = await ann.creates({ name: 'for a while', isPrivate: true })
     const attachment = await ann.uploads('notes.txt', 'notes')
     await ann.sends(channel, { attachments: [attachment] })
@@ -134,7 +134,7 @@ describe('GET /files/:filename', () => {
     ['.txt', 'file.txt'],
     ['\ud800.txt', '\ufffd.txt'],
   ])('%j is saved as %j, never shown', async (given, saved) => {
-    const { ann } = home.people
+    const { ann } = environment.people
     const attachment = await ann.uploads(given, 'notes')
     const safe = saved === '\ufffd.txt' ? 'file.txt' : saved
     expect(attachment.originalName).toBe(safe)
@@ -159,9 +159,9 @@ describe('GET /channels/:channelId/messages/image/:filename', () => {
     ['a.webp', samples.webp, 'image/webp'],
     ['a.svg', samples.svg, 'image/svg+xml'],
   ])('%s comes back unchanged, to be looked at', async (name, bytes, contentType) => {
-    const { ann, bob } = home.people
-    const filename = await ann.uploadsImage(of(home.channel.secret), name, bytes)
-    const download = await bob.downloads(`${of(home.channel.secret)}/image/${filename}`)
+    const { ann, bob } = environment.people
+    const filename = await ann.uploadsImage(of(environment.channel.secret), name, bytes)
+    const download = await bob.downloads(`${of(environment.channel.secret)}/image/${filename}`)
     expect(download).toMatchObject({
       status: 200,
       headers: {
@@ -175,23 +175,23 @@ describe('GET /channels/:channelId/messages/image/:filename', () => {
   })
 
   test('is for the channel’s audience, and unknown elsewhere', async () => {
-    const { ada, ann, bob, cat, nobody } = home.people
-    const filename = await ann.uploadsImage(of(home.channel.secret), 'a.png', samples.png)
-    const path = `${of(home.channel.secret)}/image/${filename}`
+    const { ada, ann, bob, cat, nobody } = environment.people
+    const filename = await ann.uploadsImage(of(environment.channel.secret), 'a.png', samples.png)
+    const path = `${of(environment.channel.secret)}/image/${filename}`
     const statuses = [ada, ann, bob, cat, nobody].map(async (person) => (await person.downloads(path)).status)
     expect(await Promise.all(statuses)).toEqual([200, 200, 200, 403, 401])
-    expect((await ann.downloads(`${of(home.channel.open)}/image/${filename}`)).status).toBe(404)
+    expect((await ann.downloads(`${of(environment.channel.open)}/image/${filename}`)).status).toBe(404)
     expect((await ann.downloads(`/files/${filename}`)).status).toBe(404)
-    expect((await ann.downloads(`${of(home.channel.secret)}/image/nonsense`)).status).toBe(404)
-    expect((await ann.downloads(`/conversations/dm:${home.channel.secret.id}/messages/image/${filename}`)).status).toBe(
-      404,
-    )
+    expect((await ann.downloads(`${of(environment.channel.secret)}/image/nonsense`)).status).toBe(404)
+    expect(
+      (await ann.downloads(`/conversations/dm:${environment.channel.secret.id}/messages/image/${filename}`)).status,
+    ).toBe(404)
   })
 
   test('with size=thumb answers the thumbnail that was sent', async () => {
-    const { ann } = home.people
-    const filename = await ann.uploadsImage(of(home.channel.open), 'a.png', samples.png, samples.webp)
-    const path = `${of(home.channel.open)}/image/${filename}`
+    const { ann } = environment.people
+    const filename = await ann.uploadsImage(of(environment.channel.open), 'a.png', samples.png, samples.webp)
+    const path = `${of(environment.channel.open)}/image/${filename}`
     const thumb = await ann.downloads(`${path}?size=thumb`)
     expect(thumb).toMatchObject({ status: 200, bytes: samples.webp, headers: { 'content-type': 'image/webp' } })
     expect((await ann.downloads(path)).bytes).toEqual(samples.png)
@@ -202,11 +202,11 @@ describe('GET /channels/:channelId/messages/image/:filename', () => {
   })
 
   test('with size=thumb answers the image while there is none, not to be kept', async () => {
-    const { ann } = home.people
-    const { db } = home.deps
-    const filename = await ann.uploadsImage(of(home.channel.open), 'a.png', samples.png)
+    const { ann } = environment.people
+    const { db } = environment.deps
+    const filename = await ann.uploadsImage(of(environment.channel.open), 'a.png', samples.png)
     await db.updateTable('uploads').set({ thumbnailType: null }).where('filename', '=', filename).execute()
-    const thumb = await ann.downloads(`${of(home.channel.open)}/image/${filename}?size=thumb`)
+    const thumb = await ann.downloads(`${of(environment.channel.open)}/image/${filename}?size=thumb`)
     expect(thumb).toMatchObject({ status: 200, bytes: samples.png, headers: { 'cache-control': 'private, no-cache' } })
   })
 })

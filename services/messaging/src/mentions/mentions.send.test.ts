@@ -2,7 +2,7 @@ import { Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { beforeAll, describe, expect, test } from 'vitest'
 
-const home = testEnvironment()
+const environment = testEnvironment()
 
 describe('mentions of a message', () => {
   const ids: Record<string, string> = {}
@@ -12,12 +12,13 @@ describe('mentions of a message', () => {
       ['Mary Ann', 'mary.ann@example.com'],
       ['Ωmega.', 'omega@example.com'],
     ] as const) {
-      const person = await Person.signIn(home.baseUrl, email)
+      const person = await Person.signIn(environment.baseUrl, email)
       await person.put('/users/me', { userName: name })
       ids[name] = person.id
     }
   })
-  const mentions = async (content: string) => (await home.people.bob.says(content, home.channel.open)).mentions
+  const mentions = async (content: string) =>
+    (await environment.people.bob.says(content, environment.channel.open)).mentions
 
   test('are ids of people, whatever the case; the longest name wins', async () => {
     expect(await mentions('@mary said')).toEqual([ids.Mary])
@@ -32,8 +33,8 @@ describe('mentions of a message', () => {
 
   test.each(['@', '＠', '﹫'])('begin with %s, as keyboards of different scripts write it', async (at) => {
     expect(await mentions(`${at}mary`)).toEqual([ids.Mary])
-    const { ann } = home.people
-    const { id } = await ann.says('nobody yet', home.channel.open)
+    const { ann } = environment.people
+    const { id } = await ann.says('nobody yet', environment.channel.open)
     const edited = await ann.put(`/messages/${id}`, { content: `${at}mary` })
     expect(edited.body.message.mentions).toEqual([ids.Mary])
   })
@@ -44,9 +45,9 @@ describe('mentions of a message', () => {
   })
 
   test('leave out who was removed', async () => {
-    const gone = await Person.signIn(home.baseUrl, 'gone@example.com')
+    const gone = await Person.signIn(environment.baseUrl, 'gone@example.com')
     expect(await mentions(`@${gone.userName}`)).toEqual([gone.id])
-    expect((await home.people.ada.delete(`/users/${gone.id}`)).status).toBe(200)
+    expect((await environment.people.ada.delete(`/users/${gone.id}`)).status).toBe(200)
     expect(await mentions(`@${gone.userName}`)).toEqual([])
   })
 })

@@ -3,7 +3,7 @@ import { testEnvironment } from '@parley/test/test-environment'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
-const home = testEnvironment()
+const environment = testEnvironment()
 
 /** Whatever SQL literals, JSON, the separators between texts, and server-sent events may take for their own. */
 const awkward = [
@@ -59,9 +59,9 @@ const key = fc.string({
 })
 
 test('whatever is written, the reply, the event, the listing and the repeat have the same', async () => {
-  const { ann, bob } = home.people
+  const { ann, bob } = environment.people
   const stream = await bob.opensStream()
-  const path = `/channels/${home.channel.open.id}/messages`
+  const path = `/channels/${environment.channel.open.id}/messages`
   const listed = async (count: number): Promise<Message[]> => (await bob.get(`${path}?limit=${count}`)).body.messages
   const rename = fc.option(text(4), { nil: undefined, freq: 2 })
 
@@ -109,18 +109,18 @@ test('whatever is written, the reply, the event, the listing and the repeat have
 }, 120_000)
 
 test.each(['__proto__', 'constructor', 'toString', '1'])('the reaction %s is one like any other', async (reaction) => {
-  const { ann } = home.people
-  const { id } = await ann.says('react', home.channel.open)
+  const { ann } = environment.people
+  const { id } = await ann.says('react', environment.channel.open)
   const { body } = await ann.post(`/messages/${id}/reactions`, { reaction })
   expect(Object.entries(body.message.reactions)).toEqual([[reaction, [ann.id]]])
-  await home.events.to(ann).toHave('NEW_REACTION', { messageId: id, reaction })
+  await environment.events.to(ann).toHave('NEW_REACTION', { messageId: id, reaction })
 })
 
 test.each(['"__proto__":{"a":1}', '"constructor":{"prototype":{"a":1}}', '"attachments":[],"\\u005f_proto__":null'])(
   'fields that nobody asked for are ignored: %s',
   async (field) => {
-    const { ann } = home.people
-    const path = `/channels/${home.channel.open.id}/messages`
+    const { ann } = environment.people
+    const path = `/channels/${environment.channel.open.id}/messages`
     expect(await ann.post(path, `{"content":"x",${field}}`)).toMatchObject({
       status: 200,
       body: { message: { content: 'x' } },
@@ -133,9 +133,9 @@ test.each(['"__proto__":{"a":1}', '"constructor":{"prototype":{"a":1}}', '"attac
 test.each(['x', '"', '\\', '\u0001', '\u2028.', '😀', '\ud800'])(
   '16,000 characters may be nothing but %j',
   async (part) => {
-    const { ann } = home.people
-    const message = await ann.says(part.repeat(16_000 / [...part].length), home.channel.open)
+    const { ann } = environment.people
+    const message = await ann.says(part.repeat(16_000 / [...part].length), environment.channel.open)
     expect(message.content).toBe(part.repeat(16_000 / [...part].length).toWellFormed())
-    await home.events.to(ann).toHave('NEW_MESSAGE', message)
+    await environment.events.to(ann).toHave('NEW_MESSAGE', message)
   },
 )

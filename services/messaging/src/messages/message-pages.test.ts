@@ -3,14 +3,14 @@ import { uuidv7 } from '@parley/database'
 import { testEnvironment } from '@parley/test/test-environment'
 import { beforeAll, describe, expect, test } from 'vitest'
 
-const home = testEnvironment()
+const environment = testEnvironment()
 
 describe('pages of a list of ten messages, of which the sixth is deleted', () => {
   let path: string
   let messages: Message[]
 
   beforeAll(async () => {
-    const { ann, bob } = home.people
+    const { ann, bob } = environment.people
     const channel = await ann.creates({ name: 'pages' })
     path = `/channels/${channel.id}/messages`
     messages = []
@@ -20,7 +20,7 @@ describe('pages of a list of ten messages, of which the sixth is deleted', () =>
 
   /** `3 4 | older newer`: what was answered, and whether there is more on either side. */
   async function page(query: string): Promise<string> {
-    const { status, body } = await home.people.bob.get(`${path}?${query}`)
+    const { status, body } = await environment.people.bob.get(`${path}?${query}`)
     expect(status).toBe(200)
     const ends = [body.hasOlder && 'older', body.hasNewer && 'newer'].filter(Boolean)
     return `${body.messages.map(({ content }: Message) => content).join(' ')} | ${ends.join(' ')}`
@@ -56,16 +56,16 @@ describe('pages of a list of ten messages, of which the sixth is deleted', () =>
     ['a negative seq', () => 'aroundSeq=-1'],
     ['no number', () => 'aroundSeq=first'],
   ])('%s is refused', async (_what, query) => {
-    expect(await home.people.bob.get(`${path}?${query()}`)).toMatchObject({
+    expect(await environment.people.bob.get(`${path}?${query()}`)).toMatchObject({
       status: 400,
       body: { error: expect.any(String) },
     })
   })
 
   test('a message of another channel is no place in this one', async () => {
-    const elsewhere = await home.people.ann.says('elsewhere', home.channel.open)
+    const elsewhere = await environment.people.ann.says('elsewhere', environment.channel.open)
     for (const parameter of ['before', 'after', 'around']) {
-      expect((await home.people.bob.get(`${path}?${parameter}=${elsewhere.id}`)).status).toBe(400)
+      expect((await environment.people.bob.get(`${path}?${parameter}=${elsewhere.id}`)).status).toBe(400)
     }
   })
 
@@ -73,7 +73,7 @@ describe('pages of a list of ten messages, of which the sixth is deleted', () =>
     const contents = async (parameter: 'before' | 'after', start: string) => {
       const found: string[] = []
       for (let from = start, more = true; more; ) {
-        const { body } = await home.people.bob.get(`${path}?limit=2&${parameter}=${from}`)
+        const { body } = await environment.people.bob.get(`${path}?limit=2&${parameter}=${from}`)
         const page: Message[] = body.messages
         if (parameter === 'after') found.push(...page.map(({ content }) => content))
         else found.unshift(...page.map(({ content }) => content))
@@ -89,8 +89,8 @@ describe('pages of a list of ten messages, of which the sixth is deleted', () =>
 
 describe('threads and conversations have the same pages', () => {
   test('a thread', async () => {
-    const { ann } = home.people
-    const parent = await ann.says('parent', home.channel.open)
+    const { ann } = environment.people
+    const parent = await ann.says('parent', environment.channel.open)
     const replies: Message[] = []
     for (let n = 1; n <= 5; n++) {
       replies.push((await ann.post(`/messages/${parent.id}/thread`, { content: `${n}` })).body.reply)
@@ -109,7 +109,7 @@ describe('threads and conversations have the same pages', () => {
   })
 
   test('a conversation', async () => {
-    const { ann, bob } = home.people
+    const { ann, bob } = environment.people
     const { conversation } = (await ann.post('/conversations', { targetUserId: bob.id })).body
     const path = `/conversations/${conversation.id}/messages`
     for (let n = 1; n <= 4; n++) await ann.post(path, { content: `${n}` })
@@ -120,8 +120,8 @@ describe('threads and conversations have the same pages', () => {
 
 describe('GET /messages/:messageId', () => {
   test('answers the message to whoever may read it', async () => {
-    const { ada, ann, bob, cat, nobody } = home.people
-    const message = await ann.says('linked', home.channel.secret)
+    const { ada, ann, bob, cat, nobody } = environment.people
+    const message = await ann.says('linked', environment.channel.secret)
     const path = `/messages/${message.id}`
     expect(await bob.get(path)).toMatchObject({ status: 200, body: { message } })
     expect((await ada.get(path)).status).toBe(200)
@@ -130,8 +130,8 @@ describe('GET /messages/:messageId', () => {
   })
 
   test('answers replies and direct messages too', async () => {
-    const { ada, ann, bob } = home.people
-    const parent = await ann.says('parent', home.channel.open)
+    const { ada, ann, bob } = environment.people
+    const parent = await ann.says('parent', environment.channel.open)
     const { reply } = (await ann.post(`/messages/${parent.id}/thread`, { content: 'reply' })).body
     expect((await bob.get(`/messages/${reply.id}`)).body.message).toEqual(reply)
 
@@ -142,8 +142,8 @@ describe('GET /messages/:messageId', () => {
   })
 
   test('does not know a deleted message, nor another id', async () => {
-    const { ann } = home.people
-    const message = await ann.says('gone', home.channel.open)
+    const { ann } = environment.people
+    const message = await ann.says('gone', environment.channel.open)
     await ann.delete(`/messages/${message.id}`)
     for (const id of [message.id, uuidv7(), 'nonsense']) expect((await ann.get(`/messages/${id}`)).status).toBe(404)
   })
@@ -151,7 +151,7 @@ describe('GET /messages/:messageId', () => {
 
 describe('GET /conversations/:conversationId', () => {
   test('answers what stands in the listing, to the participants', async () => {
-    const { ada, ann, bob, cat } = home.people
+    const { ada, ann, bob, cat } = environment.people
     const { conversation } = (await ann.post('/conversations', { targetUserId: bob.id })).body
     await ann.post(`/conversations/${conversation.id}/messages`, { content: 'hello' })
     const listed = (await bob.get('/conversations')).body.conversations.find(

@@ -3,12 +3,12 @@ import { uuidv7 } from '@parley/database'
 import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 
-const home = testEnvironment()
+const environment = testEnvironment()
 const unknown = uuidv7()
 
 describe('GET /channels/:channelId/messages', () => {
   test('answers the newest page oldest first, and pages back by message id', async () => {
-    const { ann, bob } = home.people
+    const { ann, bob } = environment.people
     const channel = await ann.creates({ name: 'paging' })
     const sent: Message[] = []
     for (let i = 1; i <= 7; i++) sent.push(await (i % 2 ? ann : bob).says(`${i}`, channel))
@@ -23,7 +23,7 @@ describe('GET /channels/:channelId/messages', () => {
   })
 
   test('skips deleted messages, but goes on from them', async () => {
-    const { ann } = home.people
+    const { ann } = environment.people
     const channel = await ann.creates({ name: 'tombstones' })
     const [one, two, three] = [await ann.says('1', channel), await ann.says('2', channel), await ann.says('3', channel)]
     expect((await ann.delete(`/messages/${two.id}`)).status).toBe(200)
@@ -34,8 +34,8 @@ describe('GET /channels/:channelId/messages', () => {
   test.each(['limit=0', 'limit=-1', 'limit=1.5', 'limit=ten', 'before=nonsense', `before=${unknown}`])(
     '?%s is refused',
     async (query) => {
-      const { ann } = home.people
-      expect(await ann.get(`/channels/${home.channel.general.id}/messages?${query}`)).toMatchObject({
+      const { ann } = environment.people
+      expect(await ann.get(`/channels/${environment.channel.general.id}/messages?${query}`)).toMatchObject({
         status: 400,
         body: { error: expect.any(String) },
       })
@@ -43,16 +43,16 @@ describe('GET /channels/:channelId/messages', () => {
   )
 
   test('a cursor of another channel is refused', async () => {
-    const { ann } = home.people
-    const elsewhere = await ann.says('elsewhere', home.channel.open)
-    expect(await ann.get(`/channels/${home.channel.general.id}/messages?before=${elsewhere.id}`)).toMatchObject({
+    const { ann } = environment.people
+    const elsewhere = await ann.says('elsewhere', environment.channel.open)
+    expect(await ann.get(`/channels/${environment.channel.general.id}/messages?before=${elsewhere.id}`)).toMatchObject({
       status: 400,
     })
   })
 
   test('is for those who may read the channel', async () => {
-    const { ada, bob, cat, nobody } = home.people
-    const path = `/channels/${home.channel.secret.id}/messages`
+    const { ada, bob, cat, nobody } = environment.people
+    const path = `/channels/${environment.channel.secret.id}/messages`
     const statuses = [ada, bob, cat, nobody].map(async (person) => (await person.get(path)).status)
     expect(await Promise.all(statuses)).toEqual([200, 200, 403, 401])
     expect(await bob.get(`/channels/${unknown}/messages`)).toMatchObject({ status: 404 })
@@ -62,9 +62,9 @@ describe('GET /channels/:channelId/messages', () => {
 
 describe('PUT /messages/:messageId', () => {
   test('changes what its author said, with new mentions, and tells the channel', async () => {
-    const { ann, bob, cat } = home.people
-    const quoted = await ann.says('quoted', home.channel.secret)
-    const message = await ann.says(`hello @${bob.userName}`, home.channel.secret)
+    const { ann, bob, cat } = environment.people
+    const quoted = await ann.says('quoted', environment.channel.secret)
+    const message = await ann.says(`hello @${bob.userName}`, environment.channel.secret)
     expect(message.mentions).toEqual([bob.id])
 
     const body = { content: `hello @${cat.userName} and @here`, quotedMessageId: quoted.id, mentions: ['nonsense'] }
@@ -78,16 +78,16 @@ describe('PUT /messages/:messageId', () => {
       rev: message.rev + 1,
     }
     expect(reply).toMatchObject({ status: 200, body: { message: edited } })
-    await home.events.to(bob).toHave('UPDATE_MESSAGE', reply.body.message)
-    await home.events.to(cat).neverHave('UPDATE_MESSAGE', { id: message.id })
-    const { body: listed } = await bob.get(`/channels/${home.channel.secret.id}/messages`)
+    await environment.events.to(bob).toHave('UPDATE_MESSAGE', reply.body.message)
+    await environment.events.to(cat).neverHave('UPDATE_MESSAGE', { id: message.id })
+    const { body: listed } = await bob.get(`/channels/${environment.channel.secret.id}/messages`)
     expect(listed.messages).toContainEqual(reply.body.message)
   })
 
   test('keeps the quote unless another one, or none, is given', async () => {
-    const { ann } = home.people
-    const quoted = await ann.says('quoted', home.channel.open)
-    const path = `/channels/${home.channel.open.id}/messages`
+    const { ann } = environment.people
+    const quoted = await ann.says('quoted', environment.channel.open)
+    const path = `/channels/${environment.channel.open.id}/messages`
     const { body } = await ann.post(path, { content: 'x', quotedMessageId: quoted.id })
     const edit = async (change: object) =>
       (await ann.put(`/messages/${body.message.id}`, { content: 'y', ...change })).body.message.quotedMessageId
@@ -97,8 +97,8 @@ describe('PUT /messages/:messageId', () => {
   })
 
   test('is for the author only, not even for admins', async () => {
-    const { ada, ann, bob, cat, nobody } = home.people
-    const message = await ann.says('mine', home.channel.secret)
+    const { ada, ann, bob, cat, nobody } = environment.people
+    const message = await ann.says('mine', environment.channel.secret)
     const statuses = [ada, bob, cat, nobody].map(
       async (person) => (await person.put(`/messages/${message.id}`, { content: 'theirs' })).status,
     )
@@ -115,26 +115,26 @@ describe('PUT /messages/:messageId', () => {
     ['an unknown upload', { content: 'x', images: ['unknown.png'] }],
     ['an unknown quote', { content: 'x', quotedMessageId: unknown }],
   ])('%s is refused', async (_what, body) => {
-    const { ann } = home.people
-    const message = await ann.says('mine', home.channel.open)
+    const { ann } = environment.people
+    const message = await ann.says('mine', environment.channel.open)
     expect(await ann.put(`/messages/${message.id}`, body)).toMatchObject({ status: 400 })
-    const { body: listed } = await ann.get(`/channels/${home.channel.open.id}/messages?limit=1`)
+    const { body: listed } = await ann.get(`/channels/${environment.channel.open.id}/messages?limit=1`)
     expect(listed.messages).toEqual([message])
   })
 })
 
 describe('DELETE /messages/:messageId', () => {
   test('leaves nothing to be read, tells the channel, and is not audited when the author did it', async () => {
-    const { ann, bob, cat } = home.people
-    const message = await ann.says('gone', home.channel.secret)
+    const { ann, bob, cat } = environment.people
+    const message = await ann.says('gone', environment.channel.secret)
     await bob.post(`/messages/${message.id}/reactions`, { reaction: '+1' })
     expect(await ann.delete(`/messages/${message.id}`)).toMatchObject({ status: 200, body: { success: true } })
-    await home.events
+    await environment.events
       .to(bob)
-      .toHave('DELETE_MESSAGE', { id: message.id, channelId: home.channel.secret.id, seq: message.seq })
-    await home.events.to(cat).neverHave('DELETE_MESSAGE', { id: message.id })
+      .toHave('DELETE_MESSAGE', { id: message.id, channelId: environment.channel.secret.id, seq: message.seq })
+    await environment.events.to(cat).neverHave('DELETE_MESSAGE', { id: message.id })
 
-    const { db } = home.deps
+    const { db } = environment.deps
     const row = await db.selectFrom('messages').selectAll().where('id', '=', message.id).executeTakeFirstOrThrow()
     expect(row).toMatchObject({ content: '', seq: message.seq, deletedAt: expect.any(Number) })
     expect(await db.selectFrom('reactions').selectAll().where('messageId', '=', message.id).execute()).toEqual([])
@@ -149,29 +149,33 @@ describe('DELETE /messages/:messageId', () => {
   })
 
   test('by an admin is audited', async () => {
-    const { ada, ann } = home.people
-    const message = await ann.says('moderated', home.channel.secret)
+    const { ada, ann } = environment.people
+    const message = await ann.says('moderated', environment.channel.secret)
     expect(await ada.delete(`/messages/${message.id}`)).toMatchObject({ status: 200 })
-    const entries = await home.deps.db.selectFrom('auditLog').selectAll().where('targetId', '=', message.id).execute()
+    const entries = await environment.deps.db
+      .selectFrom('auditLog')
+      .selectAll()
+      .where('targetId', '=', message.id)
+      .execute()
     expect(entries).toMatchObject([
       {
         action: 'message.delete',
         actorId: ada.id,
         targetType: 'message',
-        metadata: { channelId: home.channel.secret.id, authorId: ann.id },
+        metadata: { channelId: environment.channel.secret.id, authorId: ann.id },
       },
     ])
   })
 
   test('takes its replies along', async () => {
-    const { ann } = home.people
-    const parent = await ann.says('parent', home.channel.open)
+    const { ann } = environment.people
+    const parent = await ann.says('parent', environment.channel.open)
     const id = uuidv7()
-    await home.deps.db
+    await environment.deps.db
       .insertInto('messages')
       .values({
         id,
-        channelId: home.channel.open.id,
+        channelId: environment.channel.open.id,
         threadId: parent.id,
         seq: 1,
         authorId: ann.id,
@@ -185,8 +189,8 @@ describe('DELETE /messages/:messageId', () => {
   })
 
   test('is for the author and admins', async () => {
-    const { ann, bob, cat, nobody } = home.people
-    const message = await ann.says('mine', home.channel.secret)
+    const { ann, bob, cat, nobody } = environment.people
+    const message = await ann.says('mine', environment.channel.secret)
     const statuses = [bob, cat, nobody].map(async (person) => (await person.delete(`/messages/${message.id}`)).status)
     expect(await Promise.all(statuses)).toEqual([403, 403, 401])
     expect(await ann.delete(`/messages/${unknown}`)).toMatchObject({ status: 404 })

@@ -3,34 +3,34 @@ import { uuidv7 } from '@parley/database'
 import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 
-const home = testEnvironment({ messages: { maxPins: 5 } })
+const environment = testEnvironment({ messages: { maxPins: 5 } })
 const pinsOf = async (channel: { id: string }): Promise<Message[]> =>
-  (await home.people.ann.get(`/channels/${channel.id}/pins`)).body.messages
+  (await environment.people.ann.get(`/channels/${channel.id}/pins`)).body.messages
 
 describe('POST and DELETE /messages/:messageId/pin', () => {
   test('answer the whole message, and tell the channel', async () => {
-    const { ann, bob, cat } = home.people
-    const message = await ann.says('keep this', home.channel.secret)
+    const { ann, bob, cat } = environment.people
+    const message = await ann.says('keep this', environment.channel.secret)
     const reply = await bob.post(`/messages/${message.id}/pin`)
 
     const pinned = { ...message, pinnedAt: expect.any(Number), rev: message.rev + 1 }
     expect({ status: reply.status, body: reply.body }).toEqual({ status: 200, body: { message: pinned } })
-    await home.events.to(ann).toHave('UPDATE_MESSAGE', reply.body.message)
-    await home.events.to(cat).neverHave('UPDATE_MESSAGE', { id: message.id })
+    await environment.events.to(ann).toHave('UPDATE_MESSAGE', reply.body.message)
+    await environment.events.to(cat).neverHave('UPDATE_MESSAGE', { id: message.id })
 
     const unpinned = await ann.delete(`/messages/${message.id}/pin`)
     expect(unpinned.body).toEqual({ message: { ...message, rev: message.rev + 2 } })
-    await home.events.to(bob).toHave('UPDATE_MESSAGE', unpinned.body.message)
+    await environment.events.to(bob).toHave('UPDATE_MESSAGE', unpinned.body.message)
   })
 
   test('change and tell nothing when it is as wanted already', async () => {
-    const { ann, bob } = home.people
-    const message = await ann.says('once', home.channel.open)
+    const { ann, bob } = environment.people
+    const message = await ann.says('once', environment.channel.open)
     expect((await ann.delete(`/messages/${message.id}/pin`)).body).toEqual({ message })
     const first = await ann.post(`/messages/${message.id}/pin`)
-    home.pass(1_000)
+    environment.pass(1_000)
     expect((await bob.post(`/messages/${message.id}/pin`)).body).toEqual(first.body)
-    const recorded = home.deps.db
+    const recorded = environment.deps.db
       .selectFrom('outbox')
       .select('event')
       .where('event', 'like', `%"id":"${message.id}"%`)
@@ -42,7 +42,7 @@ describe('POST and DELETE /messages/:messageId/pin', () => {
   })
 
   test('a channel has so many pins and no more, also when all come at once', async () => {
-    const { ann, bob } = home.people
+    const { ann, bob } = environment.people
     const channel = await ann.creates({ name: 'full board' })
     const messages = await Promise.all(Array.from({ length: 20 }, (_, n) => ann.says(`${n}`, channel)))
     const replies = await Promise.all(messages.map(({ id }, n) => (n % 2 ? ann : bob).post(`/messages/${id}/pin`)))
@@ -63,8 +63,8 @@ describe('POST and DELETE /messages/:messageId/pin', () => {
   })
 
   test('are for those who may read the message', async () => {
-    const { ada, ann, bob, cat, nobody } = home.people
-    const message = await ann.says('for few', home.channel.secret)
+    const { ada, ann, bob, cat, nobody } = environment.people
+    const message = await ann.says('for few', environment.channel.secret)
     for (const method of ['post', 'delete'] as const) {
       const statuses = [ada, bob, cat, nobody].map(
         async (person) => (await person[method](`/messages/${message.id}/pin`)).status,
@@ -79,12 +79,12 @@ describe('POST and DELETE /messages/:messageId/pin', () => {
 
 describe('GET /channels/:channelId/pins', () => {
   test('answers what is pinned, newest pin first, without what was deleted', async () => {
-    const { ann } = home.people
+    const { ann } = environment.people
     const channel = await ann.creates({ name: 'pinboard' })
     const [one, two, three] = [await ann.says('1', channel), await ann.says('2', channel), await ann.says('3', channel)]
     await ann.says('not pinned', channel)
     for (const { id } of [two, one, three]) {
-      home.pass(1)
+      environment.pass(1)
       await ann.post(`/messages/${id}/pin`)
     }
     expect((await pinsOf(channel)).map(({ id }) => id)).toEqual([three.id, one.id, two.id])
@@ -96,8 +96,8 @@ describe('GET /channels/:channelId/pins', () => {
   })
 
   test('is for those who may read the channel', async () => {
-    const { ada, ann, bob, cat, nobody } = home.people
-    const path = `/channels/${home.channel.secret.id}/pins`
+    const { ada, ann, bob, cat, nobody } = environment.people
+    const path = `/channels/${environment.channel.secret.id}/pins`
     const statuses = [ada, bob, cat, nobody].map(async (person) => (await person.get(path)).status)
     expect(await Promise.all(statuses)).toEqual([200, 200, 403, 401])
     for (const id of [uuidv7(), 'nonsense', `dm:${uuidv7()}`]) {

@@ -2,12 +2,12 @@ import { uuidv7 } from '@parley/database'
 import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 
-const home = testEnvironment({ messages: { maxReactions: 5 } })
+const environment = testEnvironment({ messages: { maxReactions: 5 } })
 
 describe('POST and DELETE /messages/:messageId/reactions', () => {
   test('answer the whole message, in the order in which people reacted, and tell those who may read it', async () => {
-    const { ann, bob, cat } = home.people
-    const message = await ann.says('react to this', home.channel.secret)
+    const { ann, bob, cat } = environment.people
+    const message = await ann.says('react to this', environment.channel.secret)
     const path = `/messages/${message.id}/reactions`
     await bob.post(path, { reaction: '🎉' })
     await ann.post(path, { reaction: ' __proto__ ' })
@@ -19,28 +19,28 @@ describe('POST and DELETE /messages/:messageId/reactions', () => {
     )
     expect(reply).toMatchObject({ status: 200, body: { message: { ...message, reactions, rev: message.rev + 4 } } })
     expect(Object.keys(reply.body.message.reactions)).toEqual(['🎉', '__proto__', 'a_b "c"'])
-    const change = { messageId: message.id, channelId: home.channel.secret.id, userId: ann.id, reaction: '🎉' }
-    await home.events.to(bob).toHave('NEW_REACTION', { ...change, rev: message.rev + 4 })
-    await home.events.to(cat).neverHave('NEW_REACTION', { messageId: message.id })
+    const change = { messageId: message.id, channelId: environment.channel.secret.id, userId: ann.id, reaction: '🎉' }
+    await environment.events.to(bob).toHave('NEW_REACTION', { ...change, rev: message.rev + 4 })
+    await environment.events.to(cat).neverHave('NEW_REACTION', { messageId: message.id })
 
     await ann.delete(path, { reaction: '__proto__' })
     await ann.delete(path, { reaction: 'a_b "c"' })
     const taken = await ann.delete(path, { reaction: '🎉' })
     expect(taken.body.message).toEqual({ ...message, reactions: { '🎉': [bob.id] }, rev: message.rev + 7 })
-    await home.events.to(bob).toHave('DELETE_REACTION', change)
-    const { body } = await bob.get(`/channels/${home.channel.secret.id}/messages?limit=1`)
+    await environment.events.to(bob).toHave('DELETE_REACTION', change)
+    const { body } = await bob.get(`/channels/${environment.channel.secret.id}/messages?limit=1`)
     expect(body.messages).toEqual([taken.body.message])
   })
 
   test('change and tell nothing when it is as wanted already', async () => {
-    const { ann } = home.people
-    const message = await ann.says('once', home.channel.open)
+    const { ann } = environment.people
+    const message = await ann.says('once', environment.channel.open)
     const path = `/messages/${message.id}/reactions`
     const first = await ann.post(path, { reaction: '+1' })
     expect((await ann.post(path, { reaction: '+1' })).body).toEqual(first.body)
     const taken = await ann.delete(path, { reaction: '+1' })
     expect((await ann.delete(path, { reaction: '+1' })).body).toEqual(taken.body)
-    const recorded = await home.deps.db
+    const recorded = await environment.deps.db
       .selectFrom('outbox')
       .select('event')
       .where('event', 'like', `%"messageId":"${message.id}"%`)
@@ -49,8 +49,8 @@ describe('POST and DELETE /messages/:messageId/reactions', () => {
   })
 
   test('a message has so many different reactions and no more, also when all come at once', async () => {
-    const { ann, bob } = home.people
-    const message = await ann.says('loved', home.channel.open)
+    const { ann, bob } = environment.people
+    const message = await ann.says('loved', environment.channel.open)
     const path = `/messages/${message.id}/reactions`
     const wishes = Array.from({ length: 20 }, (_, n) => `r${n}`)
     const replies = await Promise.all(wishes.map((reaction, n) => (n % 2 ? ann : bob).post(path, { reaction })))
@@ -59,7 +59,7 @@ describe('POST and DELETE /messages/:messageId/reactions', () => {
     const error = 'A message can have at most 5 different reactions'
     expect(refused[0]!.body).toMatchObject({ error, code: 'invalid_request' })
 
-    const { body } = await ann.get(`/channels/${home.channel.open.id}/messages?limit=1`)
+    const { body } = await ann.get(`/channels/${environment.channel.open.id}/messages?limit=1`)
     const kept = Object.keys(body.messages[0].reactions)
     expect(kept).toHaveLength(5)
     for (const reaction of kept) {
@@ -71,8 +71,8 @@ describe('POST and DELETE /messages/:messageId/reactions', () => {
   })
 
   test('counts the characters of a reaction, not what UTF-16 makes of them', async () => {
-    const { ann } = home.people
-    const { id } = await ann.says('long', home.channel.open)
+    const { ann } = environment.people
+    const { id } = await ann.says('long', environment.channel.open)
     const most = '👍'.repeat(64)
     expect((await ann.post(`/messages/${id}/reactions`, { reaction: most })).body.message.reactions).toEqual({
       [most]: [ann.id],
@@ -81,8 +81,8 @@ describe('POST and DELETE /messages/:messageId/reactions', () => {
   })
 
   test('are for those who may read the message', async () => {
-    const { ada, ann, bob, cat, nobody } = home.people
-    const message = await ann.says('for few', home.channel.secret)
+    const { ada, ann, bob, cat, nobody } = environment.people
+    const message = await ann.says('for few', environment.channel.secret)
     const statuses = (method: 'post' | 'delete') =>
       Promise.all(
         [ada, bob, cat, nobody].map(
@@ -99,8 +99,8 @@ describe('POST and DELETE /messages/:messageId/reactions', () => {
   test.each([{}, { reaction: '' }, { reaction: '  ' }, { reaction: 'x'.repeat(65) }, { reaction: 7 }, '{', '[]'])(
     '%j is refused',
     async (body) => {
-      const { ann } = home.people
-      const message = await ann.says('x', home.channel.open)
+      const { ann } = environment.people
+      const message = await ann.says('x', environment.channel.open)
       expect(await ann.post(`/messages/${message.id}/reactions`, body)).toMatchObject({ status: 400 })
       expect(await ann.delete(`/messages/${message.id}/reactions`, body)).toMatchObject({ status: 400 })
     },

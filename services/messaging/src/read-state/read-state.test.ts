@@ -5,10 +5,10 @@ import { Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test, vi } from 'vitest'
 
-const home = testEnvironment()
+const environment = testEnvironment()
 let rounds = 0
 const channelOf = (person: Person, more: object = {}) => person.creates({ name: `reading ${++rounds}`, ...more })
-const newcomer = () => Person.signIn(home.baseUrl, `newcomer-${uuidv7()}@example.com`)
+const newcomer = () => Person.signIn(environment.baseUrl, `newcomer-${uuidv7()}@example.com`)
 const says = async (person: Person, channel: Channel, ...contents: string[]): Promise<Message[]> => {
   const messages: Message[] = []
   for (const content of contents) messages.push(await person.says(content, channel))
@@ -29,7 +29,7 @@ const state = (lastSeq: number, readSeq: number, unreadCount: number, mentionCou
 
 describe('what is unread', () => {
   test('are the messages of others, also in public channels one never joined', async () => {
-    const { ann, bob, cat } = home.people
+    const { ann, bob, cat } = environment.people
     const channel = await channelOf(ann)
     expect(await stateOf(bob, channel)).toEqual(state(0, 0, 0))
     await says(ann, channel, '1', '2', '3')
@@ -38,7 +38,7 @@ describe('what is unread', () => {
   })
 
   test('begins behind one’s own last message', async () => {
-    const { ann, bob } = home.people
+    const { ann, bob } = environment.people
     const channel = await channelOf(ann)
     await says(ann, channel, '1', `2 @${bob.userName}`)
     await says(bob, channel, '3')
@@ -48,7 +48,7 @@ describe('what is unread', () => {
   })
 
   test('are no deleted messages and no replies', async () => {
-    const { ann, bob } = home.people
+    const { ann, bob } = environment.people
     const channel = await channelOf(ann)
     const [one, two] = await says(ann, channel, '1', `2 @${bob.userName}`, '3')
     await ann.post(`/messages/${one!.id}/thread`, { content: `reply @${bob.userName}` })
@@ -58,7 +58,7 @@ describe('what is unread', () => {
   })
 
   test('has mentions of oneself, of @channel and of @here counted apart', async () => {
-    const { ann, bob, cat } = home.people
+    const { ann, bob, cat } = environment.people
     const channel = await channelOf(ann)
     const texts = [`@${bob.userName} and @${bob.userName}`, '@channel', '@here', 'nobody', `@${cat.userName}`]
     const [first] = await says(ann, channel, ...texts)
@@ -69,13 +69,13 @@ describe('what is unread', () => {
   })
 
   test('stays the same when the authors of many messages are entered as readers', async () => {
-    const { ann, bob, cat } = home.people
+    const { ann, bob, cat } = environment.people
     const channel = await channelOf(ann)
     await says(bob, channel, '1')
     await says(cat, channel, '2')
     await Promise.all(Array.from({ length: 2 * foldEvery }, () => ann.says('more', channel)))
     const lastSeq = 2 * foldEvery + 2
-    const { db, pool } = home.deps
+    const { db, pool } = environment.deps
     const isFolded = async () => {
       const folds = db.selectFrom('readFolds').select('foldedSeq').where('channelId', '=', channel.id)
       expect(await folds.execute()).toEqual([{ foldedSeq: 2 * foldEvery }])
@@ -94,7 +94,7 @@ describe('what is unread', () => {
   })
 
   test('is exact when many send, delete and mark at once', async () => {
-    const { ann, bob, cat } = home.people
+    const { ann, bob, cat } = environment.people
     const channel = await channelOf(ann)
     const sent = await Promise.all(Array.from({ length: 30 }, () => ann.says('@channel', channel)))
     const inOrder = sent.toSorted((one, other) => one.seq - other.seq)
@@ -110,7 +110,7 @@ describe('what is unread', () => {
 
 describe('who comes later has read what was there before:', () => {
   test('a new person, in public channels', async () => {
-    const { ann } = home.people
+    const { ann } = environment.people
     const channel = await channelOf(ann)
     await says(ann, channel, '1', '2')
     const late = await newcomer()
@@ -119,7 +119,7 @@ describe('who comes later has read what was there before:', () => {
   })
 
   test('a new member of a private channel, also one who comes back', async () => {
-    const { ann, bob, cat } = home.people
+    const { ann, bob, cat } = environment.people
     const channel = await channelOf(ann, { isPrivate: true, members: [bob.id] })
     const join = async (...members: string[]) => {
       expect(await ann.put(`/channels/${channel.id}`, { members })).toMatchObject({ status: 200 })
@@ -137,7 +137,7 @@ describe('who comes later has read what was there before:', () => {
   })
 
   test('everybody, when a private channel is opened; its members go on where they were', async () => {
-    const { ada, ann, bob, cat } = home.people
+    const { ada, ann, bob, cat } = environment.people
     const channel = await channelOf(ann, { isPrivate: true, members: [bob.id] })
     await says(ann, channel, '1', '2')
     await ann.put(`/channels/${channel.id}`, { isPrivate: false })
@@ -148,7 +148,7 @@ describe('who comes later has read what was there before:', () => {
   })
 
   test('a new admin, in private channels; in public ones they go on where they were', async () => {
-    const { ada, ann } = home.people
+    const { ada, ann } = environment.people
     const [open, closed] = [await channelOf(ann), await channelOf(ann, { isPrivate: true })]
     const promoted = await newcomer()
     for (const channel of [open, closed]) await says(ann, channel, '1', '2')
@@ -161,19 +161,19 @@ describe('who comes later has read what was there before:', () => {
 
 describe('PUT /channels/:channelId/read', () => {
   test('answers where one stands, and tells one’s own streams alone', async () => {
-    const { ann, bob } = home.people
+    const { ann, bob } = environment.people
     const channel = await channelOf(ann)
     await says(ann, channel, '1', '2', '3 @here')
     const reply = await bob.put(`/channels/${channel.id}/read`, { seq: 2 })
     const answer = { channelId: channel.id, ...state(3, 2, 1, 1) }
     expect({ status: reply.status, body: reply.body }).toEqual({ status: 200, body: answer })
     expect(await stateOf(bob, channel)).toEqual(state(3, 2, 1, 1))
-    await home.events.to(bob).toHave('READ_UPDATE', answer)
-    await home.events.to(ann).neverHave('READ_UPDATE', { channelId: channel.id })
+    await environment.events.to(bob).toHave('READ_UPDATE', answer)
+    await environment.events.to(ann).neverHave('READ_UPDATE', { channelId: channel.id })
   })
 
   test('never goes back, nor beyond the newest message, and tells nothing when nothing changes', async () => {
-    const { ann, bob } = home.people
+    const { ann, bob } = environment.people
     const channel = await channelOf(ann)
     await says(ann, channel, '1', '2', '3')
     const mark = async (seq: number) => (await bob.put(`/channels/${channel.id}/read`, { seq })).body
@@ -182,7 +182,7 @@ describe('PUT /channels/:channelId/read', () => {
     for (const seq of [1_000_000, 3, 0]) expect(await mark(seq)).toMatchObject({ readSeq: 3, unreadCount: 0 })
     await says(bob, channel, '4')
     expect(await mark(4)).toMatchObject({ readSeq: 4 })
-    const told = home.deps.db
+    const told = environment.deps.db
       .selectFrom('outbox')
       .select('event')
       .where('event', 'like', `%READ_UPDATE%${channel.id}%`)
@@ -193,14 +193,14 @@ describe('PUT /channels/:channelId/read', () => {
   test.each([{}, { seq: -1 }, { seq: 1.5 }, { seq: '1' }, { seq: null }, { seq: 1e300 }])(
     '%j is refused',
     async (body) => {
-      const { ann } = home.people
-      expect(await ann.put(`/channels/${home.channel.open.id}/read`, body)).toMatchObject({ status: 400 })
+      const { ann } = environment.people
+      expect(await ann.put(`/channels/${environment.channel.open.id}/read`, body)).toMatchObject({ status: 400 })
     },
   )
 
   test('is for those who may read the channel', async () => {
-    const { ada, ann, bob, cat, nobody } = home.people
-    const path = `/channels/${home.channel.secret.id}/read`
+    const { ada, ann, bob, cat, nobody } = environment.people
+    const path = `/channels/${environment.channel.secret.id}/read`
     const statuses = [ada, bob, cat, nobody].map(async (person) => (await person.put(path, { seq: 0 })).status)
     expect(await Promise.all(statuses)).toEqual([200, 200, 403, 401])
     for (const id of [uuidv7(), 'nonsense']) {
@@ -211,7 +211,7 @@ describe('PUT /channels/:channelId/read', () => {
 
 describe('PUT /conversations/:conversationId/read', () => {
   test('counts in the listing of conversations, and is for participants alone', async () => {
-    const { ada, ann, bob, nobody } = home.people
+    const { ada, ann, bob, nobody } = environment.people
     const { conversation } = (await ann.post('/conversations', { targetUserId: bob.id })).body
     const path = `/conversations/${conversation.id}`
     for (const content of ['1', `2 @${bob.userName}`, '3']) await ann.post(`${path}/messages`, { content })
@@ -225,12 +225,12 @@ describe('PUT /conversations/:conversationId/read', () => {
     const answer = { channelId: conversation.id, ...state(3, 2, 1) }
     expect((await bob.put(`${path}/read`, { seq: 2 })).body).toEqual(answer)
     expect(await listed(bob)).toMatchObject(state(3, 2, 1))
-    await home.events.to(bob).toHave('READ_UPDATE', answer)
-    await home.events.to(ann).neverHave('READ_UPDATE', { channelId: conversation.id })
+    await environment.events.to(bob).toHave('READ_UPDATE', answer)
+    await environment.events.to(ann).neverHave('READ_UPDATE', { channelId: conversation.id })
 
     expect(await ada.put(`${path}/read`, { seq: 1 })).toMatchObject({ status: 403 })
     expect(await nobody.put(`${path}/read`, { seq: 1 })).toMatchObject({ status: 401 })
-    for (const wrong of [`/channels/${conversation.id}`, `/conversations/${home.channel.open.id}`]) {
+    for (const wrong of [`/channels/${conversation.id}`, `/conversations/${environment.channel.open.id}`]) {
       expect(await bob.put(`${wrong}/read`, { seq: 1 })).toMatchObject({ status: 404 })
     }
   })

@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 import { readText } from './search.schema.ts'
 import { type SearchSizes, searchMessages } from './search.ts'
 
-const home = testEnvironment()
+const environment = testEnvironment()
 /** The search is asked directly: with sizes so small that a few messages lead it along each of its ways. */
 const ways: { sizes: SearchSizes; limit: number }[] = [
   { sizes: { nearest: 1, near: 2, smallChannel: 0, portion: 2, patienceMs: 10_000, longPatienceMs: 10_000 }, limit: 2 },
@@ -97,7 +97,7 @@ interface Talk {
 }
 
 async function startTalk(): Promise<Talk> {
-  const { ann, bob } = home.people
+  const { ann, bob } = environment.people
   const open = await ann.creates({ name: uuidv7() })
   const secret = await ann.creates({ name: uuidv7(), isPrivate: true, members: [bob.id] })
   // Nothing of the talk before was written at this moment or later.
@@ -107,7 +107,7 @@ async function startTalk(): Promise<Talk> {
 }
 
 async function take({ open, secret, said }: Talk, each: Step) {
-  const { ann, bob } = home.people
+  const { ann, bob } = environment.people
   if (each.do === 'send') {
     const [by, channel] = [each.byBob ? bob : ann, each.secret ? secret : open]
     const { id, createdAt } = await by.says(each.text, channel)
@@ -132,8 +132,8 @@ async function take({ open, secret, said }: Talk, each: Step) {
 }
 
 async function compare({ from, open, secret, said }: Talk, q: string) {
-  const { ann, cat } = home.people
-  const { db } = home.deps
+  const { ann, cat } = environment.people
+  const { db } = environment.deps
   const sought = readText(q)
   const part = fold(q.trim())
   for (const [person, channel, mayFind] of [
@@ -160,7 +160,7 @@ async function compare({ from, open, secret, said }: Talk, q: string) {
           before: undefined,
           limit,
         }
-        return searchMessages(home.depsOf('messaging').db, caller, wanted, row, sizes)
+        return searchMessages(environment.depsOf('messaging').db, caller, wanted, row, sizes)
       }),
     )
     expect(found.map((messages) => messages.map(({ id }) => id))).toEqual(
@@ -179,7 +179,7 @@ const projection = {
     if (projection.end) return
     const [held, hold] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     projection.end = hold.resolve
-    projection.ended = home.deps.db.transaction().execute(async (trx) => {
+    projection.ended = environment.deps.db.transaction().execute(async (trx) => {
       await sql`set local idle_in_transaction_session_timeout = 0`.execute(trx)
       await trx.selectFrom('searchProgress').selectAll().forUpdate().execute()
       held.resolve()
@@ -197,21 +197,23 @@ const projection = {
   /** Until it has everything. */
   async run() {
     await projection.release()
-    const behind = async () => (await home.deps.pool.query(sqlBehind)).rows[0].behind
+    const behind = async () => (await environment.deps.pool.query(sqlBehind)).rows[0].behind
     await expect.poll(behind, { interval: 20, timeout: 20_000 }).toBe(false)
   },
 
   /** As after an upgrade, or when events were lost: all of the past is to be read. */
   async rebuild() {
     await projection.release()
-    await home.deps.pool.query(`update search_progress set unread_below = 'ffffffff-ffff-ffff-ffff-ffffffffffff'`)
+    await environment.deps.pool.query(
+      `update search_progress set unread_below = 'ffffffff-ffff-ffff-ffff-ffffffffffff'`,
+    )
   },
 
   /** Makes segments of a few messages each, as if there were a million. */
   async divide() {
     await projection.run()
     await projection.stop()
-    const { pool } = home.deps
+    const { pool } = environment.deps
     await pool.query('delete from search_segments')
     await pool.query(
       `insert into search_segments

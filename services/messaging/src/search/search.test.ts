@@ -5,7 +5,7 @@ import { Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { beforeAll, describe, expect, test } from 'vitest'
 
-const home = testEnvironment()
+const environment = testEnvironment()
 let word = 0
 /** A word that no other test uses. */
 const fresh = () => `word${++word}x${uuidv7().slice(-6)}`
@@ -21,7 +21,7 @@ async function found(person: Person, query: Record<string, string | number>): Pr
 
 /** Waits until everything recorded so far is in the projection. */
 async function projected() {
-  const { pool } = home.deps
+  const { pool } = environment.deps
   await expect
     .poll(
       async () =>
@@ -43,10 +43,10 @@ const moments = [
 
 describe.each(moments)('GET /search/messages, %s', (_when, ready) => {
   test('finds a part of the content, whatever its case, with the whole message', async () => {
-    const { ann, bob } = home.people
+    const { ann, bob } = environment.people
     const part = fresh()
-    const message = await ann.says(`before${part.toUpperCase()}after`, home.channel.open)
-    await ann.says('something else', home.channel.open)
+    const message = await ann.says(`before${part.toUpperCase()}after`, environment.channel.open)
+    await ann.says('something else', environment.channel.open)
     await ready()
     expect((await search(bob, { q: `  ${part} ` })).body).toEqual({ messages: [message] })
     expect(await found(bob, { q: `${part}b` })).toEqual([])
@@ -67,7 +67,7 @@ describe.each(moments)('GET /search/messages, %s', (_when, ready) => {
     ['two letters', 'x qz x', 'QZ'],
     ['a line break', 'one\ntwo', 'one\ntwo'],
   ])('of any script: %s', async (_script, content, q) => {
-    const { ann } = home.people
+    const { ann } = environment.people
     const channel = await ann.creates({ name: fresh() })
     const message = await ann.says(content, channel)
     await ann.says('nothing of it', channel)
@@ -77,7 +77,7 @@ describe.each(moments)('GET /search/messages, %s', (_when, ready) => {
   })
 
   test.each(['%', '_', '*', '\\', "'", '"', '.', '$1', '100%', '<b>'])('takes %s literally', async (q) => {
-    const { ann } = home.people
+    const { ann } = environment.people
     const channel = await ann.creates({ name: fresh() })
     const message = await ann.says(`a 100%_*\\'"$1.<b> b`, channel)
     await ann.says('plain words', channel)
@@ -86,11 +86,11 @@ describe.each(moments)('GET /search/messages, %s', (_when, ready) => {
   })
 
   test('finds what people of that name said, under the name they have now, removed ones too', async () => {
-    const { ada, ann } = home.people
+    const { ada, ann } = environment.people
     const [first, second] = [fresh(), fresh()]
-    const zoe = await Person.signIn(home.baseUrl, `${fresh()}@example.com`)
+    const zoe = await Person.signIn(environment.baseUrl, `${fresh()}@example.com`)
     await zoe.put('/users/me', { userName: `Zoé ${first}` })
-    const message = await zoe.says('hello', home.channel.open)
+    const message = await zoe.says('hello', environment.channel.open)
     await ready()
     expect(await found(ann, { q: `ZOÉ ${first}` })).toEqual([message.id])
     await zoe.put('/users/me', { userName: second })
@@ -106,21 +106,22 @@ describe.each(moments)('GET /search/messages, %s', (_when, ready) => {
     ['ᾠδή', 'ὨΙΔΉ'],
     ['ＷＩＤＥ', 'wide'],
   ])('names are compared as texts are: %s is found by %s', async (name, q) => {
-    const { ann } = home.people
+    const { ann } = environment.people
     const part = fresh()
-    const zoe = await Person.signIn(home.baseUrl, `${fresh()}@example.com`)
+    const zoe = await Person.signIn(environment.baseUrl, `${fresh()}@example.com`)
     expect((await zoe.put('/users/me', { userName: `${name} ${part}` })).status).toBe(200)
-    const message = await zoe.says('hello', home.channel.open)
+    const message = await zoe.says('hello', environment.channel.open)
     await ready()
     expect(await found(ann, { q: `${q} ${part}` })).toEqual([message.id])
     expect(await found(ann, { q: `${q}x ${part}` })).toEqual([])
   })
 
   test('finds what a webhook posted, by text and by name, and by its id', async () => {
-    const { ada, ann } = home.people
+    const { ada, ann } = environment.people
     const [name, text] = [fresh(), fresh()]
-    const { webhook } = (await ada.post('/webhooks', { name: `The ${name}`, channelId: home.channel.open.id })).body
-    const bot = new Person(home.baseUrl, { id: '', userName: 'bot' }, webhook.token)
+    const { webhook } = (await ada.post('/webhooks', { name: `The ${name}`, channelId: environment.channel.open.id }))
+      .body
+    const bot = new Person(environment.baseUrl, { id: '', userName: 'bot' }, webhook.token)
     const posted = await bot.post(`/webhooks/${webhook.id}/messages`, { content: `it ${text}` })
     const { id } = posted.body.message
     await ada.delete(`/webhooks/${webhook.id}`)
@@ -132,11 +133,11 @@ describe.each(moments)('GET /search/messages, %s', (_when, ready) => {
   })
 
   test('finds attached files by their names, each by itself', async () => {
-    const { ann } = home.people
+    const { ann } = environment.people
     const [one, two] = [fresh(), fresh()]
-    const message = await ann.says('see below', home.channel.open)
+    const message = await ann.says('see below', environment.channel.open)
     const file = (originalName: string) => ({ filename: uuidv7(), originalName, contentType: 'text/plain', size: 1 })
-    await home.deps.db
+    await environment.deps.db
       .updateTable('messages')
       .set({ attachments: JSON.stringify([file(`${one}.PDF`), file(`${two}.txt`)]) })
       .where('id', '=', message.id)
@@ -149,10 +150,10 @@ describe.each(moments)('GET /search/messages, %s', (_when, ready) => {
   })
 
   test('edits and deletions count, of a parent with its replies', async () => {
-    const { ann } = home.people
+    const { ann } = environment.people
     const [old, now] = [fresh(), fresh()]
-    const edited = await ann.says(old, home.channel.open)
-    const parent = await ann.says(old, home.channel.open)
+    const edited = await ann.says(old, environment.channel.open)
+    const parent = await ann.says(old, environment.channel.open)
     const { reply } = (await ann.post(`/messages/${parent.id}/thread`, { content: `in a thread ${old}` })).body
     await ready()
     expect(await found(ann, { q: old })).toEqual([reply.id, parent.id, edited.id])
@@ -169,9 +170,9 @@ describe.each(moments)('GET /search/messages, %s', (_when, ready) => {
 
   describe('only what the caller may read', () => {
     test('private channels are found by members and admins, conversations by their two people alone', async () => {
-      const { ada, ann, bob, cat } = home.people
+      const { ada, ann, bob, cat } = environment.people
       const q = fresh()
-      const secret = (await ann.says(q, home.channel.secret)).id
+      const secret = (await ann.says(q, environment.channel.secret)).id
       const { conversation } = (await ann.post('/conversations', { targetUserId: bob.id })).body
       const direct = (await ann.post(`/conversations/${conversation.id}/messages`, { content: q })).body.message.id
       await ready()
@@ -180,15 +181,17 @@ describe.each(moments)('GET /search/messages, %s', (_when, ready) => {
       expect(await found(cat, { q })).toEqual([])
       expect(await found(ada, { q })).toEqual([secret])
       expect(await found(bob, { q, conversationId: conversation.id })).toEqual([direct])
-      expect(await found(bob, { q, conversationId: conversation.id, channelId: home.channel.secret.id })).toEqual([])
+      expect(
+        await found(bob, { q, conversationId: conversation.id, channelId: environment.channel.secret.id }),
+      ).toEqual([])
       for (const outsider of [cat, ada]) {
         expect((await search(outsider, { q, conversationId: conversation.id })).status).toBe(403)
       }
-      expect((await search(cat, { q, channelId: home.channel.secret.id })).status).toBe(403)
+      expect((await search(cat, { q, channelId: environment.channel.secret.id })).status).toBe(403)
     })
 
     test('a channel that becomes private, and one that is deleted', async () => {
-      const { ann, cat } = home.people
+      const { ann, cat } = environment.people
       const q = fresh()
       const channel = await ann.creates({ name: fresh() })
       const { id } = await ann.says(q, channel)
@@ -203,12 +206,12 @@ describe.each(moments)('GET /search/messages, %s', (_when, ready) => {
   })
 
   test('filters are all demanded, moments included', async () => {
-    const { ann, bob } = home.people
+    const { ann, bob } = environment.people
     const q = fresh()
     const here = await ann.creates({ name: fresh() })
     const said: Message[] = []
     for (const person of [ann, bob, ann]) said.push(await person.says(q, here))
-    said.push(await ann.says(q, home.channel.open))
+    said.push(await ann.says(q, environment.channel.open))
     await ready()
     const [first, second, third, elsewhere] = said as [Message, Message, Message, Message]
     expect(await found(bob, { q })).toEqual([elsewhere.id, third.id, second.id, first.id])
@@ -222,10 +225,10 @@ describe.each(moments)('GET /search/messages, %s', (_when, ready) => {
   })
 
   test('pages by limit and before reach everything once', async () => {
-    const { ann } = home.people
+    const { ann } = environment.people
     const q = fresh()
     const said: string[] = []
-    for (let n = 0; n < 7; n++) said.unshift((await ann.says(`${q} ${n}`, home.channel.open)).id)
+    for (let n = 0; n < 7; n++) said.unshift((await ann.says(`${q} ${n}`, environment.channel.open)).id)
     await ready()
     expect(await found(ann, { q, limit: 3 })).toEqual(said.slice(0, 3))
     expect(await found(ann, { q, limit: 3, before: said[2]! })).toEqual(said.slice(3, 6))
@@ -235,7 +238,7 @@ describe.each(moments)('GET /search/messages, %s', (_when, ready) => {
 
 /** How many statements wait until they may look at the projection. */
 async function waiting(): Promise<number> {
-  const { rows } = await home.deps.pool.query(
+  const { rows } = await environment.deps.pool.query(
     `select from pg_locks where not granted and relation = 'message_search'::regclass
        and database = (select oid from pg_database where datname = current_database())`,
   )
@@ -245,7 +248,7 @@ async function waiting(): Promise<number> {
 describe('GET /search/messages refuses', () => {
   let hidden: Message
   beforeAll(async () => {
-    hidden = await home.people.ann.says('hidden', home.channel.secret)
+    hidden = await environment.people.ann.says('hidden', environment.channel.secret)
   })
 
   test.each([
@@ -263,20 +266,20 @@ describe('GET /search/messages refuses', () => {
     ['an unknown message to go on from', 400, { q: 'a', before: uuidv7() }],
     ['what is no message to go on from', 400, { q: 'a', before: 'nonsense' }],
   ])('%s with %i', async (_what, status, query) => {
-    expect(await search(home.people.cat, query as Record<string, string>)).toMatchObject({
+    expect(await search(environment.people.cat, query as Record<string, string>)).toMatchObject({
       status,
       body: { error: expect.any(String) },
     })
   })
 
   test('a message to go on from that the caller may not read, as if there were none', async () => {
-    expect((await search(home.people.cat, { q: 'a', before: hidden.id })).status).toBe(400)
-    expect((await search(home.people.bob, { q: 'a', before: hidden.id })).status).toBe(200)
+    expect((await search(environment.people.cat, { q: 'a', before: hidden.id })).status).toBe(400)
+    expect((await search(environment.people.bob, { q: 'a', before: hidden.id })).status).toBe(200)
   })
 
   test('a fifth search of one person at the same time', async () => {
-    const { cat, bob } = home.people
-    const client = await home.deps.pool.connect()
+    const { cat, bob } = environment.people
+    const client = await environment.deps.pool.connect()
     try {
       await client.query('begin')
       await client.query('lock table message_search in access exclusive mode')
@@ -295,7 +298,7 @@ describe('GET /search/messages refuses', () => {
   })
 
   test('one that takes too long, and it keeps nobody from emptying the outbox', async () => {
-    const { deps, people } = home
+    const { deps, people } = environment
     // Or the projector would wait as well.
     await projected()
     const [holder, relay] = [await deps.pool.connect(), await deps.pool.connect()]
@@ -321,8 +324,8 @@ describe('GET /search/messages refuses', () => {
   })
 
   test('one whose statements take too long together, none of them alone', async () => {
-    const { deps, people } = home
-    await people.ann.says('slowly', home.channel.open)
+    const { deps, people } = environment
+    await people.ann.says('slowly', environment.channel.open)
     await projected()
     const holders = await Promise.all([deps.pool.connect(), deps.pool.connect()])
     try {
@@ -347,7 +350,7 @@ describe('GET /search/messages refuses', () => {
   })
 
   test('whoever is not signed in', async () => {
-    expect((await search(home.people.nobody, { q: 'a' })).status).toBe(401)
+    expect((await search(environment.people.nobody, { q: 'a' })).status).toBe(401)
   })
 })
 
@@ -358,7 +361,7 @@ describe('GET /search/messages finds nothing', () => {
     ['a webhook that never was', { authorId: `webhook:${uuidv7()}` }],
     ['a time that ends before it begins', { from: 2, to: 1 }],
   ])('for %s', async (_what, query) => {
-    await home.people.ann.says('a word', home.channel.open)
-    expect(await found(home.people.ann, { q: 'a', ...(query as Record<string, string>) })).toEqual([])
+    await environment.people.ann.says('a word', environment.channel.open)
+    expect(await found(environment.people.ann, { q: 'a', ...(query as Record<string, string>) })).toEqual([])
   })
 })

@@ -4,14 +4,14 @@ import { Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 
-const home = testEnvironment()
+const environment = testEnvironment()
 const unknown = uuidv7()
 
 describe('POST /channels/:channelId/messages', () => {
   test('answers the whole message and tells those who may read the channel the very same', async () => {
-    const { ann, bob, cat } = home.people
-    const quoted = await ann.says('quoted', home.channel.secret)
-    const reply = await ann.post(`/channels/${home.channel.secret.id}/messages`, {
+    const { ann, bob, cat } = environment.people
+    const quoted = await ann.says('quoted', environment.channel.secret)
+    const reply = await ann.post(`/channels/${environment.channel.secret.id}/messages`, {
       content: `hello @${bob.userName}`,
       quotedMessageId: quoted.id,
       mentions: ['nonsense'],
@@ -20,7 +20,7 @@ describe('POST /channels/:channelId/messages', () => {
     expect(reply).toMatchObject({ status: 200, headers: { 'content-type': 'application/json; charset=utf-8' } })
     const message: Message = {
       id: expect.any(String),
-      channelId: home.channel.secret.id,
+      channelId: environment.channel.secret.id,
       threadId: null,
       seq: quoted.seq + 1,
       rev: 1,
@@ -37,31 +37,35 @@ describe('POST /channels/:channelId/messages', () => {
       threadMeta: null,
     }
     expect(reply.body).toEqual({ message })
-    await home.events.to(bob).toHave('NEW_MESSAGE', reply.body.message)
-    await home.events.to(cat).neverHave('NEW_MESSAGE', { id: reply.body.message.id })
-    const listed = await bob.get(`/channels/${home.channel.secret.id}/messages?limit=1`)
+    await environment.events.to(bob).toHave('NEW_MESSAGE', reply.body.message)
+    await environment.events.to(cat).neverHave('NEW_MESSAGE', { id: reply.body.message.id })
+    const listed = await bob.get(`/channels/${environment.channel.secret.id}/messages?limit=1`)
     expect(listed.body.messages).toEqual([reply.body.message])
   })
 
   test('is for those who may read the channel', async () => {
-    const { ada, ann, bob, cat, nobody } = home.people
+    const { ada, ann, bob, cat, nobody } = environment.people
     const statuses = (channelId: string) =>
       Promise.all(
         [ada, ann, bob, cat, nobody].map(
           async (person) => (await person.post(`/channels/${channelId}/messages`, { content: 'x' })).status,
         ),
       )
-    expect(await statuses(home.channel.secret.id)).toEqual([200, 200, 200, 403, 401])
-    expect(await statuses(home.channel.open.id)).toEqual([200, 200, 200, 200, 401])
+    expect(await statuses(environment.channel.secret.id)).toEqual([200, 200, 200, 403, 401])
+    expect(await statuses(environment.channel.open.id)).toEqual([200, 200, 200, 200, 401])
     expect(await statuses(unknown)).toEqual([404, 404, 404, 404, 401])
     expect(await statuses('nonsense')).toEqual([404, 404, 404, 404, 401])
   })
 
   test('a session that was ended sends nothing more, whatever its token says', async () => {
-    const dan = await Person.signIn(home.baseUrl, 'dan@example.com')
-    await dan.says('hello', home.channel.open)
-    await home.deps.db.updateTable('sessions').set({ endedAt: Date.now() }).where('userId', '=', dan.id).execute()
-    for (const channelId of [home.channel.open.id, 'nonsense']) {
+    const dan = await Person.signIn(environment.baseUrl, 'dan@example.com')
+    await dan.says('hello', environment.channel.open)
+    await environment.deps.db
+      .updateTable('sessions')
+      .set({ endedAt: Date.now() })
+      .where('userId', '=', dan.id)
+      .execute()
+    for (const channelId of [environment.channel.open.id, 'nonsense']) {
       for (const body of [{ content: 'x' }, {}, { content: '' }, '{"content":', { content: 'x', images: ['no.png'] }]) {
         expect(await dan.post(`/channels/${channelId}/messages`, body)).toMatchObject({ status: 401 })
       }
@@ -89,16 +93,16 @@ describe('POST /channels/:channelId/messages', () => {
     ['a list', []],
     ['broken JSON', '{"content":'],
   ])('%s is refused', async (_what, body) => {
-    const { ann } = home.people
-    expect(await ann.post(`/channels/${home.channel.open.id}/messages`, body)).toMatchObject({
+    const { ann } = environment.people
+    expect(await ann.post(`/channels/${environment.channel.open.id}/messages`, body)).toMatchObject({
       status: 400,
       body: { error: expect.any(String) },
     })
   })
 
   test('an empty list of images counts as present: the content may come later', async () => {
-    const { ann } = home.people
-    const path = `/channels/${home.channel.open.id}/messages`
+    const { ann } = environment.people
+    const path = `/channels/${environment.channel.open.id}/messages`
     expect(await ann.post(path, { content: '', images: [] })).toMatchObject({
       status: 200,
       body: { message: { content: '', images: [] } },
@@ -107,30 +111,30 @@ describe('POST /channels/:channelId/messages', () => {
   })
 
   test('16,000 characters are stored as they are', async () => {
-    const { ann } = home.people
+    const { ann } = environment.people
     const content = '日🎉'.repeat(5_333)
-    expect((await ann.says(content, home.channel.open)).content).toBe(content)
+    expect((await ann.says(content, environment.channel.open)).content).toBe(content)
   })
 
   test('half a character is replaced in reply, event and row alike', async () => {
-    const { ann, bob } = home.people
-    const path = `/channels/${home.channel.open.id}/messages`
+    const { ann, bob } = environment.people
+    const path = `/channels/${environment.channel.open.id}/messages`
     const { body } = await ann.post(path, '{"content":"half \\ud83c"}')
     expect(body.message.content).toBe('half \ufffd')
-    await home.events.to(bob).toHave('NEW_MESSAGE', body.message)
+    await environment.events.to(bob).toHave('NEW_MESSAGE', body.message)
     expect((await bob.get(`${path}?limit=1`)).body.messages).toEqual([body.message])
   })
 })
 
 describe('Idempotency-Key', () => {
-  const send = (content: string, key: string, channel = home.channel.open) =>
-    home.people.ann.post(`/channels/${channel.id}/messages`, { content }, { 'idempotency-key': key })
+  const send = (content: string, key: string, channel = environment.channel.open) =>
+    environment.people.ann.post(`/channels/${channel.id}/messages`, { content }, { 'idempotency-key': key })
 
   test('the same request again gets the first answer and stores nothing', async () => {
     const first = await send('once', 'key 1')
     expect(first.status).toBe(200)
     expect(await send('once', 'key 1')).toMatchObject({ status: 200, body: first.body })
-    const { body } = await home.people.ann.get(`/channels/${home.channel.open.id}/messages`)
+    const { body } = await environment.people.ann.get(`/channels/${environment.channel.open.id}/messages`)
     expect(body.messages.filter(({ content }: Message) => content === 'once')).toHaveLength(1)
   })
 
@@ -138,19 +142,19 @@ describe('Idempotency-Key', () => {
     await send('one', 'key 2')
     const refused = { status: 400, body: { code: 'idempotency_key_reused' } }
     expect(await send('two', 'key 2')).toMatchObject(refused)
-    expect(await send('one', 'key 2', home.channel.general)).toMatchObject(refused)
+    expect(await send('one', 'key 2', environment.channel.general)).toMatchObject(refused)
   })
 
   test('of another person is another key', async () => {
     const first = await send('same', 'key 3')
-    const path = `/channels/${home.channel.open.id}/messages`
-    const other = await home.people.bob.post(path, { content: 'same' }, { 'idempotency-key': 'key 3' })
+    const path = `/channels/${environment.channel.open.id}/messages`
+    const other = await environment.people.bob.post(path, { content: 'same' }, { 'idempotency-key': 'key 3' })
     expect(other).toMatchObject({ status: 200, body: { message: { seq: first.body.message.seq + 1 } } })
   })
 
   test('after 24 hours is new', async () => {
     const first = await send('daily', 'key 4')
-    await home.deps.db
+    await environment.deps.db
       .updateTable('idempotencyKeys')
       .set({ createdAt: Date.now() - 24 * 3_600_000 })
       .where('key', '=', 'key 4')

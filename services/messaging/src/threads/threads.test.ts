@@ -5,7 +5,7 @@ import { testEnvironment } from '@parley/test/test-environment'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 
-const home = testEnvironment()
+const environment = testEnvironment()
 const replies = async (
   person: Person,
   to: Message,
@@ -17,16 +17,16 @@ const replies = async (
 }
 /** A message as the listing of its channel shows it. */
 const listed = async (message: Message): Promise<Message> => {
-  const { body } = await home.people.ann.get(`/channels/${message.channelId}/messages?limit=200`)
+  const { body } = await environment.people.ann.get(`/channels/${message.channelId}/messages?limit=200`)
   return body.messages.find(({ id }: Message) => id === message.id)
 }
 const threadOf = async (parent: Message, query = ''): Promise<Message[]> =>
-  (await home.people.ann.get(`/messages/${parent.id}/thread${query}`)).body.replies
+  (await environment.people.ann.get(`/messages/${parent.id}/thread${query}`)).body.replies
 
 describe('POST /messages/:messageId/thread', () => {
   test('answers the reply and what its parent says of its replies, and tells the channel', async () => {
-    const { ann, bob, cat } = home.people
-    const parent = await ann.says('what do you think?', home.channel.secret)
+    const { ann, bob, cat } = environment.people
+    const parent = await ann.says('what do you think?', environment.channel.secret)
     const first = await replies(bob, parent, { content: `well, @${ann.userName}`, quotedMessageId: parent.id })
     expect(first).toEqual({
       reply: {
@@ -49,8 +49,8 @@ describe('POST /messages/:messageId/thread', () => {
       parentRev: 2,
     })
     const told = { parentMessageId: parent.id, channelId: parent.channelId, ...first }
-    await home.events.to(ann).toHave('NEW_THREAD_REPLY', told)
-    await home.events.to(cat).neverHave('NEW_THREAD_REPLY', { parentMessageId: parent.id })
+    await environment.events.to(ann).toHave('NEW_THREAD_REPLY', told)
+    await environment.events.to(cat).neverHave('NEW_THREAD_REPLY', { parentMessageId: parent.id })
 
     const second = await replies(ann, parent)
     expect(second).toMatchObject({
@@ -63,7 +63,7 @@ describe('POST /messages/:messageId/thread', () => {
   })
 
   test('leaves the listing and the seq of the channel alone', async () => {
-    const { ann } = home.people
+    const { ann } = environment.people
     const channel = await ann.creates({ name: 'with threads' })
     const parent = await ann.says('parent', channel)
     const { reply } = await replies(ann, parent)
@@ -75,13 +75,13 @@ describe('POST /messages/:messageId/thread', () => {
   })
 
   test('of fifty at once, each has its place and all are counted', async () => {
-    const { ada, ann, bob, cat } = home.people
-    const parent = await ann.says('busy', home.channel.open)
+    const { ada, ann, bob, cat } = environment.people
+    const parent = await ann.says('busy', environment.channel.open)
     const people = [ada, ann, bob, cat]
     const made = await Promise.all(
       Array.from({ length: 50 }, async (_, n) => {
         // The channel goes on meanwhile.
-        if (n % 10 === 0) await bob.says('beside it', home.channel.open)
+        if (n % 10 === 0) await bob.says('beside it', environment.channel.open)
         return replies(people[n % 4]!, parent, { content: `${n}` })
       }),
     )
@@ -96,8 +96,8 @@ describe('POST /messages/:messageId/thread', () => {
   })
 
   test('answers the same to the same Idempotency-Key, also when both come at once', async () => {
-    const { ann, bob } = home.people
-    const parent = await ann.says('once', home.channel.open)
+    const { ann, bob } = environment.people
+    const parent = await ann.says('once', environment.channel.open)
     const asks = (body: object, person = ann) =>
       person.post(`/messages/${parent.id}/thread`, { content: 'one', ...body }, { 'idempotency-key': 'reply' })
     const together = await Promise.all(Array.from({ length: 8 }, () => asks({})))
@@ -110,11 +110,11 @@ describe('POST /messages/:messageId/thread', () => {
     expect(await threadOf(parent)).toHaveLength(2)
 
     const message = { content: 'one' }
-    const elsewhere = await ann.post(`/channels/${home.channel.open.id}/messages`, message, {
+    const elsewhere = await ann.post(`/channels/${environment.channel.open.id}/messages`, message, {
       'idempotency-key': 'reply',
     })
     expect(elsewhere).toMatchObject({ status: 400, body: { code: 'idempotency_key_reused' } })
-    await home.deps.db
+    await environment.deps.db
       .updateTable('idempotencyKeys')
       .set({ createdAt: Date.now() - 86_400_001 })
       .execute()
@@ -123,11 +123,11 @@ describe('POST /messages/:messageId/thread', () => {
   })
 
   test('answers also what the version before has stored for an Idempotency-Key', async () => {
-    const { ann } = home.people
-    const parent = await ann.says('before the upgrade', home.channel.open)
+    const { ann } = environment.people
+    const parent = await ann.says('before the upgrade', environment.channel.open)
     const asks = () => ann.post(`/messages/${parent.id}/thread`, { content: 'one' }, { 'idempotency-key': 'upgrade' })
     const { body } = await asks()
-    await home.deps.db
+    await environment.deps.db
       .updateTable('idempotencyKeys')
       .set({ answer: JSON.stringify({ reply: body.reply, threadMeta: body.threadMeta }) })
       .where('key', '=', 'upgrade')
@@ -142,15 +142,15 @@ describe('POST /messages/:messageId/thread', () => {
     ['an unknown upload', { content: 'x', images: ['unknown.png'] }],
     ['an unknown quote', { content: 'x', quotedMessageId: uuidv7() }],
   ])('%s is refused', async (_what, body) => {
-    const { ann } = home.people
-    const parent = await ann.says('parent', home.channel.open)
+    const { ann } = environment.people
+    const parent = await ann.says('parent', environment.channel.open)
     expect(await ann.post(`/messages/${parent.id}/thread`, body)).toMatchObject({ status: 400 })
     expect(await listed(parent)).toEqual(parent)
   })
 
   test('is for those who may read the parent, which is a message of a channel and no reply', async () => {
-    const { ada, ann, bob, cat, nobody } = home.people
-    const parent = await ann.says('for few', home.channel.secret)
+    const { ada, ann, bob, cat, nobody } = environment.people
+    const parent = await ann.says('for few', environment.channel.secret)
     const { reply } = await replies(ann, parent)
     for (const ask of [
       (person: Person, id: string) => person.post(`/messages/${id}/thread`, { content: 'x' }),
@@ -167,8 +167,8 @@ describe('POST /messages/:messageId/thread', () => {
 
 describe('GET /messages/:messageId/thread', () => {
   test('answers the newest page oldest first, and pages back by reply id, from deleted ones too', async () => {
-    const { ann } = home.people
-    const parent = await ann.says('long', home.channel.open)
+    const { ann } = environment.people
+    const parent = await ann.says('long', environment.channel.open)
     const [one, two, three] = [await replies(ann, parent), await replies(ann, parent), await replies(ann, parent)]
     expect(await threadOf(parent, '?limit=2')).toEqual([two.reply, three.reply])
     await ann.delete(`/messages/${two.reply.id}`)
@@ -188,8 +188,8 @@ describe.each([
   ['/messages/:messageId', (_parent: Message, reply: Message) => `/messages/${reply.id}`],
 ])('PUT and DELETE %s', (_route, at) => {
   test('edit a reply for its author, and tell the channel', async () => {
-    const { ada, ann, bob, cat, nobody } = home.people
-    const parent = await ann.says('parent', home.channel.secret)
+    const { ada, ann, bob, cat, nobody } = environment.people
+    const parent = await ann.says('parent', environment.channel.secret)
     const { reply, threadMeta } = await replies(bob, parent)
     const statuses = [ada, ann, cat, nobody].map(
       async (person) => (await person.put(at(parent, reply), { content: 'theirs' })).status,
@@ -199,15 +199,17 @@ describe.each([
     const { status, body } = await bob.put(at(parent, reply), { content: 'better' })
     const message = { ...reply, content: 'better', rev: 2, updatedAt: expect.any(Number) }
     expect({ status, body }).toEqual({ status: 200, body: { message } })
-    await home.events.to(ann).toHave('UPDATE_THREAD_REPLY', { ...body.message, parentMessageId: parent.id, threadMeta })
-    await home.events.to(ann).neverHave('UPDATE_MESSAGE', { id: reply.id })
-    await home.events.to(cat).neverHave('UPDATE_THREAD_REPLY', { id: reply.id })
+    await environment.events
+      .to(ann)
+      .toHave('UPDATE_THREAD_REPLY', { ...body.message, parentMessageId: parent.id, threadMeta })
+    await environment.events.to(ann).neverHave('UPDATE_MESSAGE', { id: reply.id })
+    await environment.events.to(cat).neverHave('UPDATE_THREAD_REPLY', { id: reply.id })
     expect(await bob.put(at(parent, reply), { content: ' ' })).toMatchObject({ status: 400 })
   })
 
   test('delete a reply for its author and admins: the thread is counted anew, and the channel told', async () => {
-    const { ada, ann, bob, cat, nobody } = home.people
-    const parent = await ann.says('parent', home.channel.secret)
+    const { ada, ann, bob, cat, nobody } = environment.people
+    const parent = await ann.says('parent', environment.channel.secret)
     const [one, two, three] = [await replies(bob, parent), await replies(ann, parent), await replies(bob, parent)]
     const statuses = [ann, cat, nobody].map(async (person) => (await person.delete(at(parent, one.reply))).status)
     expect(await Promise.all(statuses)).toEqual([403, 403, 401])
@@ -215,7 +217,7 @@ describe.each([
     const told = { threadId: parent.id, channelId: parent.channelId }
     expect(await bob.delete(at(parent, one.reply))).toMatchObject({ status: 200, body: { success: true } })
     const left = { ...three.threadMeta, replyCount: 2, participants: [ann.id, bob.id] }
-    await home.events
+    await environment.events
       .to(ann)
       .toHave('DELETE_THREAD_REPLY', { id: one.reply.id, ...told, threadMeta: left, parentRev: 5 })
     expect(await listed(parent)).toEqual({ ...parent, rev: 5, threadMeta: left })
@@ -223,9 +225,9 @@ describe.each([
     await ada.delete(at(parent, three.reply))
     expect((await listed(parent)).threadMeta).toEqual({ ...two.threadMeta, replyCount: 1, participants: [ann.id] })
     await ann.delete(at(parent, two.reply))
-    await home.events.to(bob).toHave('DELETE_THREAD_REPLY', { id: two.reply.id, ...told, threadMeta: null })
-    await home.events.to(bob).neverHave('DELETE_MESSAGE', { id: two.reply.id })
-    await home.events.to(cat).neverHave('DELETE_THREAD_REPLY', { threadId: parent.id })
+    await environment.events.to(bob).toHave('DELETE_THREAD_REPLY', { id: two.reply.id, ...told, threadMeta: null })
+    await environment.events.to(bob).neverHave('DELETE_MESSAGE', { id: two.reply.id })
+    await environment.events.to(cat).neverHave('DELETE_THREAD_REPLY', { threadId: parent.id })
     expect((await listed(parent)).threadMeta).toBeNull()
     expect(await ann.delete(at(parent, two.reply))).toMatchObject({ status: 404 })
     expect(await replies(ann, parent)).toMatchObject({ reply: { seq: 4 }, threadMeta: { replyCount: 1 } })
@@ -234,8 +236,11 @@ describe.each([
 
 describe('a reply', () => {
   test('is unknown under another message', async () => {
-    const { ann } = home.people
-    const [parent, other] = [await ann.says('parent', home.channel.open), await ann.says('other', home.channel.open)]
+    const { ann } = environment.people
+    const [parent, other] = [
+      await ann.says('parent', environment.channel.open),
+      await ann.says('other', environment.channel.open),
+    ]
     const { reply } = await replies(ann, parent)
     for (const wrong of [
       `${other.id}/thread/${reply.id}`,
@@ -248,8 +253,8 @@ describe('a reply', () => {
   })
 
   test('takes reactions, but cannot be pinned', async () => {
-    const { ann, bob } = home.people
-    const { reply } = await replies(ann, await ann.says('parent', home.channel.open))
+    const { ann, bob } = environment.people
+    const { reply } = await replies(ann, await ann.says('parent', environment.channel.open))
     const { body } = await bob.post(`/messages/${reply.id}/reactions`, { reaction: '+1' })
     expect(body.message).toEqual({ ...reply, reactions: { '+1': [bob.id] }, rev: 2 })
     expect(await ann.post(`/messages/${reply.id}/pin`)).toMatchObject({ status: 400 })
@@ -257,24 +262,24 @@ describe('a reply', () => {
   })
 
   test('goes with its parent', async () => {
-    const { ann, bob } = home.people
-    const parent = await ann.says('parent', home.channel.open)
+    const { ann, bob } = environment.people
+    const parent = await ann.says('parent', environment.channel.open)
     const { reply } = await replies(bob, parent)
     await ann.delete(`/messages/${parent.id}`)
-    await home.events.to(bob).toHave('DELETE_MESSAGE', { id: parent.id })
+    await environment.events.to(bob).toHave('DELETE_MESSAGE', { id: parent.id })
     expect(await bob.get(`/messages/${parent.id}/thread`)).toMatchObject({ status: 404 })
     expect(await bob.post(`/messages/${parent.id}/thread`, { content: 'x' })).toMatchObject({ status: 404 })
     expect(await bob.put(`/messages/${reply.id}`, { content: 'x' })).toMatchObject({ status: 404 })
   })
 
   test('goes with its parent however many there are', async () => {
-    const { ann, bob } = home.people
-    const parent = await ann.says('parent of a machine', home.channel.open)
+    const { ann, bob } = environment.people
+    const parent = await ann.says('parent of a machine', environment.channel.open)
     const { reply } = await replies(bob, parent)
     // One more than a statement has room for.
     await sql`insert into messages (id, channel_id, thread_id, seq, author_id, content, created_at)
       select gen_random_uuid(), channel_id, thread_id, n, author_id, content, created_at
-      from messages, generate_series(2, 65536) n where id = ${reply.id}`.execute(home.deps.db)
+      from messages, generate_series(2, 65536) n where id = ${reply.id}`.execute(environment.deps.db)
     expect(await ann.delete(`/messages/${parent.id}`)).toMatchObject({ status: 200 })
     expect(await bob.put(`/messages/${reply.id}`, { content: 'x' })).toMatchObject({ status: 404 })
   })

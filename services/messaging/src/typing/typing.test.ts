@@ -3,7 +3,7 @@ import type { Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, onTestFinished, test } from 'vitest'
 
-const home = testEnvironment()
+const environment = testEnvironment()
 const follow = async (person: Person) => {
   const stream = await person.opensStream()
   onTestFinished(() => stream.close())
@@ -12,10 +12,10 @@ const follow = async (person: Person) => {
 
 describe('PUT /channels/:channelId/typing', () => {
   test('tells those who may read the channel, without a place in the order of events, and stores nothing', async () => {
-    const { ada, ann, bob, cat } = home.people
-    const { id } = home.channel.secret
+    const { ada, ann, bob, cat } = environment.people
+    const { id } = environment.channel.secret
     const streams = await Promise.all([ada, ann, bob].map(follow))
-    const { rows: before } = await home.deps.pool.query('select last_value from outbox_ids')
+    const { rows: before } = await environment.deps.pool.query('select last_value from outbox_ids')
     expect(await ann.put(`/channels/${id}/typing`)).toMatchObject({ status: 200, body: { success: true } })
     for (const stream of streams) {
       const { cursor } = stream
@@ -24,35 +24,35 @@ describe('PUT /channels/:channelId/typing', () => {
       expect(event.cursor).toBeUndefined()
       expect(stream.cursor).toBe(cursor)
     }
-    const { rows: after } = await home.deps.pool.query('select last_value from outbox_ids')
+    const { rows: after } = await environment.deps.pool.query('select last_value from outbox_ids')
     expect(after).toEqual(before)
-    await home.events.to(cat).neverHave('TYPING', { channelId: id })
+    await environment.events.to(cat).neverHave('TYPING', { channelId: id })
   })
 
   test('tells everybody of a public channel', async () => {
-    const { ann, cat } = home.people
-    const { id } = home.channel.open
+    const { ann, cat } = environment.people
+    const { id } = environment.channel.open
     await ann.put(`/channels/${id}/typing`, {})
-    await home.events.to(cat).toHave('TYPING', { channelId: id, userId: ann.id })
+    await environment.events.to(cat).toHave('TYPING', { channelId: id, userId: ann.id })
   })
 
   test('tells new members, and those who left no more', async () => {
-    const { ann, bob, cat } = home.people
+    const { ann, bob, cat } = environment.people
     const channel = await ann.creates({ name: 'changing', isPrivate: true, members: [bob.id] })
     await ann.put(`/channels/${channel.id}/typing`)
-    await home.events.to(bob).toHave('TYPING', { channelId: channel.id })
+    await environment.events.to(bob).toHave('TYPING', { channelId: channel.id })
     await ann.put(`/channels/${channel.id}`, { members: [cat.id] })
     const late = await follow(bob)
     await ann.put(`/channels/${channel.id}/typing`)
-    await home.events.to(cat).toHave('TYPING', { channelId: channel.id })
-    const { id } = await ann.says('marker', home.channel.general)
+    await environment.events.to(cat).toHave('TYPING', { channelId: channel.id })
+    const { id } = await ann.says('marker', environment.channel.general)
     await late.waitFor('NEW_MESSAGE', { id })
     expect(late.all('TYPING')).toEqual([])
   })
 
   test('is for those who may read the channel', async () => {
-    const { ada, ann, bob, cat, nobody } = home.people
-    const path = `/channels/${home.channel.secret.id}/typing`
+    const { ada, ann, bob, cat, nobody } = environment.people
+    const path = `/channels/${environment.channel.secret.id}/typing`
     const statuses = [ada, bob, cat, nobody].map(async (person) => (await person.put(path)).status)
     expect(await Promise.all(statuses)).toEqual([200, 200, 403, 401])
     for (const id of [uuidv7(), 'nonsense'])
@@ -61,14 +61,14 @@ describe('PUT /channels/:channelId/typing', () => {
 })
 
 test('is told once in two seconds, however often it is said', async () => {
-  const { ann, bob } = home.people
+  const { ann, bob } = environment.people
   const { id } = await ann.creates({ name: 'hasty', isPrivate: true, members: [bob.id] })
   const typing = `/channels/${id}/typing`
   for (let round = 0; round < 20; round++) expect(await ann.put(typing)).toMatchObject({ status: 200 })
   await bob.put(typing)
-  await home.events.to(bob).toHave('TYPING', { channelId: id, userId: bob.id })
+  await environment.events.to(bob).toHave('TYPING', { channelId: id, userId: bob.id })
   const stream = await follow(bob)
-  home.pass(2_000)
+  environment.pass(2_000)
   await ann.put(typing)
   await ann.put(typing)
   await bob.put(typing)
@@ -78,15 +78,15 @@ test('is told once in two seconds, however often it is said', async () => {
 
 describe('PUT /conversations/:conversationId/typing', () => {
   test('tells the participants, who alone may', async () => {
-    const { ada, ann, bob, cat, nobody } = home.people
+    const { ada, ann, bob, cat, nobody } = environment.people
     const { conversation } = (await ann.post('/conversations', { targetUserId: bob.id })).body
     const path = `/conversations/${conversation.id}/typing`
     expect(await ann.put(path)).toMatchObject({ status: 200 })
     const typing = { channelId: conversation.id, userId: ann.id, userName: ann.userName }
-    await home.events.to(bob).toHave('TYPING', typing)
+    await environment.events.to(bob).toHave('TYPING', typing)
     for (const person of [ada, cat]) {
       expect(await person.put(path)).toMatchObject({ status: 403 })
-      await home.events.to(person).neverHave('TYPING', { channelId: conversation.id })
+      await environment.events.to(person).neverHave('TYPING', { channelId: conversation.id })
     }
     expect(await nobody.put(path)).toMatchObject({ status: 401 })
     expect(await ann.put(`/channels/${conversation.id}/typing`)).toMatchObject({ status: 404 })
@@ -95,12 +95,12 @@ describe('PUT /conversations/:conversationId/typing', () => {
 })
 
 test('while Redis is away, typing tells nobody, and harms nobody', async () => {
-  const { ann, bob } = home.people
-  const path = `/channels/${home.channel.open.id}/typing`
+  const { ann, bob } = environment.people
+  const path = `/channels/${environment.channel.open.id}/typing`
   const stream = await follow(bob)
-  await home.redis.kill('SIGKILL')
+  await environment.redis.kill('SIGKILL')
   expect(await ann.put(path)).toMatchObject({ status: 200 })
-  await home.redis.restart()
+  await environment.redis.restart()
   const again = setInterval(() => void ann.put(path), 100)
   onTestFinished(() => clearInterval(again))
   await stream.waitFor('TYPING', { userId: ann.id })

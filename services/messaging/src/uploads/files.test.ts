@@ -4,7 +4,7 @@ import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 import { storeUpload } from './upload.storing.ts'
 
-const home = testEnvironment()
+const environment = testEnvironment()
 /** A container of the older kind, with the document as one stream. */
 const locked = Buffer.concat([samples.doc, Buffer.from('EncryptedPackage', 'utf16le')])
 const post = (person: Person, filename: string, file: Buffer | string, rest: object = {}) =>
@@ -31,7 +31,7 @@ describe('POST /files', () => {
     ['sums.xls', samples.doc, 'application/vnd.ms-excel'],
     ['slides.ppt', samples.doc, 'application/vnd.ms-powerpoint'],
   ])('takes %s, whatever type it is said to be, and gives it back unchanged', async (filename, bytes, contentType) => {
-    const { ann } = home.people
+    const { ann } = environment.people
     const reply = await post(ann, filename, bytes, { contentType: 'text/html' })
     const attachment = { filename: expect.any(String), originalName: filename, contentType, size: bytes.length }
     expect(reply).toMatchObject({ status: 200, body: { success: true, attachment } })
@@ -61,7 +61,7 @@ describe('POST /files', () => {
     ['nothing', 'empty.txt', ''],
     ['no name', ' ', 'x'],
   ])('refuses %s', async (_what, filename, content) => {
-    const { status, body } = await post(home.people.ann, filename, Buffer.from(content as string))
+    const { status, body } = await post(environment.people.ann, filename, Buffer.from(content as string))
     expect([status, body.error]).toEqual([400, expect.any(String)])
   })
 
@@ -76,7 +76,7 @@ describe('POST /files', () => {
     ['a data: URL', 'data:text/plain;base64,bm90'],
     ['other characters', 'bm9\u0141'],
   ])('refuses %s', async (_what, file) => {
-    const { status, body } = await post(home.people.ann, 'notes.txt', file)
+    const { status, body } = await post(environment.people.ann, 'notes.txt', file)
     expect([status, body.error]).toEqual([400, expect.stringMatching(/^file is /)])
   })
 
@@ -84,7 +84,7 @@ describe('POST /files', () => {
     ['every slash escaped', (text: string) => text.replaceAll('/', '\\/')],
     ['every plus sign escaped', (text: string) => text.replaceAll('+', '\\u002B')],
   ])('reads base64 with %s', async (_what, escaped) => {
-    const { ann } = home.people
+    const { ann } = environment.people
     const text = Buffer.from('\u03c0\u03c0>>??~~'.repeat(300)).toString('base64')
     expect(escaped(text)).not.toBe(text)
     const { body } = await ann.post('/files', `{"file":"${escaped(text)}","filename":"notes.txt"}`)
@@ -103,17 +103,17 @@ describe('POST /files', () => {
     [`{"filename":"a.txt","file":"bm90","more":"${'x'.repeat(70_000)}"}`, /^The fields beside the file are too long/],
     [`{"filename":"${'x'.repeat(5_000)}.txt","file":"bm90"}`, /longer than/],
   ])('refuses %.60s', async (body, error) => {
-    const reply = await home.people.ann.post('/files', body)
+    const reply = await environment.people.ann.post('/files', body)
     expect([reply.status, reply.body.error]).toEqual([400, expect.stringMatching(error)])
   })
 
   test('refuses a form', async () => {
     const headers = { 'content-type': 'multipart/form-data; boundary=x' }
-    expect(await home.people.ann.post('/files', '--x--', headers)).toMatchObject({ status: 400 })
+    expect(await environment.people.ann.post('/files', '--x--', headers)).toMatchObject({ status: 400 })
   })
 
   test('takes 25 MB and no byte more, and says so', async () => {
-    const { ann } = home.people
+    const { ann } = environment.people
     const bytes = Buffer.alloc(limits.file, 'x')
     const { filename } = await ann.uploads('large.txt', bytes)
     expect((await ann.downloads(`/files/${filename}`)).bytes.equals(bytes)).toBe(true)
@@ -124,7 +124,7 @@ describe('POST /files', () => {
   }, 120_000)
 
   test('is for whoever is signed in', async () => {
-    expect(await post(home.people.nobody, 'notes.txt', samples.txt)).toMatchObject({ status: 401 })
+    expect(await post(environment.people.nobody, 'notes.txt', samples.txt)).toMatchObject({ status: 401 })
   })
 })
 
@@ -140,7 +140,7 @@ describe('POST /files/binary', () => {
     ['application/pdf', {}],
     ['its own type, whatever is said', { 'content-type': 'application/json' }],
   ])('takes a file as it is, as %s', async (_what, headers) => {
-    const { ann } = home.people
+    const { ann } = environment.people
     const reply = await send(ann, 'paper.pdf', samples.pdf, headers)
     const attachment = { originalName: 'paper.pdf', contentType: 'application/pdf', size: samples.pdf.length }
     const body = (await reply.json()) as { attachment: { filename: string } }
@@ -150,8 +150,13 @@ describe('POST /files/binary', () => {
 
   test('takes one that does not say how long it is', async () => {
     const body = new Blob(['notes']).stream()
-    const init = { method: 'POST', headers: { authorization: `Bearer ${home.people.ann.token}` }, body, duplex: 'half' }
-    const reply = await fetch(`${home.baseUrl}/files/binary?filename=notes.txt`, init as RequestInit)
+    const init = {
+      method: 'POST',
+      headers: { authorization: `Bearer ${environment.people.ann.token}` },
+      body,
+      duplex: 'half',
+    }
+    const reply = await fetch(`${environment.baseUrl}/files/binary?filename=notes.txt`, init as RequestInit)
     expect(await reply.json()).toMatchObject({ attachment: { size: 5 } })
   })
 
@@ -161,15 +166,15 @@ describe('POST /files/binary', () => {
     ['no name', '', 'notes'],
     ['26 MB', 'notes.txt', Buffer.alloc(26 * 1024 * 1024, 'x')],
   ])('refuses %s', async (_what, filename, bytes) => {
-    const reply = await send(home.people.ann, filename, bytes)
+    const reply = await send(environment.people.ann, filename, bytes)
     expect([reply.status, await reply.json()]).toEqual([400, expect.objectContaining({ error: expect.any(String) })])
   })
 })
 
 test('an upload that is collected while its bytes are stored leaves none', async () => {
-  const { people } = home
-  const { db } = home.deps
-  const deps = home.depsOf('messaging')
+  const { people } = environment
+  const { db } = environment.deps
+  const deps = environment.depsOf('messaging')
   const names: string[] = []
   const put: typeof deps.blobs.put = async (key, ...rest) => {
     await deps.blobs.put(key, ...rest)

@@ -4,19 +4,19 @@ import { samples } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 
-const home = testEnvironment()
+const environment = testEnvironment()
 const page = Buffer.from('<html><script>alert(1)</script></html>')
 const base64 = (bytes: Buffer) => bytes.toString('base64')
-const path = () => `/channels/${home.channel.open.id}/messages/image`
+const path = () => `/channels/${environment.channel.open.id}/messages/image`
 
 describe('POST …/messages/image', () => {
   test('answers a name, and has a thumbnail made when none was sent', async () => {
-    const { ann } = home.people
-    const { db } = home.deps
-    const filename = await ann.uploadsImage(`/channels/${home.channel.open.id}/messages`, 'a.png', samples.png)
+    const { ann } = environment.people
+    const { db } = environment.deps
+    const filename = await ann.uploadsImage(`/channels/${environment.channel.open.id}/messages`, 'a.png', samples.png)
     expect(filename).toMatch(/^[0-9a-f-]{36}\.png$/)
     const row = await db.selectFrom('uploads').selectAll().where('filename', '=', filename).executeTakeFirstOrThrow()
-    expect(row).toMatchObject({ kind: 'image', channelId: home.channel.open.id, size: samples.png.length })
+    expect(row).toMatchObject({ kind: 'image', channelId: environment.channel.open.id, size: samples.png.length })
     expect(row).toMatchObject({ originalName: 'a.png', uploadedBy: ann.id, storedAt: expect.any(Number) })
     expect(row.idleSince).toBe(row.createdAt)
   })
@@ -33,7 +33,7 @@ describe('POST …/messages/image', () => {
     ['a name without extension', 'a', samples.png],
     ['nothing', 'a.png', Buffer.alloc(0)],
   ])('refuses %s', async (_what, filename, image) => {
-    const { status, body } = await home.people.ann.post(path(), { filename, image: base64(image) })
+    const { status, body } = await environment.people.ann.post(path(), { filename, image: base64(image) })
     expect([status, body.error]).toEqual([400, expect.any(String)])
   })
 
@@ -46,7 +46,9 @@ describe('POST …/messages/image', () => {
       '<?xml version="1.0"?><!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "x" [<!ENTITY ns "http://www.w3.org/2000/svg">]>\n<svg xmlns="&ns;"/>',
     ],
   ])('takes an SVG %s', async (_what, text) => {
-    expect(await home.people.ann.post(path(), { filename: 'a.svg', image: base64(Buffer.from(text)) })).toMatchObject({
+    expect(
+      await environment.people.ann.post(path(), { filename: 'a.svg', image: base64(Buffer.from(text)) }),
+    ).toMatchObject({
       status: 200,
     })
   })
@@ -58,16 +60,16 @@ describe('POST …/messages/image', () => {
     ['more than 1 MB', base64(Buffer.concat([samples.png, Buffer.alloc(limits.thumbnail)]))],
   ])('refuses %s as a thumbnail', async (_what, thumbnail) => {
     const body = { filename: 'a.png', image: base64(samples.png), thumbnail }
-    expect(await home.people.ann.post(path(), body)).toMatchObject({ status: 400 })
+    expect(await environment.people.ann.post(path(), body)).toMatchObject({ status: 400 })
   })
 
   test('takes null for no thumbnail', async () => {
     const body = { filename: 'a.png', image: base64(samples.png), thumbnail: null }
-    expect(await home.people.ann.post(path(), body)).toMatchObject({ status: 200 })
+    expect(await environment.people.ann.post(path(), body)).toMatchObject({ status: 200 })
   })
 
   test('takes 10 MB and no byte more', async () => {
-    const { ann } = home.people
+    const { ann } = environment.people
     const large = (bytes: number) => base64(Buffer.concat([samples.png, Buffer.alloc(bytes - samples.png.length)]))
     const thumbnail = base64(Buffer.concat([samples.jpg, Buffer.alloc(limits.thumbnail - samples.jpg.length)]))
     const reply = await ann.post(path(), { filename: 'a.png', image: large(limits.image), thumbnail })
@@ -80,10 +82,10 @@ describe('POST …/messages/image', () => {
   }, 60_000)
 
   test('is for who may write there', async () => {
-    const { ada, ann, bob, cat, nobody } = home.people
+    const { ada, ann, bob, cat, nobody } = environment.people
     const body = { filename: 'a.png', image: base64(samples.png) }
-    const secret = `/channels/${home.channel.secret.id}/messages`
-    const parent = await ann.says('a question', home.channel.secret)
+    const secret = `/channels/${environment.channel.secret.id}/messages`
+    const parent = await ann.says('a question', environment.channel.secret)
     const { conversation } = (await ann.post('/conversations', { targetUserId: bob.id })).body
     const statuses = (path: string) =>
       Promise.all([ada, bob, cat, nobody].map(async (person) => (await person.post(path, body)).status))

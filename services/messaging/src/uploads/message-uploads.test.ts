@@ -3,14 +3,14 @@ import { type Person, samples } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 
-const home = testEnvironment()
+const environment = testEnvironment()
 const dayMs = 24 * 60 * 60 * 1000
 const messagesOf = (channel: { id: string }) => `/channels/${channel.id}/messages`
 const note = (person: Person, name = 'notes.txt') => person.uploads(name, samples.txt)
 const statusesOf = (path: string, ...people: Person[]) =>
   Promise.all(people.map(async (person) => (await person.downloads(path)).status))
 const uploadRow = (filename: string) =>
-  home.deps.db.selectFrom('uploads').selectAll().where('filename', '=', filename).executeTakeFirstOrThrow()
+  environment.deps.db.selectFrom('uploads').selectAll().where('filename', '=', filename).executeTakeFirstOrThrow()
 
 async function conversation(one: Person, other: Person) {
   const { body } = await one.post('/conversations', { targetUserId: other.id })
@@ -19,8 +19,8 @@ async function conversation(one: Person, other: Person) {
 
 describe('a message with files', () => {
   test('has what the upload knows of them, in the reply, the event and the listing', async () => {
-    const { ann, bob, cat } = home.people
-    const { secret } = home.channel
+    const { ann, bob, cat } = environment.people
+    const { secret } = environment.channel
     const [one, two] = [await note(ann), await note(ann, '\u8b70\u4e8b\u9332.txt')]
     const image = await ann.uploadsImage(messagesOf(secret), 'a.png', samples.png)
     const before = await ann.says('before', secret)
@@ -45,8 +45,8 @@ describe('a message with files', () => {
       createdAt: expect.any(Number),
     }
     expect(reply).toMatchObject({ status: 200, body: { message } })
-    await home.events.to(bob).toHave('NEW_MESSAGE', reply.body.message)
-    await home.events.to(cat).neverHave('NEW_MESSAGE', { id: reply.body.message.id })
+    await environment.events.to(bob).toHave('NEW_MESSAGE', reply.body.message)
+    await environment.events.to(cat).neverHave('NEW_MESSAGE', { id: reply.body.message.id })
     const { body: listed } = await bob.get(`${messagesOf(secret)}?limit=1`)
     expect(listed.messages).toEqual([reply.body.message])
     const { body: channels } = await bob.get('/channels')
@@ -58,7 +58,7 @@ describe('a message with files', () => {
   })
 
   test('counts seq with all others that are sent at once', async () => {
-    const { ann, bob } = home.people
+    const { ann, bob } = environment.people
     const channel = await ann.creates({ name: 'at once' })
     const files = await Promise.all(Array.from({ length: 5 }, () => note(bob)))
     const sent = await Promise.all([
@@ -69,11 +69,11 @@ describe('a message with files', () => {
   })
 
   test('is sent once for one Idempotency-Key', async () => {
-    const { ann } = home.people
+    const { ann } = environment.people
     const file = await note(ann)
     const headers = { 'idempotency-key': crypto.randomUUID() }
     const body = { content: 'once', attachments: [file] }
-    const send = (sent: object) => ann.post(messagesOf(home.channel.open), sent, headers)
+    const send = (sent: object) => ann.post(messagesOf(environment.channel.open), sent, headers)
     const first = await send(body)
     expect(first.status).toBe(200)
     expect((await send(body)).body).toEqual(first.body)
@@ -82,40 +82,44 @@ describe('a message with files', () => {
 
     const other = { 'idempotency-key': crypto.randomUUID() }
     const replies = await Promise.all(
-      Array.from({ length: 5 }, () => ann.post(messagesOf(home.channel.open), body, other)),
+      Array.from({ length: 5 }, () => ann.post(messagesOf(environment.channel.open), body, other)),
     )
     const ids = new Set(replies.filter(({ status }) => status === 200).map(({ body }) => body.message.id))
     expect([ids.size, replies.every(({ status }) => [200, 409].includes(status))]).toEqual([1, true])
   })
 
   test('may be a direct message, which its participants alone are told of', async () => {
-    const { ada, ann, bob } = home.people
+    const { ada, ann, bob } = environment.people
     const path = await conversation(ann, bob)
     const attachments = [await note(ann)]
     const images = [await ann.uploadsImage(path, 'a.png', samples.png)]
     const { body } = await ann.post(path, { content: '', attachments, images })
     expect(body.message).toMatchObject({ attachments, images, content: '' })
-    await home.events.to(bob).toHave('NEW_DM_MESSAGE', { ...body.message, participants: [ann.id, bob.id].sort() })
-    await home.events.to(ada).neverHave('NEW_DM_MESSAGE', { id: body.message.id })
+    await environment.events
+      .to(bob)
+      .toHave('NEW_DM_MESSAGE', { ...body.message, participants: [ann.id, bob.id].sort() })
+    await environment.events.to(ada).neverHave('NEW_DM_MESSAGE', { id: body.message.id })
     const file = `/files/${attachments[0]!.filename}`
     expect(await statusesOf(file, ann, bob, ada)).toEqual([200, 200, 403])
     expect(await statusesOf(`${path}/image/${images[0]}`, ann, bob, ada)).toEqual([200, 200, 403])
   })
 
   test('may be a reply', async () => {
-    const { ann, bob } = home.people
-    const parent = await ann.says('a question', home.channel.secret)
+    const { ann, bob } = environment.people
+    const parent = await ann.says('a question', environment.channel.secret)
     const attachments = [await note(bob)]
     const images = [await bob.uploadsImage(`/messages/${parent.id}/thread`, 'a.png', samples.png)]
     const { body } = await bob.post(`/messages/${parent.id}/thread`, { content: '', attachments, images })
     expect(body.reply).toMatchObject({ attachments, images, threadId: parent.id })
-    await home.events.to(ann).toHave('NEW_THREAD_REPLY', { reply: body.reply })
-    expect((await ann.downloads(`${messagesOf(home.channel.secret)}/image/${images[0]}`)).bytes).toEqual(samples.png)
+    await environment.events.to(ann).toHave('NEW_THREAD_REPLY', { reply: body.reply })
+    expect((await ann.downloads(`${messagesOf(environment.channel.secret)}/image/${images[0]}`)).bytes).toEqual(
+      samples.png,
+    )
   })
 
   test('is refused when anything in it is somebody else’s, elsewhere or nothing', async () => {
-    const { ann, bob } = home.people
-    const { open, secret } = home.channel
+    const { ann, bob } = environment.people
+    const { open, secret } = environment.channel
     const path = await conversation(ann, bob)
     const theirs = await note(bob)
     const own = await note(ann)
@@ -144,39 +148,39 @@ describe('a message with files', () => {
   })
 
   test('is refused where its author may not write, for an ended session, and for what is quoted elsewhere', async () => {
-    const { ann, cat, nobody } = home.people
+    const { ann, cat, nobody } = environment.people
     const attachments = [await note(cat)]
     const body = { content: 'x', attachments }
-    expect(await cat.post(messagesOf(home.channel.secret), body)).toMatchObject({ status: 403 })
+    expect(await cat.post(messagesOf(environment.channel.secret), body)).toMatchObject({ status: 403 })
     expect(await cat.post(messagesOf({ id: 'nonsense' }), body)).toMatchObject({ status: 404 })
     expect(await cat.post('/conversations/dm:nonsense/messages', body)).toMatchObject({ status: 404 })
-    expect(await nobody.post(messagesOf(home.channel.open), body)).toMatchObject({ status: 401 })
-    const { id } = await ann.says('elsewhere', home.channel.general)
+    expect(await nobody.post(messagesOf(environment.channel.open), body)).toMatchObject({ status: 401 })
+    const { id } = await ann.says('elsewhere', environment.channel.general)
     const quoting = { ...body, quotedMessageId: id }
-    expect(await cat.post(messagesOf(home.channel.open), quoting)).toMatchObject({ status: 400 })
+    expect(await cat.post(messagesOf(environment.channel.open), quoting)).toMatchObject({ status: 400 })
   })
 })
 
 describe('editing a message with files', () => {
   async function withFiles(...names: string[]) {
     const attachments: Attachment[] = []
-    for (const name of names) attachments.push(await note(home.people.ann, name))
-    return home.people.ann.sends(home.channel.secret, { attachments })
+    for (const name of names) attachments.push(await note(environment.people.ann, name))
+    return environment.people.ann.sends(environment.channel.secret, { attachments })
   }
 
   test('keeps what it does not name, takes what it names, lets go of the rest', async () => {
-    const { ann, bob, cat } = home.people
+    const { ann, bob, cat } = environment.people
     const message = await withFiles('one.txt', 'two.txt')
     const [one, two] = message.attachments
     const edit = async (body: object) =>
       (await ann.put(`/messages/${message.id}`, { content: 'x', ...body })).body.message
     expect(await edit({})).toMatchObject({ attachments: [one, two], images: [] })
 
-    const image = await ann.uploadsImage(messagesOf(home.channel.secret), 'a.png', samples.png)
+    const image = await ann.uploadsImage(messagesOf(environment.channel.secret), 'a.png', samples.png)
     const three = await note(ann, 'three.txt')
     const edited = await edit({ attachments: [three, two], images: [image] })
     expect(edited).toMatchObject({ attachments: [three, two], images: [image], rev: message.rev + 2 })
-    await home.events.to(bob).toHave('UPDATE_MESSAGE', edited)
+    await environment.events.to(bob).toHave('UPDATE_MESSAGE', edited)
     expect(await statusesOf(`/files/${one!.filename}`, ann, bob, cat)).toEqual([200, 403, 403])
     expect(await statusesOf(`/files/${two!.filename}`, ann, bob, cat)).toEqual([200, 200, 403])
     expect(await edit({ attachments: [], images: [] })).toMatchObject({ attachments: [], images: [] })
@@ -184,30 +188,30 @@ describe('editing a message with files', () => {
   })
 
   test('a client may post first, upload, then edit', async () => {
-    const { ann, bob } = home.people
-    const { message } = (await ann.post(messagesOf(home.channel.open), { content: '', images: [] })).body
-    const image = await ann.uploadsImage(messagesOf(home.channel.open), 'a.png', samples.png)
+    const { ann, bob } = environment.people
+    const { message } = (await ann.post(messagesOf(environment.channel.open), { content: '', images: [] })).body
+    const image = await ann.uploadsImage(messagesOf(environment.channel.open), 'a.png', samples.png)
     await ann.put(`/messages/${message.id}`, { content: '', images: [image] })
-    const path = `${messagesOf(home.channel.open)}/image/${image}`
+    const path = `${messagesOf(environment.channel.open)}/image/${image}`
     expect((await bob.downloads(path)).bytes).toEqual(samples.png)
   })
 
   test('refuses what is somebody else’s, and changes nothing then', async () => {
-    const { ann, bob } = home.people
+    const { ann, bob } = environment.people
     const message = await withFiles('one.txt')
     const theirs = await note(bob)
     const reply = await ann.put(`/messages/${message.id}`, { content: 'x', attachments: [theirs] })
     expect(reply.status).toBe(400)
     expect((await uploadRow(message.attachments[0]!.filename)).idleSince).toBeNull()
-    expect((await bob.get(`${messagesOf(home.channel.secret)}?limit=1`)).body.messages).toEqual([message])
+    expect((await bob.get(`${messagesOf(environment.channel.secret)}?limit=1`)).body.messages).toEqual([message])
     const image = { content: 'x', images: [message.attachments[0]!.filename] }
     expect(await ann.put(`/messages/${message.id}`, image)).toMatchObject({ status: 400 })
   })
 
   test('leaves a file alone that another message has', async () => {
-    const { ann, bob } = home.people
+    const { ann, bob } = environment.people
     const first = await withFiles('one.txt')
-    const second = await ann.sends(home.channel.open, { attachments: first.attachments })
+    const second = await ann.sends(environment.channel.open, { attachments: first.attachments })
     const file = first.attachments[0]!.filename
     // Together they take it off both.
     await Promise.all([
@@ -221,8 +225,8 @@ describe('editing a message with files', () => {
 
 describe('deleting a message with files', () => {
   test('ends the access through it, its replies’ too', async () => {
-    const { ada, ann, bob } = home.people
-    const { secret } = home.channel
+    const { ada, ann, bob } = environment.people
+    const { secret } = environment.channel
     const attachments = [await note(ann)]
     const image = await ann.uploadsImage(messagesOf(secret), 'a.png', samples.png)
     const message = await ann.sends(secret, { attachments, images: [image] })
@@ -235,7 +239,7 @@ describe('deleting a message with files', () => {
     expect(await statusesOf(files[0]!, ada, ann, bob)).toEqual([403, 200, 403])
     expect(await statusesOf(files[1]!, ada, ann, bob)).toEqual([403, 403, 200])
     expect(await statusesOf(`${messagesOf(secret)}/image/${image}`, ada, ann, bob)).toEqual([404, 200, 404])
-    const held = await home.deps.db
+    const held = await environment.deps.db
       .selectFrom('messageUploads')
       .selectAll()
       .where('messageId', '=', message.id)
@@ -244,14 +248,14 @@ describe('deleting a message with files', () => {
   })
 
   test('an upload that was taken off stays its uploader’s for a while, and may be used again', async () => {
-    const { ann, bob } = home.people
+    const { ann, bob } = environment.people
     const attachments = [await note(ann)]
-    const message = await ann.sends(home.channel.open, { attachments })
+    const message = await ann.sends(environment.channel.open, { attachments })
     await ann.delete(`/messages/${message.id}`)
-    await ann.sends(home.channel.open, { attachments })
-    home.pass(2 * dayMs)
+    await ann.sends(environment.channel.open, { attachments })
+    environment.pass(2 * dayMs)
     expect(await uploadRow(attachments[0]!.filename)).toMatchObject({ idleSince: null })
-    home.pass(-2 * dayMs)
+    environment.pass(-2 * dayMs)
     expect(await statusesOf(`/files/${attachments[0]!.filename}`, bob)).toEqual([200])
   })
 })

@@ -3,8 +3,8 @@ import { Person, type Reply, samples } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 
-const home = testEnvironment({ uploads: { maxUnattachedBytes: 1_000_000 } })
-const newcomer = (name: string) => Person.signIn(home.baseUrl, `${name}@example.com`)
+const environment = testEnvironment({ uploads: { maxUnattachedBytes: 1_000_000 } })
+const newcomer = (name: string) => Person.signIn(environment.baseUrl, `${name}@example.com`)
 const text = (bytes: number) => 'x'.repeat(bytes)
 const uploads = (person: Person, bytes: number): Promise<Reply> =>
   person.post('/files', { filename: 'a.txt', file: Buffer.from(text(bytes)).toString('base64') })
@@ -23,7 +23,7 @@ describe('uploads that are on no message', () => {
     expect(await uploads(other, 100_000)).toMatchObject({ status: 200 })
 
     const attachments = kept.slice(0, 3).map(({ body }) => body.attachment as Attachment)
-    const message = await one.sends(home.channel.open, { attachments })
+    const message = await one.sends(environment.channel.open, { attachments })
     expect(statuses([await uploads(one, 300_000), await uploads(one, 10)])).toEqual([200, 413])
 
     await one.delete(`/messages/${message.id}`)
@@ -34,7 +34,7 @@ describe('uploads that are on no message', () => {
     const person = await newcomer('painter')
     const thumbnail = Buffer.concat([samples.jpg, Buffer.alloc(400_000)]).toString('base64')
     const image = { filename: 'a.png', image: samples.png.toString('base64'), thumbnail }
-    const path = `/channels/${home.channel.open.id}/messages/image`
+    const path = `/channels/${environment.channel.open.id}/messages/image`
     const replies = []
     for (let n = 0; n < 3; n++) replies.push(await person.post(path, image))
     expect(statuses(replies)).toEqual([200, 200, 413])
@@ -42,7 +42,7 @@ describe('uploads that are on no message', () => {
 
   test('count as something, however small they are', async () => {
     const person = await newcomer('dwarf')
-    const { db } = home.deps
+    const { db } = environment.deps
     const row = { kind: 'file', channelId: null, originalName: 'a.txt', contentType: 'text/plain', size: 1 } as const
     const about = { digest: Buffer.alloc(32), uploadedBy: person.id, createdAt: 1, storedAt: 1, idleSince: 1 }
     const rows = Array.from({ length: 244 }, (_, n) => ({ ...row, ...about, filename: `dwarf-${n}.txt` }))
@@ -52,7 +52,7 @@ describe('uploads that are on no message', () => {
 
   test('that could not be stored count no longer than a quarter of an hour', async () => {
     const person = await newcomer('unlucky')
-    const { blobs } = home.depsOf('messaging')
+    const { blobs } = environment.depsOf('messaging')
     const { put } = blobs
     blobs.put = async () => {
       throw unavailable()
@@ -63,7 +63,7 @@ describe('uploads that are on no message', () => {
       blobs.put = put
     }
     expect(await uploads(person, 200_000)).toMatchObject({ status: 413 })
-    home.pass(16 * 60_000)
+    environment.pass(16 * 60_000)
     expect(await uploads(person, 200_000)).toMatchObject({ status: 200 })
   })
 })

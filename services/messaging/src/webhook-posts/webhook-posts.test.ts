@@ -5,30 +5,30 @@ import { testEnvironment } from '@parley/test/test-environment'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
 const perMinute = 30
-const home = testEnvironment({ webhooks: { perMinute } })
+const environment = testEnvironment({ webhooks: { perMinute } })
 let webhook: Webhook & { token: string }
 let bot: Person
 let path: string
 
 beforeEach(async () => {
-  webhook = await createWebhook('build bot', home.channel.secret.id)
+  webhook = await createWebhook('build bot', environment.channel.secret.id)
   bot = holding(webhook.token)
   path = `/webhooks/${webhook.id}/messages`
 })
 
 async function createWebhook(name: string, channelId: string): Promise<typeof webhook> {
-  return (await home.people.ada.post('/webhooks', { name, channelId })).body.webhook
+  return (await environment.people.ada.post('/webhooks', { name, channelId })).body.webhook
 }
 /** Whoever shows this token. */
-const holding = (token: string) => new Person(home.baseUrl, { id: '', userName: 'bot' }, token)
+const holding = (token: string) => new Person(environment.baseUrl, { id: '', userName: 'bot' }, token)
 const posts = async (content: string, headers = {}): Promise<Message> =>
   (await bot.post(path, { content }, headers)).body.message
 const listed = async (channelId: string): Promise<Message[]> =>
-  (await home.people.ada.get(`/channels/${channelId}/messages`)).body.messages
+  (await environment.people.ada.get(`/channels/${channelId}/messages`)).body.messages
 
 describe('POST /webhooks/:webhookId/messages', () => {
   test('answers the whole message, of a bot, and tells the channel', async () => {
-    const { ann, bob, cat } = home.people
+    const { ann, bob, cat } = environment.people
     const before = (await listed(webhook.channelId)).at(-1)?.seq ?? 0
     const { status, body } = await bot.post(path, { content: `broken @${bob.userName} @here`, mentions: ['x'] })
     expect({ status, body }).toEqual({
@@ -54,19 +54,19 @@ describe('POST /webhooks/:webhookId/messages', () => {
         },
       },
     })
-    await home.events.to(ann).toHave('NEW_MESSAGE', body.message)
-    await home.events.to(cat).neverHave('NEW_MESSAGE', { id: body.message.id })
+    await environment.events.to(ann).toHave('NEW_MESSAGE', body.message)
+    await environment.events.to(cat).neverHave('NEW_MESSAGE', { id: body.message.id })
     expect((await listed(webhook.channelId)).at(-1)).toEqual(body.message)
-    const { webhooks } = (await home.people.ada.get('/webhooks')).body
+    const { webhooks } = (await environment.people.ada.get('/webhooks')).body
     expect(webhooks).toContainEqual(expect.objectContaining({ id: webhook.id, lastPostedAt: body.message.createdAt }))
   })
 
   test('counts on where people left off, however many post at once', async () => {
-    const { ann, bob } = home.people
-    const first = (await ann.says('before', home.channel.secret)).seq
+    const { ann, bob } = environment.people
+    const first = (await ann.says('before', environment.channel.secret)).seq
     const sent = await Promise.all(
       Array.from({ length: 30 }, (_, n) =>
-        n % 3 === 0 ? posts(`${n}`) : (n % 3 === 1 ? ann : bob).says(`${n}`, home.channel.secret),
+        n % 3 === 0 ? posts(`${n}`) : (n % 3 === 1 ? ann : bob).says(`${n}`, environment.channel.secret),
       ),
     )
     expect(sent.map(({ seq }) => seq).sort((one, other) => one - other)).toEqual(sent.map((_, n) => first + n + 1))
@@ -79,7 +79,7 @@ describe('POST /webhooks/:webhookId/messages', () => {
     expect(await bot.post(path, { content: 'twice' }, key)).toMatchObject({ status: 400 })
     expect((await listed(webhook.channelId)).filter(({ author }) => author.id.endsWith(webhook.id))).toHaveLength(1)
 
-    const other = await createWebhook('other bot', home.channel.secret.id)
+    const other = await createWebhook('other bot', environment.channel.secret.id)
     const { body } = await holding(other.token).post(`/webhooks/${other.id}/messages`, { content: 'once' }, key)
     expect(body.message.id).not.toBe(first.body.message.id)
   })
@@ -109,19 +109,19 @@ describe('POST /webhooks/:webhookId/messages', () => {
     expect(status).toBe(429)
     expect(Number(headers['retry-after'])).toBeGreaterThan(0)
     expect(Number(headers['retry-after'])).toBeLessThanOrEqual(60)
-    const other = await createWebhook('quiet bot', home.channel.secret.id)
+    const other = await createWebhook('quiet bot', environment.channel.secret.id)
     expect(await holding(other.token).post(`/webhooks/${other.id}/messages`, { content: 'x' })).toMatchObject({
       status: 200,
     })
 
-    home.pass(60_000)
+    environment.pass(60_000)
     expect(await bot.post(path, { content: 'later' })).toMatchObject({ status: 200 })
   })
 })
 
 describe('the token of a webhook', () => {
   test('posts by its own webhook alone', async () => {
-    const other = await createWebhook('other bot', home.channel.open.id)
+    const other = await createWebhook('other bot', environment.channel.open.id)
     const elsewhere = `/webhooks/${other.id}/messages`
     expect(await bot.post(elsewhere, { content: 'x' })).toMatchObject({ status: 401 })
     expect(await holding(other.token).post(elsewhere, { content: 'x' })).toMatchObject({ status: 200 })
@@ -144,8 +144,8 @@ describe('the token of a webhook', () => {
   })
 
   test.each(['ada', 'ann', 'nobody'] as const)('is what must be shown: %s gets 401', async (name) => {
-    expect(await home.people[name].post(path, { content: 'x' })).toMatchObject({ status: 401 })
-    expect(await home.people[name].post(path, '{')).toMatchObject({ status: 401 })
+    expect(await environment.people[name].post(path, { content: 'x' })).toMatchObject({ status: 401 })
+    expect(await environment.people[name].post(path, '{')).toMatchObject({ status: 401 })
   })
 
   test('is of no use for a webhook that is not there, or no more', async () => {
@@ -153,13 +153,13 @@ describe('the token of a webhook', () => {
       expect(await bot.post(`/webhooks/${id}/messages`, { content: 'x' })).toMatchObject({ status: 404 })
     }
     const message = await posts('the last word')
-    await home.people.ada.delete(`/webhooks/${webhook.id}`)
+    await environment.people.ada.delete(`/webhooks/${webhook.id}`)
     expect(await bot.post(path, { content: 'x' })).toMatchObject({ status: 404 })
     expect((await listed(webhook.channelId)).at(-1)).toEqual(message)
   })
 
   test('ends with the channel', async () => {
-    const { ada, ann } = home.people
+    const { ada, ann } = environment.people
     const channel = await ann.creates({ name: 'for a while' })
     const its = await createWebhook('bot', channel.id)
     await ada.delete(`/channels/${channel.id}`)
@@ -176,7 +176,7 @@ describe('a message of a webhook', () => {
   })
 
   test('takes reactions, pins, quotes and replies like any other', async () => {
-    const { ann, bob } = home.people
+    const { ann, bob } = environment.people
     const { author } = message
     const at = `/messages/${message.id}`
     expect(await bob.post(`${at}/reactions`, { reaction: '+1' })).toMatchObject({
@@ -195,7 +195,7 @@ describe('a message of a webhook', () => {
   })
 
   test('is unread for everybody who may read it', async () => {
-    const { ann } = home.people
+    const { ann } = environment.people
     const standing = async () =>
       (await ann.get('/channels')).body.channels.find(({ id }: { id: string }) => id === webhook.channelId)
     await ann.put(`/channels/${webhook.channelId}/read`, { seq: message.seq })
@@ -205,7 +205,7 @@ describe('a message of a webhook', () => {
   })
 
   test('is edited by nobody, and deleted by an admin alone', async () => {
-    const { ada, ann, bob, cat } = home.people
+    const { ada, ann, bob, cat } = environment.people
     for (const person of [ada, ann, bob, cat]) {
       expect(await person.put(`/messages/${message.id}`, { content: 'x' })).toMatchObject({ status: 403 })
     }
@@ -213,8 +213,8 @@ describe('a message of a webhook', () => {
       expect(await person.delete(`/messages/${message.id}`)).toMatchObject({ status: 403 })
     }
     expect(await ada.delete(`/messages/${message.id}`)).toMatchObject({ status: 200 })
-    await home.events.to(ann).toHave('DELETE_MESSAGE', { id: message.id, channelId: webhook.channelId })
-    const entry = await home.deps.db
+    await environment.events.to(ann).toHave('DELETE_MESSAGE', { id: message.id, channelId: webhook.channelId })
+    const entry = await environment.deps.db
       .selectFrom('auditLog')
       .select(['action', 'metadata'])
       .where('targetId', '=', message.id)
@@ -229,17 +229,17 @@ describe('a message of a webhook', () => {
 describe('a channel in which only a webhook posts', () => {
   let channelId: string
   beforeAll(async () => {
-    channelId = (await home.people.ann.creates({ name: 'machine room' })).id
+    channelId = (await environment.people.ann.creates({ name: 'machine room' })).id
   })
 
   test('is folded like any other: what is unread stays cheap to ask', async () => {
     const { id, token } = await createWebhook('clockwork', channelId)
-    await home.deps.db.updateTable('channels').set({ lastSeq: 255 }).where('id', '=', channelId).execute()
+    await environment.deps.db.updateTable('channels').set({ lastSeq: 255 }).where('id', '=', channelId).execute()
     expect(await holding(token).post(`/webhooks/${id}/messages`, { content: 'tick' })).toMatchObject({
       body: { message: { seq: 256 } },
     })
     await expect
-      .poll(() => home.deps.db.selectFrom('readFolds').selectAll().where('channelId', '=', channelId).execute())
+      .poll(() => environment.deps.db.selectFrom('readFolds').selectAll().where('channelId', '=', channelId).execute())
       .toEqual([{ channelId, foldedSeq: 256 }])
   })
 })
