@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 const root = path.join(import.meta.dirname, '../..')
 
 /** Layers of the code, lowest first: a lib imports only from below. */
-const floors = [
+const layers = [
   'contract',
   'markup',
   'client',
@@ -28,7 +28,7 @@ const floors = [
 interface SourceFile {
   file: string
   /** `libs/events`, `services/auth`, `deploy/local`, `test`. */
-  home: string
+  workspace: string
   isTest: boolean
   imports: string[]
   text: string
@@ -45,7 +45,7 @@ const sources: SourceFile[] = globSync('{libs,services,deploy,test}/**/*.ts', {
     const text = readFileSync(path.join(root, file), 'utf8')
     return {
       file,
-      home: file.startsWith('test/') ? 'test' : file.split('/').slice(0, 2).join('/'),
+      workspace: file.startsWith('test/') ? 'test' : file.split('/').slice(0, 2).join('/'),
       isTest: /\.(test|testing|fixture)\.ts$|\/testing\/|\/test\//.test(file) || file.startsWith('test/'),
       imports: importForms.flatMap((form) => [...text.matchAll(form)].map(([, specifier]) => specifier!)),
       text,
@@ -54,36 +54,38 @@ const sources: SourceFile[] = globSync('{libs,services,deploy,test}/**/*.ts', {
 const product = sources.filter(({ isTest }) => !isTest)
 
 /** The package folder that an import leads to, null for packages of others and for files of the own package. */
-function destination({ file, home }: SourceFile, specifier: string): string | null {
+function destination({ file, workspace }: SourceFile, specifier: string): string | null {
   if (specifier.startsWith('.')) {
     const target = path.join(path.dirname(file), specifier)
-    const targetHome = target.startsWith('test/') ? 'test' : target.split('/').slice(0, 2).join('/')
-    return targetHome === home ? null : targetHome
+    const targetWorkspace = target.startsWith('test/') ? 'test' : target.split('/').slice(0, 2).join('/')
+    return targetWorkspace === workspace ? null : targetWorkspace
   }
   const [, name] = /^@parley\/([^/]+)/.exec(specifier) ?? []
   if (!name) return null
   if (name === 'test') return 'test'
-  return floors.includes(name) ? `libs/${name}` : `services/${name}`
+  return layers.includes(name) ? `libs/${name}` : `services/${name}`
 }
 
 const crossings = (files: SourceFile[]) =>
   files.flatMap((source) =>
     source.imports.flatMap((specifier) => {
       const to = destination(source, specifier)
-      return to === null || to === source.home ? [] : [{ file: source.file, from: source.home, to, specifier }]
+      return to === null || to === source.workspace
+        ? []
+        : [{ file: source.file, from: source.workspace, to, specifier }]
     }),
   )
 
 describe('architecture', () => {
   test('the sources were found', () => {
-    expect(new Set(product.map(({ home }) => home)).size).toBeGreaterThan(15)
+    expect(new Set(product.map(({ workspace }) => workspace)).size).toBeGreaterThan(15)
   })
 
   test('every lib has a floor, and imports go down', () => {
-    const floor = (home: string) => floors.indexOf(home.replace('libs/', ''))
-    expect(product.filter(({ home }) => home.startsWith('libs/') && floor(home) === -1)).toEqual([])
+    const layer = (workspace: string) => layers.indexOf(workspace.replace('libs/', ''))
+    expect(product.filter(({ workspace }) => workspace.startsWith('libs/') && layer(workspace) === -1)).toEqual([])
     const upwards = crossings(product).filter(
-      ({ from, to }) => from.startsWith('libs/') && (!to.startsWith('libs/') || floor(to) >= floor(from)),
+      ({ from, to }) => from.startsWith('libs/') && (!to.startsWith('libs/') || layer(to) >= layer(from)),
     )
     expect(upwards).toEqual([])
   })
@@ -109,19 +111,19 @@ describe('architecture', () => {
   })
 
   test('the environment is read in libs/config alone', () => {
-    const readers = product.filter(({ text, home }) => /process\.env\b/.test(text) && home !== 'libs/config')
+    const readers = product.filter(({ text, workspace }) => /process\.env\b/.test(text) && workspace !== 'libs/config')
     expect(readers.map(({ file }) => file)).toEqual([])
   })
 
   test('what a package imports stands in its package.json', () => {
-    const missing = product.flatMap(({ file, home, imports }) => {
-      if (home.startsWith('deploy/')) return []
+    const missing = product.flatMap(({ file, workspace, imports }) => {
+      if (workspace.startsWith('deploy/')) return []
       const { dependencies = {}, optionalDependencies = {} } = JSON.parse(
-        readFileSync(path.join(root, home, 'package.json'), 'utf8'),
+        readFileSync(path.join(root, workspace, 'package.json'), 'utf8'),
       )
       const known = new Set([
         ...Object.keys({ ...dependencies, ...optionalDependencies }),
-        `@parley/${home.split('/')[1]}`,
+        `@parley/${workspace.split('/')[1]}`,
       ])
       return imports
         .filter((specifier) => !specifier.startsWith('.') && !specifier.startsWith('node:'))

@@ -1,6 +1,6 @@
 /** `node test/copies/run.ts --topology cluster --rounds 20 --seed 7`: many rounds, by hand. Exits with 1 when a copy was not exact. */
 import { parseArgs } from 'node:util'
-import { createStage } from '../journeys/stage.ts'
+import { createTestServer } from '../journeys/test-server.ts'
 import { launch, type Topology } from '../src/launch.ts'
 import { describe } from './compare.ts'
 import { tryCopies } from './trial.ts'
@@ -18,7 +18,7 @@ const { values } = parseArgs({
 const say = (line: string) => void process.stdout.write(`${line}\n`)
 
 const installation = await launch(values.topology as Topology)
-const stage = createStage(() => installation)
+const server = createTestServer(() => installation)
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.once(signal, () => void installation.discard().finally(() => process.exit(1)))
 }
@@ -26,7 +26,7 @@ try {
   for (let round = 0; round < Number(values.rounds); round++) {
     const seed = Number(values.seed) + round
     const began = performance.now()
-    const { differences, copies, reconnections } = await tryCopies(stage, seed, Number(values.steps))
+    const { differences, copies, reconnections } = await tryCopies(server, seed, Number(values.steps))
     const seconds = ((performance.now() - began) / 1_000).toFixed(1)
     say(
       `seed ${seed}: ${copies} copies, ${reconnections} reconnections, ${differences.length} differences, ${seconds} s`,

@@ -1,5 +1,5 @@
 import type { Person } from '@parley/test'
-import type { Stage } from '../journeys/stage.ts'
+import type { TestServer } from '../journeys/test-server.ts'
 import type { Chooser } from '../src/chooser.ts'
 import { compare, type Difference } from './compare.ts'
 import { KeptCopy } from './kept-copy.ts'
@@ -16,8 +16,8 @@ export interface Trial {
  * People do everything there is at the same time; copies come meanwhile, look at this and that, and lose their connections,
  * their cursors and their rights. When all is quiet each copy is compared with fresh answers.
  */
-export async function tryCopies(stage: Stage, seed: number, steps: number): Promise<Trial> {
-  const world = await createWorld(stage, seed)
+export async function tryCopies(server: TestServer, seed: number, steps: number): Promise<Trial> {
+  const world = await createWorld(server, seed)
   const copies: KeptCopy[] = []
   try {
     const living = Promise.all(
@@ -84,8 +84,8 @@ async function openCopy({ channels, pair, sent }: World, person: Person, chooser
 }
 
 /** A change that everybody is told of, whatever they may read by now, and after which there is none. */
-async function cursorOfTheEnd({ ada, stage }: World): Promise<string> {
-  const name = stage.unique('the end')
+async function cursorOfTheEnd({ ada, server }: World): Promise<string> {
+  const name = server.unique('the end')
   const stream = await ada.opensStream()
   await ada.put('/server/settings', { name })
   const { cursor } = await stream.waitFor('UPDATE_SERVER_SETTINGS', { name })

@@ -1,21 +1,21 @@
 import type { Channel, Conversation, Message } from '@parley/contract'
 import type { Person, Reply } from '@parley/test'
-import type { Stage } from '../journeys/stage.ts'
+import type { TestServer } from '../journeys/test-server.ts'
 import { type Chooser, createChooser } from '../src/chooser.ts'
 
 export type World = Awaited<ReturnType<typeof createWorld>>
 
 /** An admin and four others, with a channel for all, one for some, and what will come of that. */
-export async function createWorld(stage: Stage, seed: number) {
-  const ada = await stage.admin()
+export async function createWorld(server: TestServer, seed: number) {
+  const ada = await server.admin()
   const [ann, bob, cat, dan] = (await Promise.all(
-    ['ann', 'bob', 'cat', 'dan'].map((name) => stage.newcomer(name)),
+    ['ann', 'bob', 'cat', 'dan'].map((name) => server.newcomer(name)),
   )) as [Person, Person, Person, Person]
-  const open = await ann.creates({ name: stage.unique('copied') })
-  const closed = await ann.creates({ name: stage.unique('closed'), isPrivate: true, members: [bob.id, cat.id] })
+  const open = await ann.creates({ name: server.unique('copied') })
+  const closed = await ann.creates({ name: server.unique('closed'), isPrivate: true, members: [bob.id, cat.id] })
   const pair: Conversation = (await ann.post('/conversations', { targetUserId: bob.id })).body.conversation
   return {
-    stage,
+    server,
     chooser: createChooser(seed),
     ada,
     people: [ada, ann, bob, cat, dan],
@@ -44,7 +44,7 @@ export async function live(world: World, person: Person, steps: number, between:
 
 function actsOf(world: World, person: Person, chooser: Chooser): Record<string, () => Promise<unknown>> {
   const { any, below: choose } = chooser
-  const { stage, people, sent, replies, direct, channels, webhooks, pair, ada } = world
+  const { server, people, sent, replies, direct, channels, webhooks, pair, ada } = world
   const content = () => `${any(['hello', '@channel', ...people.map(({ userName }) => `@${userName}`)])} ${choose(1e6)}`
   const reaction = () => ({ reaction: any(['+1', '🎉', '__proto__']) })
   const own = () => any([...sent, ...replies].filter(({ author }) => author.id === person.id))
@@ -85,7 +85,7 @@ function actsOf(world: World, person: Person, chooser: Chooser): Record<string, 
     async createChannel() {
       const members = people.filter(() => choose(2) === 0).map(({ id }) => id)
       const body = await ask(
-        person.post('/channels', { name: stage.unique('made'), isPrivate: choose(2) === 0, members }),
+        person.post('/channels', { name: server.unique('made'), isPrivate: choose(2) === 0, members }),
       )
       if (body) channels.push(body.channel)
     },
@@ -101,10 +101,10 @@ function actsOf(world: World, person: Person, chooser: Chooser): Record<string, 
       const later = channels.slice(2)
       if (later.length > 0) await ask(person.delete(`/channels/${any(later).id}`))
     },
-    rename: () => ask(person.put('/users/me', { userName: stage.unique(`${person.userName} the`) })),
+    rename: () => ask(person.put('/users/me', { userName: server.unique(`${person.userName} the`) })),
     changeRole: () => ask(ada.put(`/users/${any(people.slice(1)).id}/role`, { role: any(['user', 'admin']) })),
     async comeAndGo() {
-      const guest = await stage.newcomer('guest')
+      const guest = await server.newcomer('guest')
       put(sent, (await ask(guest.post(`/channels/${world.open.id}/messages`, { content: content() })))?.message)
       await ask(ada.put(`/channels/${any(channels).id}`, { members: [guest.id, person.id] }))
       const leaving = choose(3)

@@ -2,81 +2,81 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { expectRefusal, expectSanity } from './exchange.ts'
 import { filled, idsFor, isText, validBody, validPath, wrongValues } from './routes.ts'
-import { type HostileStage, somethingOfEverything } from './stage.ts'
+import { somethingOfEverything, type TargetServer } from './target-server.ts'
 
-/** They are for people and things in a state that the stage does not make: somebody without a password, a webhook without an admin. */
+/** They are for people and things in a state that the server does not make: somebody without a password, a webhook without an admin. */
 const wantsMore = ['/users/{id}/invite', '/webhooks/{webhookId}/take-over']
 
-export function bodyAttacks(stage: HostileStage) {
+export function bodyAttacks(server: TargetServer) {
   test('the same requests unspoilt are taken: it is what is spoilt below that is refused', async () => {
     const refused: string[] = []
-    await stage.all(
+    await server.all(
       async (route) => {
-        const things = route.method === 'DELETE' ? await somethingOfEverything(stage.baseUrl) : stage.known
+        const things = route.method === 'DELETE' ? await somethingOfEverything(server.baseUrl) : server.known
         const own = idsFor(route, things)
         const path = validPath(route, own)
         const sent = route.isBinary
           ? { body: Buffer.from('some notes'), headers: { 'content-type': 'application/octet-stream' } }
           : { body: route.body && validBody(route.body, own) }
-        const { status, text } = await stage.send(route, { path, ...sent })
+        const { status, text } = await server.send(route, { path, ...sent })
         if (status >= 400) refused.push(`${route.name}: ${status} ${text}`)
       },
       // Those of signing in ask for more than a description can say: the active mode, a real token.
-      stage.routes.filter(({ path }) => !path.startsWith('/auth/') && !wantsMore.includes(path)),
+      server.routes.filter(({ path }) => !path.startsWith('/auth/') && !wantsMore.includes(path)),
     )
     expect(refused, 'refused, or in want of something in somethingOfEverything()').toEqual([])
   })
 
   test('values of the wrong type are refused', async () => {
-    await stage.all(async (route) => {
+    await server.all(async (route) => {
       for (const [name, schema] of Object.entries(route.body!.properties ?? {})) {
         for (const wrong of wrongValues(schema)) {
-          const body = { ...validBody(route.body!, idsFor(route, stage.known)), [name]: wrong }
-          expectRefusal(await stage.send(route, { body }), `${route.name} with ${name}: ${JSON.stringify(wrong)}`)
+          const body = { ...validBody(route.body!, idsFor(route, server.known)), [name]: wrong }
+          expectRefusal(await server.send(route, { body }), `${route.name} with ${name}: ${JSON.stringify(wrong)}`)
         }
       }
-    }, stage.withBody)
+    }, server.withBody)
   })
 
   test('null in an optional field counts as absent, in a required one it is refused', async () => {
     const refused: string[] = []
-    await stage.all(
+    await server.all(
       async (route) => {
-        const things = route.method === 'DELETE' ? await somethingOfEverything(stage.baseUrl) : stage.known
+        const things = route.method === 'DELETE' ? await somethingOfEverything(server.baseUrl) : server.known
         const { properties = {}, required = [] } = route.body!
         const body = validBody(route.body!, idsFor(route, things))
         for (const name of Object.keys(properties)) if (!required.includes(name)) body[name] = null
         const path = validPath(route, idsFor(route, things))
-        const { status, text } = await stage.send(route, { path, body })
+        const { status, text } = await server.send(route, { path, body })
         if (status >= 400) refused.push(`${route.name}: ${status} ${text}`)
       },
-      stage.withBody.filter(
+      server.withBody.filter(
         ({ path, isBinary }) => !path.startsWith('/auth/') && !wantsMore.includes(path) && !isBinary,
       ),
     )
     expect(refused).toEqual([])
 
-    await stage.all(async (route) => {
+    await server.all(async (route) => {
       for (const name of route.body!.required ?? []) {
-        const body = { ...validBody(route.body!, idsFor(route, stage.known)), [name]: null }
-        expectRefusal(await stage.send(route, { body }), `${route.name} with ${name}: null`)
+        const body = { ...validBody(route.body!, idsFor(route, server.known)), [name]: null }
+        expectRefusal(await server.send(route, { body }), `${route.name} with ${name}: null`)
       }
-    }, stage.withBody)
+    }, server.withBody)
   })
 
   test('missing fields are refused', async () => {
-    await stage.all(async (route) => {
+    await server.all(async (route) => {
       for (const name of route.body!.required ?? []) {
-        const { [name]: _left, ...body } = validBody(route.body!, idsFor(route, stage.known))
-        expectRefusal(await stage.send(route, { body }), `${route.name} without ${name}`)
+        const { [name]: _left, ...body } = validBody(route.body!, idsFor(route, server.known))
+        expectRefusal(await server.send(route, { body }), `${route.name} without ${name}`)
       }
-    }, stage.withBody)
+    }, server.withBody)
   })
 
   test('bodies that are no object are refused', async () => {
-    await stage.all(async (route) => {
+    await server.all(async (route) => {
       for (const body of ['[]', 'null', '"text"', '1', 'true', '[{}]']) {
-        const answer = await stage.send(route, { body })
+        const answer = await server.send(route, { body })
         if (route.body) expectRefusal(answer, `${route.name} with the body ${body}`)
         else expectSanity(answer, `${route.name} with the body ${body}`)
       }
@@ -94,34 +94,34 @@ export function bodyAttacks(stage: HostileStage) {
       '\u{feff}{',
       '{"a":NaN}',
     ]
-    await stage.all(
+    await server.all(
       async (route) => {
         for (const body of broken) {
           if (route.method !== 'GET')
-            expectRefusal(await stage.send(route, { body }), `${route.name} with the body ${body}`)
+            expectRefusal(await server.send(route, { body }), `${route.name} with the body ${body}`)
         }
         const cut = Buffer.concat([Buffer.from('{"content":"'), Buffer.from([0xff, 0xfe, 0xc3]), Buffer.from('"')])
-        expectSanity(await stage.send(route, { body: cut }), `${route.name} with bytes that are no text`)
+        expectSanity(await server.send(route, { body: cut }), `${route.name} with bytes that are no text`)
       },
-      stage.routes.filter(({ isBinary }) => !isBinary),
+      server.routes.filter(({ isBinary }) => !isBinary),
     )
   })
 
   test('bodies beyond the limit are refused', async () => {
     const bodyOf = (megabytes: number) => JSON.stringify({ content: 'x'.repeat(megabytes * 1024 * 1024) })
     const [large, larger] = [bodyOf(2), bodyOf(50)]
-    for (const route of stage.routes.filter(({ method }) => method !== 'GET')) {
+    for (const route of server.routes.filter(({ method }) => method !== 'GET')) {
       const body = /image|files/.test(route.path) ? larger : large
       // Whoever is refused before the body was read may find the connection closed while sending.
-      const answer = await stage.send(route, { body }).catch((error: NodeJS.ErrnoException) => error)
+      const answer = await server.send(route, { body }).catch((error: NodeJS.ErrnoException) => error)
       if (answer instanceof Error) expect(answer.code).toMatch(/EPIPE|ECONNRESET/)
       else expectRefusal(answer, `${route.name} with too much`)
     }
   })
 
   test('a body is not taken under a type that is not JSON', async () => {
-    await stage.all(async (route) => {
-      const body = JSON.stringify(validBody(route.body!, idsFor(route, stage.known)))
+    await server.all(async (route) => {
+      const body = JSON.stringify(validBody(route.body!, idsFor(route, server.known)))
       for (const type of [
         'text/plain',
         'application/x-www-form-urlencoded',
@@ -129,35 +129,35 @@ export function bodyAttacks(stage: HostileStage) {
         'x',
         '',
       ]) {
-        const answer = await stage.send(route, { body, headers: { 'content-type': type } })
+        const answer = await server.send(route, { body, headers: { 'content-type': type } })
         expectRefusal(answer, `${route.name} as ${type}`)
       }
-    }, stage.withBody)
+    }, server.withBody)
   })
 
   test('texts of a million characters are refused', async () => {
     const long = 'ü'.repeat(500_000)
-    await stage.all(async (route) => {
+    await server.all(async (route) => {
       for (const [name, schema] of Object.entries(route.body?.properties ?? {})) {
         if (!isText(schema)) continue
-        const body = { ...validBody(route.body!, idsFor(route, stage.known)), [name]: long }
-        expectRefusal(await stage.send(route, { body }), `${route.name} with a long ${name}`)
+        const body = { ...validBody(route.body!, idsFor(route, server.known)), [name]: long }
+        expectRefusal(await server.send(route, { body }), `${route.name} with a long ${name}`)
       }
       for (const name of Object.keys(route.query)) {
-        const path = `${filled(route.path, idsFor(route, stage.known))}?${name}=${'x'.repeat(10_000)}`
-        expectSanity(await stage.send(route, { path }), `${route.name} with a long ${name}`)
+        const path = `${filled(route.path, idsFor(route, server.known))}?${name}=${'x'.repeat(10_000)}`
+        expectSanity(await server.send(route, { path }), `${route.name} with a long ${name}`)
       }
     })
   })
 
   test('names of Object’s own are names like any other', async () => {
-    await stage.all(async (route) => {
+    await server.all(async (route) => {
       for (const name of ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty']) {
         const text = `{"${name}":{"isAdmin":true,"length":-1},"email":"x@example.com"}`
-        expectSanity(await stage.send(route, { body: text }), `${route.name} with the key ${name}`)
+        expectSanity(await server.send(route, { body: text }), `${route.name} with the key ${name}`)
         for (const parameter of Object.keys(route.body?.properties ?? {})) {
-          const body = { ...validBody(route.body!, idsFor(route, stage.known)), [parameter]: name }
-          expectSanity(await stage.send(route, { body }), `${route.name} with ${parameter}: ${name}`)
+          const body = { ...validBody(route.body!, idsFor(route, server.known)), [parameter]: name }
+          expectSanity(await server.send(route, { body }), `${route.name} with ${parameter}: ${name}`)
         }
       }
     })
@@ -165,20 +165,20 @@ export function bodyAttacks(stage: HostileStage) {
   })
 
   test('any JSON at all is answered sanely', async () => {
-    await stage.all(async (route) => {
+    await server.all(async (route) => {
       const names = Object.keys(route.body!.properties ?? {})
       const value = fc.oneof(
         fc.jsonValue(),
         fc.string({ unit: 'binary' }),
-        fc.constantFrom(...Object.values(stage.known)),
+        fc.constantFrom(...Object.values(server.known)),
       )
       const bodies = fc.dictionary(fc.oneof(fc.constantFrom('x', ...names), fc.string()), value, { maxKeys: 8 })
       await fc.assert(
         fc.asyncProperty(bodies, async (body) => {
-          expectSanity(await stage.send(route, { body }), `${route.name} with ${JSON.stringify(body)}`)
+          expectSanity(await server.send(route, { body }), `${route.name} with ${JSON.stringify(body)}`)
         }),
         { numRuns: 15, interruptAfterTimeLimit: 20_000 },
       )
-    }, stage.withBody)
+    }, server.withBody)
   })
 }

@@ -3,9 +3,9 @@ import net from 'node:net'
 import { expect, test } from 'vitest'
 import { exchange, expectRefusal, expectSanity } from './exchange.ts'
 import { filled } from './routes.ts'
-import type { HostileStage } from './stage.ts'
+import type { TargetServer } from './target-server.ts'
 
-export function connectionAttacks(stage: HostileStage) {
+export function connectionAttacks(server: TargetServer) {
   test('paths and methods that are none are refused', async () => {
     const paths = [
       '/%',
@@ -18,13 +18,13 @@ export function connectionAttacks(stage: HostileStage) {
       `/${'a/'.repeat(5_000)}`,
       '/channels/%2e%2e/users',
     ]
-    const bearer = { authorization: `Bearer ${stage.adminToken}` }
+    const bearer = { authorization: `Bearer ${server.adminToken}` }
     for (const path of paths) {
-      const answer = await exchange(stage.baseUrl, { method: 'GET', path, headers: bearer })
+      const answer = await exchange(server.baseUrl, { method: 'GET', path, headers: bearer })
       expectRefusal(answer, `GET ${path.slice(0, 60)}`)
     }
     for (const method of ['PATCH', 'TRACE', 'PROPFIND', 'QUERY']) {
-      const { status } = await exchange(stage.baseUrl, { method, path: '/channels', headers: bearer })
+      const { status } = await exchange(server.baseUrl, { method, path: '/channels', headers: bearer })
       expect(status, method).toBeGreaterThanOrEqual(400)
       expect(status, method).toBeLessThan(500)
     }
@@ -42,7 +42,7 @@ export function connectionAttacks(stage: HostileStage) {
       ],
     }
     for (const authorization of bad.authorization) {
-      const answer = await exchange(stage.baseUrl, {
+      const answer = await exchange(server.baseUrl, {
         method: 'GET',
         path: '/auth/me',
         headers: { authorization },
@@ -50,22 +50,22 @@ export function connectionAttacks(stage: HostileStage) {
       expect(answer.status, authorization.slice(0, 60)).toBe(401)
       expectSanity(answer, authorization.slice(0, 60))
     }
-    const sending = stage.routes.find(({ name }) => name === 'POST /channels/{channelId}/messages')!
+    const sending = server.routes.find(({ name }) => name === 'POST /channels/{channelId}/messages')!
     for (const key of ['', ' ', 'x'.repeat(5_000), '\u00ff', 'a, b']) {
       const headers = {
         'content-type': 'application/json',
-        authorization: `Bearer ${stage.adminToken}`,
+        authorization: `Bearer ${server.adminToken}`,
         'idempotency-key': key,
       }
-      const request = { method: 'POST', path: filled(sending.path, stage.known), headers, body: '{"content":"x"}' }
-      expectSanity(await exchange(stage.baseUrl, request), `Idempotency-Key ${key.slice(0, 20)}`)
+      const request = { method: 'POST', path: filled(sending.path, server.known), headers, body: '{"content":"x"}' }
+      expectSanity(await exchange(server.baseUrl, request), `Idempotency-Key ${key.slice(0, 20)}`)
     }
-    const tooMany = { authorization: `Bearer ${stage.adminToken}`, 'x-filler': 'x'.repeat(100_000) }
-    expectRefusal(await exchange(stage.baseUrl, { method: 'GET', path: '/channels', headers: tooMany }), 'headers')
+    const tooMany = { authorization: `Bearer ${server.adminToken}`, 'x-filler': 'x'.repeat(100_000) }
+    expectRefusal(await exchange(server.baseUrl, { method: 'GET', path: '/channels', headers: tooMany }), 'headers')
   })
 
   test('what is no HTTP is refused, and the connection ended', async () => {
-    const { hostname, port } = new URL(stage.baseUrl)
+    const { hostname, port } = new URL(server.baseUrl)
     const nonsense = [
       'nonsense\r\n\r\n',
       'GET /channels HTTP/9.9\r\n\r\n',
@@ -85,10 +85,10 @@ export function connectionAttacks(stage: HostileStage) {
   })
 
   test('a body that does not say how long it is ends at the limit too', async () => {
-    const { hostname, port } = new URL(stage.baseUrl)
+    const { hostname, port } = new URL(server.baseUrl)
     const socket = net.connect(Number(port), hostname)
     socket.write(
-      `POST /channels HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${stage.adminToken}\r\n` +
+      `POST /channels HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${server.adminToken}\r\n` +
         'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',
     )
     const answered = once(socket.setEncoding('utf8'), 'data')

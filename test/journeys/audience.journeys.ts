@@ -1,21 +1,21 @@
 import type { Channel } from '@parley/contract'
 import type { EventStream, Person } from '@parley/test'
 import { expect, test } from 'vitest'
-import type { Stage } from './stage.ts'
+import type { TestServer } from './test-server.ts'
 
-export function audienceJourneys(stage: Stage) {
+export function audienceJourneys(server: TestServer) {
   /** A private channel of ann and bob, with streams of them, of cat, who is not in it, and of an admin. */
   async function privateChannel() {
     const [ann, bob, cat, admin] = await Promise.all([
-      stage.newcomer('ann'),
-      stage.newcomer('bob'),
-      stage.newcomer('cat'),
-      stage.admin(),
+      server.newcomer('ann'),
+      server.newcomer('bob'),
+      server.newcomer('cat'),
+      server.admin(),
     ])
     const [toAnn, toBob, toCat, toAdmin] = await Promise.all(
       [ann, bob, cat, admin].map((person) => person.opensStream()),
     )
-    const channel = await ann.creates({ name: stage.unique('secret'), isPrivate: true, members: [bob.id] })
+    const channel = await ann.creates({ name: server.unique('secret'), isPrivate: true, members: [bob.id] })
     const streams = { toAnn: toAnn!, toBob: toBob!, toCat: toCat!, toAdmin: toAdmin! }
     const close = () => Promise.all(Object.values(streams).map((stream) => stream.close()))
     return { ann, bob, cat, admin, channel, ...streams, close }
@@ -23,7 +23,7 @@ export function audienceJourneys(stage: Stage) {
 
   /** Events come in one order: when everybody has seen this one, whatever was before it has come, or never will. */
   async function marker(person: Person, ...streams: EventStream[]) {
-    const { id } = await person.creates({ name: stage.unique('marker') })
+    const { id } = await person.creates({ name: server.unique('marker') })
     await Promise.all(streams.map((stream) => stream.waitFor('NEW_CHANNEL', { id })))
   }
 

@@ -1,12 +1,12 @@
 import type { Message } from '@parley/contract'
 import { expect, test } from 'vitest'
-import type { Stage } from './stage.ts'
+import type { TestServer } from './test-server.ts'
 
-export function conversationJourneys(stage: Stage) {
+export function conversationJourneys(server: TestServer) {
   test('a new channel and what is said in it reaches somebody else at once', async () => {
-    const [ann, bob] = await Promise.all([stage.newcomer('ann'), stage.newcomer('bob')])
+    const [ann, bob] = await Promise.all([server.newcomer('ann'), server.newcomer('bob')])
     const [toBob, toAnn] = await Promise.all([bob.opensStream(), ann.opensStream()])
-    const channel = await ann.creates({ name: stage.unique('lunch'), topic: 'food' })
+    const channel = await ann.creates({ name: server.unique('lunch'), topic: 'food' })
     expect(channel).toMatchObject({ topic: 'food', isPrivate: false, members: [ann.id] })
     await toBob.waitFor('NEW_CHANNEL', { id: channel.id, name: channel.name })
 
@@ -36,7 +36,7 @@ export function conversationJourneys(stage: Stage) {
   })
 
   test('General is there for everyone from the start', async () => {
-    const ann = await stage.newcomer('ann')
+    const ann = await server.newcomer('ann')
     const { channels } = (await ann.get('/channels')).body
     const general = channels.find(({ name }: { name: string }) => name === 'General')
     expect(general).toMatchObject({ isPrivate: false })
@@ -44,8 +44,8 @@ export function conversationJourneys(stage: Stage) {
   })
 
   test('edits, deletions and reactions are seen, and only their owners may make them', async () => {
-    const [ann, bob, admin] = await Promise.all([stage.newcomer('ann'), stage.newcomer('bob'), stage.admin()])
-    const channel = await ann.creates({ name: stage.unique('edits') })
+    const [ann, bob, admin] = await Promise.all([server.newcomer('ann'), server.newcomer('bob'), server.admin()])
+    const channel = await ann.creates({ name: server.unique('edits') })
     const stream = await bob.opensStream()
     const message = await ann.says('frist', channel)
 
@@ -85,10 +85,10 @@ export function conversationJourneys(stage: Stage) {
   })
 
   test('a channel is changed and deleted by its creator or an admin only', async () => {
-    const [ann, bob, admin] = await Promise.all([stage.newcomer('ann'), stage.newcomer('bob'), stage.admin()])
+    const [ann, bob, admin] = await Promise.all([server.newcomer('ann'), server.newcomer('bob'), server.admin()])
     const stream = await bob.opensStream()
-    const channel = await ann.creates({ name: stage.unique('plans') })
-    const renamed = stage.unique('better plans')
+    const channel = await ann.creates({ name: server.unique('plans') })
+    const renamed = server.unique('better plans')
     expect((await bob.put(`/channels/${channel.id}`, { name: renamed })).status).toBe(403)
     expect(await ann.put(`/channels/${channel.id}`, { name: renamed })).toMatchObject({
       status: 200,
@@ -108,10 +108,10 @@ export function conversationJourneys(stage: Stage) {
   })
 
   test('a quoted message must be of the same channel', async () => {
-    const ann = await stage.newcomer('ann')
+    const ann = await server.newcomer('ann')
     const [here, there] = [
-      await ann.creates({ name: stage.unique('here') }),
-      await ann.creates({ name: stage.unique('there') }),
+      await ann.creates({ name: server.unique('here') }),
+      await ann.creates({ name: server.unique('there') }),
     ]
     const quoted: Message = await ann.says('quote me', here)
     const quote = (channel: { id: string }) =>

@@ -1,6 +1,6 @@
 import { Person, type Reply } from '@parley/test'
 import { expect, test } from 'vitest'
-import type { Stage } from './stage.ts'
+import type { TestServer } from './test-server.ts'
 
 const names = ['ann', 'bob', 'cat', 'dan', 'admin'] as const
 type Name = (typeof names)[number]
@@ -10,14 +10,14 @@ const readers: readonly Name[] = ['ann', 'bob', 'admin']
 const pair: readonly Name[] = ['ann', 'bob']
 
 /** From each operation to the event it causes, and to exactly those who get it. */
-export function eventTableJourneys(stage: Stage) {
+export function eventTableJourneys(server: TestServer) {
   test('each event comes from its operation and reaches its audience, nobody else', { timeout: 90_000 }, async () => {
     const people = {
-      ann: await stage.newcomer('ann'),
-      bob: await stage.newcomer('bob'),
-      cat: await stage.newcomer('cat'),
-      dan: await stage.newcomer('dan'),
-      admin: await stage.admin(),
+      ann: await server.newcomer('ann'),
+      bob: await server.newcomer('bob'),
+      cat: await server.newcomer('cat'),
+      dan: await server.newcomer('dan'),
+      admin: await server.admin(),
     }
     const { ann, bob, cat, dan, admin } = people
     const opened = await Promise.all(names.map(async (name) => [name, await people[name].opensStream()] as const))
@@ -30,7 +30,7 @@ export function eventTableJourneys(stage: Stage) {
     }
     /** Events have one order: when everybody has this one, whatever was before it has come, or never will. */
     async function marker() {
-      const { id } = await ann.creates({ name: stage.unique('marker') })
+      const { id } = await ann.creates({ name: server.unique('marker') })
       await Promise.all(names.map((name) => streams[name].waitFor('NEW_CHANNEL', { id })))
     }
     /** Does something, and looks who got an event of that type that speaks of `about`. */
@@ -58,12 +58,12 @@ export function eventTableJourneys(stage: Stage) {
     const about = (id: string) => ({ about: `"${id}"` })
 
     // Dan was a member and is none any more.
-    const secret = await ann.creates({ name: stage.unique('secret'), isPrivate: true, members: [bob.id, dan.id] })
+    const secret = await ann.creates({ name: server.unique('secret'), isPrivate: true, members: [bob.id, dan.id] })
     await causes('DELETE_CHANNEL', ['dan'], async () => {
       await body(ann.put(`/channels/${secret.id}`, { members: [bob.id] }))
       return about(secret.id)
     })
-    const open = await ann.creates({ name: stage.unique('open') })
+    const open = await ann.creates({ name: server.unique('open') })
 
     // Channels.
     for (const [isPrivate, audience] of [
@@ -72,7 +72,7 @@ export function eventTableJourneys(stage: Stage) {
     ] as const) {
       let id = ''
       await causes('NEW_CHANNEL', audience, async () => {
-        ;({ id } = await ann.creates({ name: stage.unique('table'), isPrivate, members: [bob.id] }))
+        ;({ id } = await ann.creates({ name: server.unique('table'), isPrivate, members: [bob.id] }))
         return about(id)
       })
       await causes('UPDATE_CHANNEL', audience, async () => {
@@ -141,7 +141,7 @@ export function eventTableJourneys(stage: Stage) {
         return about(webhook.id)
       })
       await causes('NEW_MESSAGE', audience, async () => {
-        const bot = new Person(stage.baseUrl, { id: '', userName: 'a bot' }, webhook.token)
+        const bot = new Person(server.baseUrl, { id: '', userName: 'a bot' }, webhook.token)
         return about((await body(bot.post(`/webhooks/${webhook.id}/messages`, { content: 'beep' }))).message.id)
       })
       await causes('DELETE_WEBHOOK', audience, async () => {
@@ -189,7 +189,7 @@ export function eventTableJourneys(stage: Stage) {
     // People and the server.
     let added = ''
     await causes('NEW_USER', everyone, async () => {
-      const email = `${stage.unique('added')}@example.com`
+      const email = `${server.unique('added')}@example.com`
       added = (await body(admin.post('/users/add', { email, role: 'user' }))).userId
       return about(added)
     })
@@ -203,11 +203,11 @@ export function eventTableJourneys(stage: Stage) {
     })
     let eve = ann
     await causes('NEW_USER', everyone, async () => {
-      eve = await stage.newcomer('eve')
+      eve = await server.newcomer('eve')
       return about(eve.id)
     })
     await causes('UPDATE_USER', everyone, async () => {
-      await body(eve.put('/users/me', { userName: stage.unique('eve') }))
+      await body(eve.put('/users/me', { userName: server.unique('eve') }))
       return about(eve.id)
     })
     await causes('PRESENCE_UPDATE', everyone, async () => {
@@ -219,7 +219,7 @@ export function eventTableJourneys(stage: Stage) {
       return about(eve.id)
     })
     await causes('UPDATE_SERVER_SETTINGS', everyone, async () => {
-      const name = stage.unique('server')
+      const name = server.unique('server')
       await body(admin.put('/server/settings', { name }))
       return about(name)
     })

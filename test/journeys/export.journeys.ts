@@ -1,11 +1,11 @@
 import { gunzipSync } from 'node:zlib'
 import { expect, test, vi } from 'vitest'
-import type { Stage } from './stage.ts'
+import type { TestServer } from './test-server.ts'
 
-export function exportJourneys(stage: Stage) {
+export function exportJourneys(server: TestServer) {
   test('an admin asks for an export, sees how far it is, and downloads what GET /admin/export answers', async () => {
-    const [admin, ann] = [await stage.admin(), await stage.newcomer('ann')]
-    const message = await ann.says('to be taken along', await ann.creates({ name: stage.unique('export') }))
+    const [admin, ann] = [await server.admin(), await server.newcomer('ann')]
+    const message = await ann.says('to be taken along', await ann.creates({ name: server.unique('export') }))
     const asked = await admin.post('/admin/exports')
     expect(asked).toMatchObject({ status: 202, body: { state: 'waiting', requestedBy: admin.id } })
     const path = `/admin/exports/${asked.body.id}`

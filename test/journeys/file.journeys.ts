@@ -1,11 +1,11 @@
 import { samples } from '@parley/test'
 import { expect, test } from 'vitest'
-import type { Stage } from './stage.ts'
+import type { TestServer } from './test-server.ts'
 
-export function fileJourneys(stage: Stage) {
+export function fileJourneys(server: TestServer) {
   test('a file goes to those who may read its message, and is gone with it', async () => {
-    const [ann, bob, cat] = await Promise.all(['ann', 'bob', 'cat'].map((name) => stage.newcomer(name)))
-    const secret = await ann!.creates({ name: stage.unique('files'), isPrivate: true, members: [bob!.id] })
+    const [ann, bob, cat] = await Promise.all(['ann', 'bob', 'cat'].map((name) => server.newcomer(name)))
+    const secret = await ann!.creates({ name: server.unique('files'), isPrivate: true, members: [bob!.id] })
     const bytes = Buffer.alloc(300_000, 'many notes\n')
     const attachment = await ann!.uploads('日本語 "notes".txt', bytes)
     expect(await bob!.downloads(`/files/${attachment.filename}`)).toMatchObject({ status: 403 })
@@ -32,7 +32,7 @@ export function fileJourneys(stage: Stage) {
   })
 
   test('an image belongs to its conversation, and gets a thumbnail', async () => {
-    const [ann, bob, admin] = [await stage.newcomer('ann'), await stage.newcomer('bob'), await stage.admin()]
+    const [ann, bob, admin] = [await server.newcomer('ann'), await server.newcomer('bob'), await server.admin()]
     const { conversation } = (await ann.post('/conversations', { targetUserId: bob.id })).body
     const messages = `/conversations/${conversation.id}/messages`
     const image = await ann.uploadsImage(messages, 'square.png', samples.png, samples.webp)
@@ -42,19 +42,19 @@ export function fileJourneys(stage: Stage) {
     expect((await bob.downloads(`${messages}/image/${image}`)).bytes.equals(samples.png)).toBe(true)
     expect((await bob.downloads(`${messages}/image/${image}?size=thumb`)).bytes.equals(samples.webp)).toBe(true)
     expect(await admin.downloads(`${messages}/image/${image}`)).toMatchObject({ status: 403 })
-    const channel = await ann.creates({ name: stage.unique('elsewhere') })
+    const channel = await ann.creates({ name: server.unique('elsewhere') })
     expect(await ann.downloads(`/channels/${channel.id}/messages/image/${image}`)).toMatchObject({ status: 404 })
   })
 
   test('what is too large or not what it seems is refused, whole bodies and cut ones', async () => {
-    const ann = await stage.newcomer('ann')
+    const ann = await server.newcomer('ann')
     const tooLarge = Buffer.alloc(26 * 1024 * 1024, 'x').toString('base64')
     expect(await ann.post('/files', { filename: 'a.txt', contentType: 'text/plain', file: tooLarge })).toMatchObject({
       status: 400,
       body: { error: expect.stringContaining('25 MB') },
     })
     const page = Buffer.from('<html><script>alert(1)</script></html>').toString('base64')
-    const channel = await ann.creates({ name: stage.unique('images') })
+    const channel = await ann.creates({ name: server.unique('images') })
     for (const image of [page, 'no base64!', '']) {
       const reply = await ann.post(`/channels/${channel.id}/messages/image`, { filename: 'a.png', image })
       expect(reply).toMatchObject({ status: 400, body: { error: expect.any(String) } })

@@ -3,16 +3,16 @@ import type { Person, Reply } from '@parley/test'
 import { expect, test } from 'vitest'
 import { type ChannelCopy, copyFromEvents } from '../copies/channel-copy.ts'
 import { createChooser } from '../src/chooser.ts'
-import type { Stage } from './stage.ts'
+import type { TestServer } from './test-server.ts'
 
 const steps = 60
 
-export function interleavingJourneys(stage: Stage) {
+export function interleavingJourneys(server: TestServer) {
   test.each([1, 2, 3])('whatever people do at once, counters, events and listings agree (round %i)', async (round) => {
-    const people = await Promise.all(['ann', 'bob', 'cat', 'dan'].map((name) => stage.newcomer(name)))
+    const people = await Promise.all(['ann', 'bob', 'cat', 'dan'].map((name) => server.newcomer(name)))
     const [ann, bob] = people as [Person, Person]
     const stream = await bob.opensStream()
-    const channel = await ann.creates({ name: stage.unique('interleaved') })
+    const channel = await ann.creates({ name: server.unique('interleaved') })
     const done = await actAtOnce(people, channel.id, round)
 
     const last = await ann.says('the end', channel)

@@ -14,9 +14,9 @@ import { repetitionJourneys } from './repetition.journeys.ts'
 import { restartJourneys } from './restart.journeys.ts'
 import { searchJourneys } from './search.journeys.ts'
 import { sessionJourneys } from './session.journeys.ts'
-import { createStage } from './stage.ts'
 import { streamJourneys } from './stream.journeys.ts'
 import { talkJourneys } from './talk.journeys.ts'
+import { createTestServer } from './test-server.ts'
 
 /** A journey is hundreds of requests to an installation that shares the machine with everything else. */
 const patience = { timeout: 90_000 }
@@ -30,22 +30,22 @@ export function journeys(topology: Topology) {
     })
     afterAll(() => installation?.discard())
 
-    const stage = createStage(() => installation)
-    describe('sessions', () => sessionJourneys(stage))
-    describe('conversation', () => conversationJourneys(stage))
-    describe('audience', () => audienceJourneys(stage))
-    describe('listing', () => listingJourneys(stage))
-    describe('pairs and threads', () => talkJourneys(stage))
-    describe('files', () => fileJourneys(stage))
-    describe('export', () => exportJourneys(stage))
-    describe('search', () => searchJourneys(stage))
-    describe('interleaving', () => interleavingJourneys(stage))
-    describe('copies', () => copyJourneys(stage))
-    describe('repetition', () => repetitionJourneys(stage))
-    describe('streams', () => streamJourneys(stage))
-    describe('event table', () => eventTableJourneys(stage))
-    describe('people and settings', () => peopleJourneys(stage))
-    describe('presence', () => presenceJourneys(stage))
-    describe('restarts', () => restartJourneys(stage))
+    const server = createTestServer(() => installation)
+    describe('sessions', () => sessionJourneys(server))
+    describe('conversation', () => conversationJourneys(server))
+    describe('audience', () => audienceJourneys(server))
+    describe('listing', () => listingJourneys(server))
+    describe('pairs and threads', () => talkJourneys(server))
+    describe('files', () => fileJourneys(server))
+    describe('export', () => exportJourneys(server))
+    describe('search', () => searchJourneys(server))
+    describe('interleaving', () => interleavingJourneys(server))
+    describe('copies', () => copyJourneys(server))
+    describe('repetition', () => repetitionJourneys(server))
+    describe('streams', () => streamJourneys(server))
+    describe('event table', () => eventTableJourneys(server))
+    describe('people and settings', () => peopleJourneys(server))
+    describe('presence', () => presenceJourneys(server))
+    describe('restarts', () => restartJourneys(server))
   })
 }

@@ -1,13 +1,13 @@
 import type { Message } from '@parley/contract'
 import { expect, test } from 'vitest'
-import type { Stage } from './stage.ts'
+import type { TestServer } from './test-server.ts'
 
-export function listingJourneys(stage: Stage) {
+export function listingJourneys(server: TestServer) {
   const seqs = ({ body }: { body: { messages: Message[] } }) => body.messages.map(({ seq }) => seq)
 
   test('the newest page comes first, oldest first within it, and paging goes back to the beginning', async () => {
-    const ann = await stage.newcomer('ann')
-    const channel = await ann.creates({ name: stage.unique('history') })
+    const ann = await server.newcomer('ann')
+    const channel = await ann.creates({ name: server.unique('history') })
     const said: Message[] = []
     for (let n = 1; n <= 60; n++) said.push(await ann.says(`message ${n}`, channel))
     const page = (query: string) => ann.get(`/channels/${channel.id}/messages${query}`)
@@ -29,8 +29,8 @@ export function listingJourneys(stage: Stage) {
   test.each(['limit=0', 'limit=-1', 'limit=1.5', 'limit=x', 'before=x', 'before=00000000-0000-7000-8000-000000000000'])(
     'refuses ?%s',
     async (query) => {
-      const ann = await stage.newcomer('ann')
-      const channel = await ann.creates({ name: stage.unique('refusals') })
+      const ann = await server.newcomer('ann')
+      const channel = await ann.creates({ name: server.unique('refusals') })
       expect(await ann.get(`/channels/${channel.id}/messages?${query}`)).toMatchObject({
         status: 400,
         body: { error: expect.any(String) },
@@ -39,10 +39,10 @@ export function listingJourneys(stage: Stage) {
   )
 
   test('a message of another channel is no place to page from', async () => {
-    const ann = await stage.newcomer('ann')
+    const ann = await server.newcomer('ann')
     const [here, there] = [
-      await ann.creates({ name: stage.unique('here') }),
-      await ann.creates({ name: stage.unique('there') }),
+      await ann.creates({ name: server.unique('here') }),
+      await ann.creates({ name: server.unique('there') }),
     ]
     const { id } = await ann.says('here', here)
     expect((await ann.get(`/channels/${there.id}/messages?before=${id}`)).status).toBe(400)

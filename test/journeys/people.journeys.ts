@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import type { Stage } from './stage.ts'
+import type { TestServer } from './test-server.ts'
 
-export function peopleJourneys(stage: Stage) {
+export function peopleJourneys(server: TestServer) {
   test('a rename is seen by everyone, on streams, in lists and on what is said later', async () => {
-    const [ann, bob] = await Promise.all([stage.newcomer('ann'), stage.newcomer('bob')])
-    const channel = await ann.creates({ name: stage.unique('names') })
+    const [ann, bob] = await Promise.all([server.newcomer('ann'), server.newcomer('bob')])
+    const channel = await ann.creates({ name: server.unique('names') })
     const stream = await bob.opensStream()
-    const userName = stage.unique('Änne Müller')
+    const userName = server.unique('Änne Müller')
 
     expect(await ann.put('/users/me', { userName })).toMatchObject({
       status: 200,
@@ -24,8 +24,8 @@ export function peopleJourneys(stage: Stage) {
   })
 
   test('an admin removes somebody: their stream ends, their token is refused, their messages stay', async () => {
-    const [ann, bob, admin] = await Promise.all([stage.newcomer('ann'), stage.newcomer('bob'), stage.admin()])
-    const channel = await bob.creates({ name: stage.unique('farewell') })
+    const [ann, bob, admin] = await Promise.all([server.newcomer('ann'), server.newcomer('bob'), server.admin()])
+    const channel = await bob.creates({ name: server.unique('farewell') })
     const message = await bob.says('I was here', channel)
     const [toBob, toAnn] = await Promise.all([bob.opensStream(), ann.opensStream()])
 
@@ -43,9 +43,9 @@ export function peopleJourneys(stage: Stage) {
   })
 
   test('the server gets a name from an admin, which everyone hears and the audit log keeps', async () => {
-    const [ann, admin] = await Promise.all([stage.newcomer('ann'), stage.admin()])
+    const [ann, admin] = await Promise.all([server.newcomer('ann'), server.admin()])
     const stream = await ann.opensStream()
-    const name = stage.unique('Headquarters')
+    const name = server.unique('Headquarters')
     expect((await ann.put('/server/settings', { name })).status).toBe(403)
     expect(await admin.put('/server/settings', { name })).toMatchObject({ status: 200, body: { name } })
     await stream.waitFor('UPDATE_SERVER_SETTINGS', { name })
@@ -61,8 +61,8 @@ export function peopleJourneys(stage: Stage) {
   })
 
   test('the audit log tells who did what to channels and to messages of others, newest first', async () => {
-    const [ann, admin] = await Promise.all([stage.newcomer('ann'), stage.admin()])
-    const channel = await ann.creates({ name: stage.unique('watched') })
+    const [ann, admin] = await Promise.all([server.newcomer('ann'), server.admin()])
+    const channel = await ann.creates({ name: server.unique('watched') })
     const message = await ann.says('rude', channel)
     await ann.put(`/channels/${channel.id}`, { topic: 'watched' })
     await admin.delete(`/messages/${message.id}`)

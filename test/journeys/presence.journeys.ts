@@ -1,17 +1,17 @@
 import type { EventStream, Person } from '@parley/test'
 import { expect, test } from 'vitest'
-import type { Stage } from './stage.ts'
+import type { TestServer } from './test-server.ts'
 
 /** More than `events.offlineSeconds`, on a machine that is busy. */
 const offlinePatienceMs = 60_000
 
-export function presenceJourneys(stage: Stage) {
+export function presenceJourneys(server: TestServer) {
   const statusesOf = async (people: readonly Person[], by: Person): Promise<string[]> => {
     const { presence } = (await by.get('/presence')).body
     const shown = new Map(presence.map(({ userId, status }: { userId: string; status: string }) => [userId, status]))
     return people.map(({ id }) => shown.get(id) as string)
   }
-  const newcomers = (count: number) => Promise.all(Array.from({ length: count }, () => stage.newcomer('here')))
+  const newcomers = (count: number) => Promise.all(Array.from({ length: count }, () => server.newcomer('here')))
 
   test('who comes is online at once, on whichever node, and who sets it by hand is shown so', async () => {
     const [ann, bob] = (await newcomers(2)) as [Person, Person]
@@ -29,7 +29,7 @@ export function presenceJourneys(stage: Stage) {
   test('who was on a node that is killed, and does not come back, is offline for the others; those on another are not', {
     timeout: 120_000,
   }, async () => {
-    const { installation } = stage
+    const { installation } = server
     const people = await newcomers(6)
     const streams = await Promise.all(people.map((person) => person.opensStream()))
     const lost = new Set<EventStream>()

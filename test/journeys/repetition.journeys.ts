@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto'
 import type { Message } from '@parley/contract'
 import type { Person } from '@parley/test'
 import { expect, test } from 'vitest'
-import type { Stage } from './stage.ts'
+import type { TestServer } from './test-server.ts'
 
-export function repetitionJourneys(stage: Stage) {
+export function repetitionJourneys(server: TestServer) {
   test('a request repeated with its Idempotency-Key gets the first answer and stores nothing', async () => {
-    const [ann, bob] = await Promise.all([stage.newcomer('ann'), stage.newcomer('bob')])
-    const channel = await ann.creates({ name: stage.unique('once') })
+    const [ann, bob] = await Promise.all([server.newcomer('ann'), server.newcomer('bob')])
+    const channel = await ann.creates({ name: server.unique('once') })
     const key = { 'idempotency-key': randomUUID() }
     const path = `/channels/${channel.id}/messages`
 
@@ -21,8 +21,8 @@ export function repetitionJourneys(stage: Stage) {
   })
 
   test('the same key sent many times at once stores one message', async () => {
-    const ann = await stage.newcomer('ann')
-    const channel = await ann.creates({ name: stage.unique('race') })
+    const ann = await server.newcomer('ann')
+    const channel = await ann.creates({ name: server.unique('race') })
     const key = { 'idempotency-key': randomUUID() }
     const path = `/channels/${channel.id}/messages`
 
@@ -36,12 +36,12 @@ export function repetitionJourneys(stage: Stage) {
   })
 
   test('a hundred people who send at once to one channel get gapless numbers, and everyone hears them in order', async () => {
-    const ann = await stage.newcomer('ann')
+    const ann = await server.newcomer('ann')
     const senders: Person[] = []
     // Not all at once: whoever waits for a connection for more than 5 s is sent away.
     while (senders.length < 100)
-      senders.push(...(await Promise.all(Array.from({ length: 10 }, () => stage.newcomer('sender')))))
-    const channel = await ann.creates({ name: stage.unique('crowd') })
+      senders.push(...(await Promise.all(Array.from({ length: 10 }, () => server.newcomer('sender')))))
+    const channel = await ann.creates({ name: server.unique('crowd') })
     const stream = await ann.opensStream()
 
     const rounds = [1, 2, 3]

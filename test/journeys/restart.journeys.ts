@@ -3,20 +3,20 @@ import net from 'node:net'
 import type { Channel, Message } from '@parley/contract'
 import type { Person } from '@parley/test'
 import { expect, test } from 'vitest'
-import type { Stage } from './stage.ts'
+import type { TestServer } from './test-server.ts'
 
-export function restartJourneys(stage: Stage) {
+export function restartJourneys(server: TestServer) {
   const history = async (person: Person, channel: Channel): Promise<Message[]> =>
     (await person.get(`/channels/${channel.id}/messages`)).body.messages
 
   const ways = [
-    { way: 'stopped', end: () => stage.installation.stop() },
-    { way: 'killed with all it started', end: () => stage.installation.killEverything() },
+    { way: 'stopped', end: () => server.installation.stop() },
+    { way: 'killed with all it started', end: () => server.installation.killEverything() },
   ]
 
   test.each(ways)('everything acknowledged is there after it was $way', { timeout: 120_000 }, async ({ end }) => {
-    const ann = await stage.newcomer('ann')
-    const channel = await ann.creates({ name: stage.unique('kept') })
+    const ann = await server.newcomer('ann')
+    const channel = await ann.creates({ name: server.unique('kept') })
     const before = await ann.opensStream()
     const said = [await ann.says('heard', channel)]
     await before.waitFor('NEW_MESSAGE', { id: said[0]!.id })
@@ -25,7 +25,7 @@ export function restartJourneys(stage: Stage) {
     const cursor = before.cursor
 
     await end()
-    await stage.installation.start()
+    await server.installation.start()
 
     expect(await history(ann, channel)).toEqual(said)
     const resumed = await ann.opensStream(cursor)
@@ -40,8 +40,8 @@ export function restartJourneys(stage: Stage) {
   })
 
   test('a request that never ends and a client that never reads hold up no stop', { timeout: 120_000 }, async () => {
-    const ann = await stage.newcomer('ann')
-    const { hostname, port } = new URL(stage.baseUrl)
+    const ann = await server.newcomer('ann')
+    const { hostname, port } = new URL(server.baseUrl)
     const open = (head: string) => {
       const socket = net.connect(Number(port), hostname)
       socket.on('error', () => {})
@@ -54,11 +54,11 @@ export function restartJourneys(stage: Stage) {
     reader.write('\r\n')
     await once(reader, 'readable')
     // Neither has ended its request or reads on; `stop` wants all of it ended, in order, with nothing left behind.
-    await stage.installation.stop()
+    await server.installation.stop()
     upload.destroy()
     reader.destroy()
 
-    await stage.installation.start()
+    await server.installation.start()
     expect((await ann.get('/auth/me')).status).toBe(200)
   })
 }

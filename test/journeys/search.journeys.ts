@@ -1,9 +1,9 @@
 import type { Message } from '@parley/contract'
 import { Person } from '@parley/test'
 import { expect, test } from 'vitest'
-import type { Stage } from './stage.ts'
+import type { TestServer } from './test-server.ts'
 
-export function searchJourneys(stage: Stage) {
+export function searchJourneys(server: TestServer) {
   type Query = Record<string, string>
   const search = (person: Person, query: Query) => person.get(`/search/messages?${new URLSearchParams(query)}`)
   const found = async (person: Person, query: Query) => {
@@ -18,9 +18,9 @@ export function searchJourneys(stage: Stage) {
   }
 
   test('what is acknowledged is found at once, as it is at that moment, whoever is asked', async () => {
-    const [ann, bob] = [await stage.newcomer('ann'), await stage.newcomer('bob')]
-    const channel = await ann.creates({ name: stage.unique('found') })
-    const word = stage.unique('東京needle')
+    const [ann, bob] = [await server.newcomer('ann'), await server.newcomer('bob')]
+    const channel = await ann.creates({ name: server.unique('found') })
+    const word = server.unique('東京needle')
     // Repeated, so that each replica is asked and the worker is at every stage of its work.
     for (let n = 0; n < 6; n++) {
       const { id } = await ann.says(`before ${word.toUpperCase()} after`, channel)
@@ -35,10 +35,10 @@ export function searchJourneys(stage: Stage) {
   })
 
   test('a name counts as it is at that moment, and so does who may read', async () => {
-    const [ann, bob, admin] = [await stage.newcomer('ann'), await stage.newcomer('bob'), await stage.admin()]
-    const channel = await ann.creates({ name: stage.unique('told') })
+    const [ann, bob, admin] = [await server.newcomer('ann'), await server.newcomer('bob'), await server.admin()]
+    const channel = await ann.creates({ name: server.unique('told') })
     const { id } = await ann.says('hello', channel)
-    const [first, second] = [stage.unique('Ærøskøbing'), stage.unique('Straße')]
+    const [first, second] = [server.unique('Ærøskøbing'), server.unique('Straße')]
     for (const name of [first, second]) {
       expect((await ann.put('/users/me', { userName: name })).status).toBe(200)
       expect(await found(bob, { q: name.toUpperCase() })).toEqual([id])
@@ -52,23 +52,23 @@ export function searchJourneys(stage: Stage) {
   })
 
   test('a conversation is searched by its two people alone', async () => {
-    const [ann, bob, cat] = [await stage.newcomer('ann'), await stage.newcomer('bob'), await stage.newcomer('cat')]
+    const [ann, bob, cat] = [await server.newcomer('ann'), await server.newcomer('bob'), await server.newcomer('cat')]
     const { conversation } = (await ann.post('/conversations', { targetUserId: bob.id })).body
-    const word = stage.unique('whisper')
+    const word = server.unique('whisper')
     const { message } = (await ann.post(`/conversations/${conversation.id}/messages`, { content: word })).body
     expect(await found(bob, { q: word })).toEqual([message.id])
-    for (const outsider of [cat, await stage.admin()]) {
+    for (const outsider of [cat, await server.admin()]) {
       expect(await found(outsider, { q: word })).toEqual([])
       expect(await refused(outsider, { q: word, conversationId: conversation.id })).toBe(403)
     }
   })
 
   test('what is asked wrongly is refused', async () => {
-    const ann = await stage.newcomer('ann')
+    const ann = await server.newcomer('ann')
     expect(await refused(ann, {})).toBe(400)
     expect(await refused(ann, { q: ' \t ' })).toBe(400)
     expect(await refused(ann, { q: 'a', limit: '0' })).toBe(400)
     expect(await refused(ann, { q: 'a', channelId: '00000000-0000-7000-8000-000000000000' })).toBe(404)
-    expect(await refused(Person.nobody(stage.baseUrl), { q: 'a' })).toBe(401)
+    expect(await refused(Person.nobody(server.baseUrl), { q: 'a' })).toBe(401)
   })
 }

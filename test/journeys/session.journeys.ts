@@ -1,21 +1,21 @@
 import { Person, StreamRefused } from '@parley/test'
 import { expect, test } from 'vitest'
-import type { Stage } from './stage.ts'
+import type { TestServer } from './test-server.ts'
 
-export function sessionJourneys(stage: Stage) {
+export function sessionJourneys(server: TestServer) {
   test('the initial admin signs in and is known', async () => {
-    const admin = await stage.admin()
+    const admin = await server.admin()
     expect(await admin.get('/auth/me')).toMatchObject({
       status: 200,
       body: { user: { id: admin.id, email: 'admin@example.com', isAdmin: true } },
     })
-    const config = await Person.nobody(stage.baseUrl).get('/config.json')
+    const config = await Person.nobody(server.baseUrl).get('/config.json')
     expect(config).toMatchObject({ status: 200, body: { auth: { mode: 'dev', isInviteRequired: false } } })
   })
 
   test('no cache keeps a private answer, and a 401 names its scheme', async () => {
-    const ann = await stage.newcomer('ann')
-    const nobody = Person.nobody(stage.baseUrl)
+    const ann = await server.newcomer('ann')
+    const nobody = Person.nobody(server.baseUrl)
     for (const reply of [
       await nobody.post('/auth/dev-login', { email: `${ann.userName}@example.com` }),
       await nobody.post('/auth/refresh', { refreshToken: ann.refreshToken }),
@@ -37,18 +37,18 @@ export function sessionJourneys(stage: Stage) {
   })
 
   test('who signs in for the first time is told to everyone', async () => {
-    const admin = await stage.admin()
+    const admin = await server.admin()
     const stream = await admin.opensStream()
-    const ann = await stage.newcomer('ann')
+    const ann = await server.newcomer('ann')
     const { payload } = await stream.waitFor('NEW_USER', { id: ann.id })
     expect(payload).toMatchObject({ userName: ann.userName, isAdmin: false })
     await stream.close()
   })
 
   test('a refresh rotates, a lost answer may be asked for again, and theft ends the session', async () => {
-    const ann = await stage.newcomer('ann')
+    const ann = await server.newcomer('ann')
     const refresh = (refreshToken: string | undefined) =>
-      Person.nobody(stage.baseUrl).post('/auth/refresh', { refreshToken })
+      Person.nobody(server.baseUrl).post('/auth/refresh', { refreshToken })
 
     const first = ann.refreshToken
     const second = await refresh(first)
@@ -70,33 +70,33 @@ export function sessionJourneys(stage: Stage) {
   })
 
   test('two tabs that refresh at once get the same successor', async () => {
-    const { refreshToken } = await stage.newcomer('ann')
+    const { refreshToken } = await server.newcomer('ann')
     const replies = await Promise.all(
-      Array.from({ length: 8 }, () => Person.nobody(stage.baseUrl).post('/auth/refresh', { refreshToken })),
+      Array.from({ length: 8 }, () => Person.nobody(server.baseUrl).post('/auth/refresh', { refreshToken })),
     )
     expect(replies.map(({ status }) => status)).toEqual(Array(8).fill(200))
     expect(new Set(replies.map(({ body }) => body.refreshToken)).size).toBe(1)
   })
 
   test('logout ends the token and the open streams of that session, and no other', async () => {
-    const ann = await stage.newcomer('ann')
-    const elsewhere = await Person.signIn(stage.baseUrl, `${ann.userName}@example.com`)
+    const ann = await server.newcomer('ann')
+    const elsewhere = await Person.signIn(server.baseUrl, `${ann.userName}@example.com`)
     const [stream, other] = await Promise.all([ann.opensStream(), elsewhere.opensStream()])
 
     expect((await ann.post('/auth/logout', { refreshToken: ann.refreshToken })).status).toBe(200)
     await stream.ended
     expect((await ann.get('/auth/me')).status).toBe(401)
-    expect((await ann.post('/channels', { name: stage.unique('ghost') })).status).toBe(401)
+    expect((await ann.post('/channels', { name: server.unique('ghost') })).status).toBe(401)
     await expect(ann.opensStream(stream.cursor)).rejects.toMatchObject({ status: 401 })
 
-    const channel = await elsewhere.creates({ name: stage.unique('still here') })
+    const channel = await elsewhere.creates({ name: server.unique('still here') })
     await other.waitFor('NEW_CHANNEL', { id: channel.id })
     await other.close()
   })
 
   test('sessions are listed, and one is ended from another', async () => {
-    const ann = await stage.newcomer('ann')
-    const lost = await Person.signIn(stage.baseUrl, `${ann.userName}@example.com`)
+    const ann = await server.newcomer('ann')
+    const lost = await Person.signIn(server.baseUrl, `${ann.userName}@example.com`)
     const stream = await lost.opensStream()
     const { sessions } = (await ann.get('/auth/sessions')).body
     expect(sessions.map(({ isCurrent }: { isCurrent: boolean }) => isCurrent).sort()).toEqual([false, true])
@@ -109,7 +109,7 @@ export function sessionJourneys(stage: Stage) {
   })
 
   test('every described route but the open ones refuses who shows no token, or a wrong one', async () => {
-    const nobody = Person.nobody(stage.baseUrl)
+    const nobody = Person.nobody(server.baseUrl)
     const { paths } = (await nobody.get('/openapi.json')).body as { paths: Record<string, Record<string, unknown>> }
     const operations = Object.entries(paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => ({ method: method.toUpperCase(), path })),
@@ -118,7 +118,7 @@ export function sessionJourneys(stage: Stage) {
     const answers = await Promise.all(
       operations.flatMap(({ method, path }) =>
         [undefined, 'Bearer nonsense', 'Basic YTpi'].map(async (authorization) => {
-          const response = await fetch(stage.baseUrl + path.replaceAll(/\{\w+\}/g, 'x'), {
+          const response = await fetch(server.baseUrl + path.replaceAll(/\{\w+\}/g, 'x'), {
             method,
             headers: authorization ? { authorization } : {},
             redirect: 'manual',
@@ -136,12 +136,12 @@ export function sessionJourneys(stage: Stage) {
   })
 
   test('a stream needs a token too, in the header or in the query', async () => {
-    const ann = await stage.newcomer('ann')
-    await expect(Person.nobody(stage.baseUrl).opensStream()).rejects.toBeInstanceOf(StreamRefused)
-    const byQuery = await fetch(`${stage.baseUrl}/events?token=${ann.token}`)
+    const ann = await server.newcomer('ann')
+    await expect(Person.nobody(server.baseUrl).opensStream()).rejects.toBeInstanceOf(StreamRefused)
+    const byQuery = await fetch(`${server.baseUrl}/events?token=${ann.token}`)
     expect(byQuery.status).toBe(200)
     await byQuery.body?.cancel()
-    expect((await fetch(`${stage.baseUrl}/events?token=nonsense`)).status).toBe(401)
+    expect((await fetch(`${server.baseUrl}/events?token=nonsense`)).status).toBe(401)
   })
 }
 

@@ -1,8 +1,8 @@
 import type { EventStream } from '@parley/test'
 import { expect, test } from 'vitest'
-import type { Stage } from './stage.ts'
+import type { TestServer } from './test-server.ts'
 
-export function streamJourneys(stage: Stage) {
+export function streamJourneys(server: TestServer) {
   const contents = (stream: EventStream, channel: { id: string }) =>
     stream
       .all('NEW_MESSAGE')
@@ -10,8 +10,8 @@ export function streamJourneys(stage: Stage) {
       .map(({ content }) => content)
 
   test('a stream opened behind a cursor brings all that was missed, in order, and then goes on live', async () => {
-    const [ann, bob] = await Promise.all([stage.newcomer('ann'), stage.newcomer('bob')])
-    const channel = await ann.creates({ name: stage.unique('resume') })
+    const [ann, bob] = await Promise.all([server.newcomer('ann'), server.newcomer('bob')])
+    const channel = await ann.creates({ name: server.unique('resume') })
     const first = await bob.opensStream()
     expect(first.connected.payload).toMatchObject({ userId: bob.id })
     await ann.says('0', channel)
@@ -38,8 +38,8 @@ export function streamJourneys(stage: Stage) {
   })
 
   test('a cursor can be given in the query, and the one of CONNECTED is good as well', async () => {
-    const ann = await stage.newcomer('ann')
-    const channel = await ann.creates({ name: stage.unique('query') })
+    const ann = await server.newcomer('ann')
+    const channel = await ann.creates({ name: server.unique('query') })
     const first = await ann.opensStream()
     const { cursor } = first.connected
     await first.close()
@@ -51,7 +51,7 @@ export function streamJourneys(stage: Stage) {
     await again.close()
 
     const response = await fetch(
-      `${stage.baseUrl}/events?token=${ann.token}&lastEventId=${encodeURIComponent(cursor!)}`,
+      `${server.baseUrl}/events?token=${ann.token}&lastEventId=${encodeURIComponent(cursor!)}`,
     )
     let text = ''
     for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
@@ -65,19 +65,19 @@ export function streamJourneys(stage: Stage) {
   test.each(['nonsense', 'abcdefabcdef:1', '-1', '0', '%', 'x'.repeat(3_000)])(
     'a cursor that nobody gave out (%s) is told to start anew, and the stream is live',
     async (cursor) => {
-      const ann = await stage.newcomer('ann')
+      const ann = await server.newcomer('ann')
       const stream = await ann.opensStream(cursor)
       expect(stream.connected.payload.resumed).toBe(false)
-      const channel = await ann.creates({ name: stage.unique('anew') })
+      const channel = await ann.creates({ name: server.unique('anew') })
       await stream.waitFor('NEW_CHANNEL', { id: channel.id })
       await stream.close()
     },
   )
 
   test('many streams of many people all get the same events in the same order', async () => {
-    const people = await Promise.all(Array.from({ length: 10 }, () => stage.newcomer('reader')))
+    const people = await Promise.all(Array.from({ length: 10 }, () => server.newcomer('reader')))
     const streams = await Promise.all(people.flatMap((person) => [person.opensStream(), person.opensStream()]))
-    const channel = await people[0]!.creates({ name: stage.unique('many') })
+    const channel = await people[0]!.creates({ name: server.unique('many') })
     await Promise.all(
       people.map(async (person) => {
         for (let n = 0; n < 5; n++) await person.says(`${person.userName} ${n}`, channel)

@@ -1,10 +1,10 @@
 import { Person } from '@parley/test'
 import { expect, test } from 'vitest'
-import type { Stage } from './stage.ts'
+import type { TestServer } from './test-server.ts'
 
-export function talkJourneys(stage: Stage) {
+export function talkJourneys(server: TestServer) {
   test('two people talk in the one conversation they have, and nobody else hears of it', async () => {
-    const [ann, bob, admin] = await Promise.all([stage.newcomer('ann'), stage.newcomer('bob'), stage.admin()])
+    const [ann, bob, admin] = await Promise.all([server.newcomer('ann'), server.newcomer('bob'), server.admin()])
     const [toAnn, toBob, toAdmin] = await Promise.all([ann, bob, admin].map((person) => person.opensStream()))
 
     const opened = await Promise.all(
@@ -52,8 +52,8 @@ export function talkJourneys(stage: Stage) {
   })
 
   test('a thread is answered by many at once', async () => {
-    const [ann, bob] = await Promise.all([stage.newcomer('ann'), stage.newcomer('bob')])
-    const channel = await ann.creates({ name: stage.unique('threads') })
+    const [ann, bob] = await Promise.all([server.newcomer('ann'), server.newcomer('bob')])
+    const channel = await ann.creates({ name: server.unique('threads') })
     const parent = await ann.says('what do you think?', channel)
     const made = await Promise.all(
       Array.from({ length: 50 }, (_, n) =>
@@ -69,15 +69,15 @@ export function talkJourneys(stage: Stage) {
   })
 
   test('a webhook posts to its channel, with a token that opens nothing else, until the channel is gone', async () => {
-    const [ann, admin] = [await stage.newcomer('ann'), await stage.admin()]
-    const channel = await ann.creates({ name: stage.unique('builds'), isPrivate: true })
+    const [ann, admin] = [await server.newcomer('ann'), await server.admin()]
+    const channel = await ann.creates({ name: server.unique('builds'), isPrivate: true })
     const toAnn = await ann.opensStream()
     const { webhook } = (await admin.post('/webhooks', { name: 'build bot', channelId: channel.id })).body
     await toAnn.waitFor('NEW_WEBHOOK', { id: webhook.id, name: 'build bot', channelId: channel.id })
 
-    const bot = new Person(stage.baseUrl, { id: '', userName: 'bot' }, webhook.token)
+    const bot = new Person(server.baseUrl, { id: '', userName: 'bot' }, webhook.token)
     const path = `/webhooks/${webhook.id}/messages`
-    const key = { 'idempotency-key': stage.unique('build') }
+    const key = { 'idempotency-key': server.unique('build') }
     const posts = await Promise.all([1, 2, 3].map(() => bot.post(path, { content: 'green' }, key)))
     expect(posts.map(({ status }) => status).filter((status) => status !== 409)).toContain(200)
     const { message } = posts.find(({ status }) => status === 200)!.body

@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { conversationJourneys } from '../journeys/conversation.journeys.ts'
 import { listingJourneys } from '../journeys/listing.journeys.ts'
 import { sessionJourneys } from '../journeys/session.journeys.ts'
-import { createStage } from '../journeys/stage.ts'
 import { streamJourneys } from '../journeys/stream.journeys.ts'
 import { talkJourneys } from '../journeys/talk.journeys.ts'
+import { createTestServer } from '../journeys/test-server.ts'
 import { type Installation, launch } from '../src/launch.ts'
 import { type FurtherGateway, realtimeAddresses, startFurtherGateway } from './further-gateway.ts'
 import { binaryOf, type Kind, type ReverseProxy, startReverseProxy } from './reverse-proxy.ts'
@@ -53,15 +53,15 @@ describe('behind a reverse proxy', () => {
         await further?.kill()
       })
 
-      const stage = createStage(() => installation, { baseUrl: () => proxy.baseUrl, mark: kind })
-      describe('sessions', () => sessionJourneys(stage))
-      describe('conversation', () => conversationJourneys(stage))
-      describe('listing', () => listingJourneys(stage))
-      describe('pairs and threads', () => talkJourneys(stage))
-      describe('streams', () => streamJourneys(stage))
+      const server = createTestServer(() => installation, { baseUrl: () => proxy.baseUrl, mark: kind })
+      describe('sessions', () => sessionJourneys(server))
+      describe('conversation', () => conversationJourneys(server))
+      describe('listing', () => listingJourneys(server))
+      describe('pairs and threads', () => talkJourneys(server))
+      describe('streams', () => streamJourneys(server))
 
       test('the server’s own sign of life comes through as well, and no token stands in the log', async () => {
-        const ann = await stage.newcomer('ann')
+        const ann = await server.newcomer('ann')
         const stream = await fetch(`${proxy.baseUrl}/events?token=${ann.token}`)
         expect(stream.headers.get('content-type')).toMatch(/^text\/event-stream/)
         let text = ''
@@ -85,7 +85,7 @@ describe('behind a reverse proxy', () => {
           [proxy.baseUrl, lies],
           [installation.baseUrl, lies],
         ] as const) {
-          const email = `${stage.unique('far')}@example.com`
+          const email = `${server.unique('far')}@example.com`
           const token = await signInFrom('127.0.0.9', baseUrl, email, headers)
           const person = new Person(proxy.baseUrl, { id: '', userName: '' }, token)
           const { sessions } = (await person.get('/auth/sessions')).body
@@ -94,8 +94,8 @@ describe('behind a reverse proxy', () => {
       })
 
       test('a large body gets the answer of whoever has to judge it', async () => {
-        const ann = await stage.newcomer('ann')
-        const channel = await ann.creates({ name: stage.unique('large') })
+        const ann = await server.newcomer('ann')
+        const channel = await ann.creates({ name: server.unique('large') })
         const body = (megabytes: number) => JSON.stringify({ content: 'x'.repeat(megabytes * 1024 * 1024) })
         const tooLarge = { status: 413, body: { error: expect.any(String), code: 'body_too_large' } }
 
@@ -112,10 +112,10 @@ describe('behind a reverse proxy', () => {
         try {
           const { baseUrl } = straight
           const [ann, bob] = await Promise.all(
-            ['ann', 'bob'].map((name) => Person.signIn(baseUrl, `${stage.unique(name)}@example.com`)),
+            ['ann', 'bob'].map((name) => Person.signIn(baseUrl, `${server.unique(name)}@example.com`)),
           )
           const first = await bob!.opensStream()
-          const channel = await ann!.creates({ name: stage.unique('straight') })
+          const channel = await ann!.creates({ name: server.unique('straight') })
           await first.waitFor('NEW_CHANNEL', { id: channel.id })
           await first.close()
           const { id } = await ann!.says('missed', channel)
@@ -130,8 +130,8 @@ describe('behind a reverse proxy', () => {
       })
 
       test('a gateway that is killed costs no request after it, and its streams resume at another', async () => {
-        const [ann, bob] = [await stage.newcomer('ann'), await stage.newcomer('bob')]
-        const channel = await ann.creates({ name: stage.unique('killed') })
+        const [ann, bob] = [await server.newcomer('ann'), await server.newcomer('bob')]
+        const channel = await ann.creates({ name: server.unique('killed') })
         const streams = await Promise.all(Array.from({ length: 6 }, () => bob.opensStream()))
         const ends = streams.map((stream) => stream.ended.then(() => stream))
         await further.kill()
@@ -139,7 +139,7 @@ describe('behind a reverse proxy', () => {
         const cut = await Promise.race(ends)
         const statuses: number[] = []
         for (let n = 0; n < 10; n++) {
-          statuses.push((await ann.get('/auth/me')).status, (await ann.post('/channels', named(stage))).status)
+          statuses.push((await ann.get('/auth/me')).status, (await ann.post('/channels', named(server))).status)
         }
         expect(statuses).toEqual(Array(20).fill(200))
         const { id } = await ann.says('after', channel)
@@ -164,7 +164,7 @@ describe('behind a reverse proxy', () => {
   })
 })
 
-const named = (stage: { unique(name: string): string }) => ({ name: stage.unique('any') })
+const named = (server: { unique(name: string): string }) => ({ name: server.unique('any') })
 
 /** Signs in from another address of this machine. */
 async function signInFrom(localAddress: string, baseUrl: string, email: string, headers: object): Promise<string> {

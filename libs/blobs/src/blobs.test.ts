@@ -7,12 +7,12 @@ import { BlobMissing, type BlobStore } from './index.ts'
 import { openBlobs } from './open.ts'
 import { startObjectStore } from './s3.testing.ts'
 
-interface Stage {
+interface OpenedStore {
   blobs: BlobStore
   stop(): Promise<void>
 }
 
-async function onPostgres(): Promise<Stage> {
+async function onPostgres(): Promise<OpenedStore> {
   const database = await createDatabase(2)
   const s3 = { region: 'us-east-1', keyPrefix: '', forcePathStyle: false }
   return {
@@ -21,7 +21,7 @@ async function onPostgres(): Promise<Stage> {
   }
 }
 
-async function onS3(): Promise<Stage> {
+async function onS3(): Promise<OpenedStore> {
   const [server, database] = await Promise.all([startObjectStore(), createDatabase(1)])
   const blobs = openBlobs({ storage: { store: 's3', s3: server.settings }, db: database.db })
   return {
@@ -50,20 +50,20 @@ describe.each([
   ['PostgreSQL', onPostgres],
   ['S3', onS3],
 ])('blobs in %s', (_name, open) => {
-  let stage: Stage
+  let opened: OpenedStore
   let key: string
   let keys = 0
   beforeAll(async () => {
-    stage = await open()
+    opened = await open()
   })
-  afterAll(() => stage.stop())
+  afterAll(() => opened.stop())
   const newKey = () => {
     keys += 1
     key = `files/blob-${keys}.pdf`
     return key
   }
-  const put = (bytes: Buffer) => stage.blobs.put(newKey(), bytes, { size: bytes.length, contentType })
-  const read = async (range?: { start: number; end: number }) => buffer(await stage.blobs.get(key, range))
+  const put = (bytes: Buffer) => opened.blobs.put(newKey(), bytes, { size: bytes.length, contentType })
+  const read = async (range?: { start: number; end: number }) => buffer(await opened.blobs.get(key, range))
 
   test.each([1, 262_143, 262_144, 262_145, megabyte, megabyte + 1])(
     'gives back %i bytes as they were',
@@ -76,7 +76,7 @@ describe.each([
 
   test('takes 25 MB from a stream and gives them back', async () => {
     const bytes = randomBytes(25 * megabyte)
-    await stage.blobs.put(newKey(), inParts(bytes), { size: bytes.length, contentType })
+    await opened.blobs.put(newKey(), inParts(bytes), { size: bytes.length, contentType })
     expect(sha(await read())).toBe(sha(bytes))
     const resumed = await read({ start: 20 * megabyte + 1, end: bytes.length - 1 })
     expect(sha(resumed)).toBe(sha(bytes.subarray(20 * megabyte + 1)))
@@ -111,9 +111,9 @@ describe.each([
     await expect(read({ start: 0, end: 1 })).rejects.toThrow(BlobMissing)
     await put(Buffer.from('here'))
     expect(String(await read())).toBe('here')
-    await stage.blobs.delete([key, 'files/never-put', key])
+    await opened.blobs.delete([key, 'files/never-put', key])
     await expect(read()).rejects.toThrow(BlobMissing)
-    await stage.blobs.delete([])
+    await opened.blobs.delete([])
   })
 
   test('deletes many, and only those', async () => {
@@ -122,8 +122,8 @@ describe.each([
       await put(Buffer.from(`bytes ${n}`))
       all.push(key)
     }
-    await stage.blobs.delete(all.slice(1))
-    const left = await Promise.allSettled(all.map((name) => stage.blobs.get(name)))
+    await opened.blobs.delete(all.slice(1))
+    const left = await Promise.allSettled(all.map((name) => opened.blobs.get(name)))
     expect(left.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
     key = all[0]!
     expect(String(await read())).toBe('bytes 0')
@@ -133,15 +133,15 @@ describe.each([
     const bytes = randomBytes(3 * megabyte)
     await put(bytes)
     const options = { size: bytes.length, contentType }
-    const reader = await stage.blobs.get(key)
+    const reader = await opened.blobs.get(key)
     await Promise.all([
-      stage.blobs.put(key, bytes, options),
-      stage.blobs.put(key, inParts(bytes), options),
-      stage.blobs.put(key, inParts(bytes), options),
+      opened.blobs.put(key, bytes, options),
+      opened.blobs.put(key, inParts(bytes), options),
+      opened.blobs.put(key, inParts(bytes), options),
     ])
     expect(sha(await buffer(reader))).toBe(sha(bytes))
     expect(sha(await read())).toBe(sha(bytes))
-    await stage.blobs.delete([key])
+    await opened.blobs.delete([key])
     await expect(read()).rejects.toThrow(BlobMissing)
   })
 
@@ -158,7 +158,7 @@ describe.each([
       })(),
       { objectMode: false },
     )
-    const written = stage.blobs.put(newKey(), source, { size: bytes.length, contentType })
+    const written = opened.blobs.put(newKey(), source, { size: bytes.length, contentType })
     await half
     await expect(read()).rejects.toThrow(BlobMissing)
     sendRest()
@@ -175,16 +175,16 @@ describe.each([
     ['is an empty stream', () => Readable.from([]), 1, 'must not be empty'],
   ])('keeps nothing of an upload that %s, and takes the next under that key', async (_what, of, size, message) => {
     const bytes = randomBytes(2 * megabyte)
-    await expect(stage.blobs.put(newKey(), of(bytes), { size, contentType })).rejects.toThrow(message)
+    await expect(opened.blobs.put(newKey(), of(bytes), { size, contentType })).rejects.toThrow(message)
     await expect(read()).rejects.toThrow(BlobMissing)
-    await stage.blobs.put(key, bytes, { size: bytes.length, contentType })
+    await opened.blobs.put(key, bytes, { size: bytes.length, contentType })
     expect(sha(await read())).toBe(sha(bytes))
   })
 
   test('serves more readers that do not read than it has connections, and is still there for others', async () => {
     const bytes = randomBytes(megabyte + 1)
     await put(bytes)
-    const slow = await Promise.all(Array.from({ length: 120 }, () => stage.blobs.get(key)))
+    const slow = await Promise.all(Array.from({ length: 120 }, () => opened.blobs.get(key)))
     for (const reader of slow) reader.read(1)
     expect(sha(await read())).toBe(sha(bytes))
     expect(sha(await buffer(slow[7]!)).length).toBe(64)
@@ -192,7 +192,7 @@ describe.each([
   })
 
   test('is found in order', async () => {
-    await stage.blobs.check()
+    await opened.blobs.check()
   })
 })
 

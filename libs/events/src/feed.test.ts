@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { encodeBatch } from './batch.format.ts'
+import { deliveryEnvironment, eventually } from './delivery.testing.ts'
 import { createWaker } from './index.ts'
 import { entryField, redisNames } from './keys.ts'
-import { eventually, stage } from './stage.fixture.ts'
 
-const { held, relay, feed, says, stepWithoutAppend, lease, onEnd } = stage()
+const { held, relay, feed, says, stepWithoutAppend, lease, onEnd } = deliveryEnvironment()
 
 describe('a feed', () => {
   test('hands on every event once, with its position', async () => {

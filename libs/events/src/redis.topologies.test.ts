@@ -3,19 +3,19 @@ import { everyone } from '@parley/contract'
 import { type RedisShapes, redisShapes, whyNoRedis } from '@parley/test'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { decodeBatch } from './batch.format.ts'
+import { deliveryEnvironment, eventually, nameOf } from './delivery.testing.ts'
 import { createEphemeralFeed, createEphemeralPublisher } from './index.ts'
 import { redisNames } from './keys.ts'
 import { findTop } from './positions.queries.ts'
 import { followChannel } from './redis.channel.ts'
 import { openRedis, type RedisSettings } from './redis.client.ts'
 import { connectRedis, isReady } from './redis.connection.ts'
-import { eventually, nameOf, stage } from './stage.fixture.ts'
 
 const missing = await whyNoRedis()
 const missingTls = await whyNoRedis('tls')
 
 describe('Redis in every shape', () => {
-  const { held, relay, feed, says, logger, metrics, onEnd } = stage()
+  const { held, relay, feed, says, logger, metrics, onEnd } = deliveryEnvironment()
   let shapes: RedisShapes
   beforeAll(async () => {
     if (!missing) shapes = await redisShapes()

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { deliveryEnvironment, eventually } from './delivery.testing.ts'
 import { findRotationOverdue, findWindowFloor, purgePositions, rotateOutbox } from './relay.housekeeping.ts'
-import { eventually, stage } from './stage.fixture.ts'
 
-const { held, relay, feed, says, stepWithoutAppend, lease, positioned } = stage()
+const { held, relay, feed, says, stepWithoutAppend, lease, positioned } = deliveryEnvironment()
 
 const hourMs = 3_600_000
 

@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
+import { deliveryEnvironment, eventually } from './delivery.testing.ts'
 import { entryField, redisNames } from './keys.ts'
 import { connectRedis } from './redis.connection.ts'
 import { openEventStream } from './relay.stream.ts'
-import { eventually, stage } from './stage.fixture.ts'
 
-const { held, relay, feed, says, stepWithoutAppend, streamed, lease, logger, onEnd } = stage()
+const { held, relay, feed, says, stepWithoutAppend, streamed, lease, logger, onEnd } = deliveryEnvironment()
 
 describe('the stream in Redis', () => {
   test('gets from the next leader what the one before had committed but not appended', async () => {

@@ -2,9 +2,9 @@ import { randomInt } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { eventually, say, stage } from './stage.fixture.ts'
+import { deliveryEnvironment, eventually, say } from './delivery.testing.ts'
 
-const { held, relay, feed, says, positioned, lease, onEnd } = stage()
+const { held, relay, feed, says, positioned, lease, onEnd } = deliveryEnvironment()
 
 const idsInOutbox = async () => {
   const { rows } = await held.database.pool.query<{ id: number }>('select id from outbox order by id')

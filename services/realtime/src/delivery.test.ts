@@ -2,42 +2,42 @@ import { audienceOf, everyone, nobody, onlyUsers, type Routing } from '@parley/c
 import type { EventStream } from '@parley/test'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Member, openStage, type Stage, type StageNode } from './testing/stage.ts'
+import { type Member, openTestServer, type TestNode, type TestServer } from './testing/test-server.ts'
 
 const names = ['ann', 'bob', 'cat', 'ada'] as const
 type Name = (typeof names)[number]
 
-let stage: Stage
-let node: StageNode
+let server: TestServer
+let node: TestNode
 let people: Record<Name, Member>
 let streams: Record<Name, EventStream>
 
 /** Ann and bob are members, cat an outsider, ada an admin; all of them follow the stream. */
 beforeAll(async () => {
-  stage = await openStage()
-  node = await stage.startNode()
+  server = await openTestServer()
+  node = await server.startNode()
   const made = await Promise.all(
-    names.map(async (name) => [name, await stage.addMember(name, { isAdmin: name === 'ada' })]),
+    names.map(async (name) => [name, await server.addMember(name, { isAdmin: name === 'ada' })]),
   )
   people = Object.fromEntries(made)
   streams = Object.fromEntries(await Promise.all(names.map(async (name) => [name, await node.open(people[name])])))
 })
-afterAll(() => stage.close())
+afterAll(() => server.close())
 
 let sentences = 0
 
 /** Who receives an event of that audience, found by one for everyone that follows it. */
 async function receivers(routing: Routing): Promise<Name[]> {
   const what = `event ${++sentences}`
-  await stage.says(routing, what)
-  await stage.says(everyone, `after ${what}`)
+  await server.says(routing, what)
+  await server.says(everyone, `after ${what}`)
   await Promise.all(names.map((name) => streams[name].waitFor('UPDATE_SERVER_SETTINGS', { name: `after ${what}` })))
   return names.filter((name) => streams[name].all('UPDATE_SERVER_SETTINGS').some((payload) => payload.name === what))
 }
 
 /** Changes who may read a channel, as the directory does: rows, then the version. */
 async function change(id: string, kind: 'public' | 'private', members: Name[]): Promise<Routing & { to: 'channel' }> {
-  return stage.db.transaction().execute(async (trx) => {
+  return server.db.transaction().execute(async (trx) => {
     await trx.deleteFrom('channelMembers').where('channelId', '=', id).execute()
     for (const name of members) {
       await trx
@@ -61,14 +61,14 @@ describe('an event reaches', () => {
   test('some users', async () =>
     expect(await receivers(onlyUsers(people.bob.id, people.cat.id))).toEqual(['bob', 'cat']))
   test('everybody of a public channel', async () => {
-    expect(await receivers(audienceOf(await stage.addChannel('public')))).toEqual([...names])
+    expect(await receivers(audienceOf(await server.addChannel('public')))).toEqual([...names])
   })
   test('members and admins of a private channel', async () => {
-    const channel = await stage.addChannel('private', [people.ann, people.bob])
+    const channel = await server.addChannel('private', [people.ann, people.bob])
     expect(await receivers(audienceOf(channel))).toEqual(['ann', 'bob', 'ada'])
   })
   test('participants of a conversation, no admin', async () => {
-    const conversation = await stage.addChannel('direct', [people.ann, people.cat])
+    const conversation = await server.addChannel('direct', [people.ann, people.cat])
     expect(await receivers(audienceOf(conversation))).toEqual(['ann', 'cat'])
   })
   test('outsiders: neither members nor admins', async () => {
@@ -78,16 +78,16 @@ describe('an event reaches', () => {
     expect(await receivers({ to: 'channel', channel: crypto.randomUUID(), version: 1 })).toEqual([])
   })
   test('those who could read a channel when it is deleted', async () => {
-    const channel = await stage.addChannel('private', [people.ann])
-    await stage.db.updateTable('channels').set({ deletedAt: Date.now() }).where('id', '=', channel.id).execute()
+    const channel = await server.addChannel('private', [people.ann])
+    await server.db.updateTable('channels').set({ deletedAt: Date.now() }).where('id', '=', channel.id).execute()
     expect(await receivers(audienceOf(channel))).toEqual(['ann', 'ada'])
   })
 })
 
 test('every stream of a person receives, in the order of positions, with a cursor each', async () => {
   const second = await node.open(people.ann)
-  const channel = await stage.addChannel('private', [people.ann])
-  for (let n = 0; n < 20; n++) await stage.says(n % 2 ? everyone : audienceOf(channel), `order ${n}`)
+  const channel = await server.addChannel('private', [people.ann])
+  for (let n = 0; n < 20; n++) await server.says(n % 2 ? everyone : audienceOf(channel), `order ${n}`)
   for (const stream of [second, streams.ann]) {
     await stream.waitFor('UPDATE_SERVER_SETTINGS', { name: 'order 19' })
     const got = stream.received.filter(
@@ -114,11 +114,11 @@ test('the time from recording to writing is measured, once for each batch of the
 
 test('how long the oldest event has waited is shown while nothing can be delivered', async () => {
   const waiting = () => node.reads('parley_delivery_waiting_seconds')
-  const channel = await stage.addChannel('private', [people.ann])
+  const channel = await server.addChannel('private', [people.ann])
   await expect.poll(waiting).toBe(0)
-  await stage.db.transaction().execute(async (trx) => {
+  await server.db.transaction().execute(async (trx) => {
     await sql`lock table channels in access exclusive mode`.execute(trx)
-    await stage.says(audienceOf(channel), 'held up')
+    await server.says(audienceOf(channel), 'held up')
     await expect.poll(waiting, { timeout: 20_000 }).toBeGreaterThan(0)
   })
   await streams.ann.waitFor('UPDATE_SERVER_SETTINGS', { name: 'held up' })
@@ -127,23 +127,23 @@ test('how long the oldest event has waited is shown while nothing can be deliver
 
 describe('the audience follows', () => {
   test('membership, from the event that names it on', async () => {
-    const { id, ...first } = await stage.addChannel('private', [people.ann, people.bob])
+    const { id, ...first } = await server.addChannel('private', [people.ann, people.bob])
     expect(await receivers(audienceOf({ id, ...first }))).toEqual(['ann', 'bob', 'ada'])
     expect(await receivers(await change(id, 'private', ['ann', 'cat']))).toEqual(['ann', 'cat', 'ada'])
     expect(await receivers(await change(id, 'private', []))).toEqual(['ada'])
   })
 
   test('privacy, both ways', async () => {
-    const { id } = await stage.addChannel('public')
+    const { id } = await server.addChannel('public')
     expect(await receivers(await change(id, 'private', ['bob']))).toEqual(['bob', 'ada'])
     expect(await receivers(await change(id, 'public', ['bob']))).toEqual([...names])
   })
 
   test('promotion and demotion, on open streams', async () => {
-    const routing = audienceOf(await stage.addChannel('private', [people.ann]))
+    const routing = audienceOf(await server.addChannel('private', [people.ann]))
     const setAdmin = async (isAdmin: boolean) => {
-      await stage.db.updateTable('users').set({ isAdmin }).where('id', '=', people.cat.id).execute()
-      await stage.control({ ...nobody, reloadUsers: [people.cat.id] })
+      await server.db.updateTable('users').set({ isAdmin }).where('id', '=', people.cat.id).execute()
+      await server.control({ ...nobody, reloadUsers: [people.cat.id] })
     }
     expect(await receivers(routing)).toEqual(['ann', 'ada'])
     await setAdmin(true)
@@ -153,24 +153,24 @@ describe('the audience follows', () => {
   })
 
   test('an older database, put back in place of a newer one', async () => {
-    const { id } = await stage.addChannel('private', [people.ann])
+    const { id } = await server.addChannel('private', [people.ann])
     expect(await receivers(await change(id, 'private', ['ann', 'bob']))).toEqual(['ann', 'bob', 'ada'])
 
     await change(id, 'private', ['ann'])
-    await stage.db.updateTable('channels').set({ membersVersion: 1 }).where('id', '=', id).execute()
-    await stage.beginEpoch()
+    await server.db.updateTable('channels').set({ membersVersion: 1 }).where('id', '=', id).execute()
+    await server.beginEpoch()
     await Promise.all(names.map((name) => streams[name].ended))
     for (const name of names) streams[name] = await node.open(people[name])
     expect(await receivers(audienceOf({ id, membersVersion: 1 }))).toEqual(['ann', 'ada'])
   })
 
   test('a replay is judged by what holds when it is delivered', async () => {
-    const { id, ...first } = await stage.addChannel('private', [people.ann, people.bob])
+    const { id, ...first } = await server.addChannel('private', [people.ann, people.bob])
     const bob = await node.open(people.bob)
     await bob.close()
-    await stage.says(audienceOf({ id, ...first }), 'for members, then')
+    await server.says(audienceOf({ id, ...first }), 'for members, then')
     await receivers(await change(id, 'private', ['ann']))
-    await stage.says(everyone, 'for all')
+    await server.says(everyone, 'for all')
 
     const again = await node.open(people.bob, bob.cursor)
     await again.waitFor('UPDATE_SERVER_SETTINGS', { name: 'for all' })

@@ -9,20 +9,20 @@ import { connectRedis, redisNames } from '@parley/events'
 import { createLogger } from '@parley/telemetry'
 import { prepareDatabase } from '@parley/test'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { openStage, type Stage, type StageDatabase, type StageNode } from './testing/stage.ts'
+import { openTestServer, type ServerDatabase, type TestNode, type TestServer } from './testing/test-server.ts'
 
 let postgres: EmbeddedPart
-let stage: Stage
-let node: StageNode
+let server: TestServer
+let node: TestNode
 
 beforeAll(async () => {
-  stage = await openStage(ownDatabase)
-  node = await stage.startNode()
+  server = await openTestServer(ownDatabase)
+  node = await server.startNode()
 })
-afterAll(() => stage.close())
+afterAll(() => server.close())
 
 /** A PostgreSQL of its own, which may go away without disturbing other tests. */
-async function ownDatabase(): Promise<StageDatabase> {
+async function ownDatabase(): Promise<ServerDatabase> {
   const directory = await mkdtemp(join(tmpdir(), 'parley-realtime-'))
   postgres = await startPostgres({ directory, durable: false })
   const database = await prepareDatabase(postgres.url, 20)
@@ -40,9 +40,9 @@ const lineOf = (routing: Routing, name: string) =>
 
 /** A leader of the relay that goes on, whatever is away, from where the order of events is now. */
 async function openPublisher() {
-  const { epoch, pos } = await stage.db.selectFrom('relayLease').selectAll().executeTakeFirstOrThrow()
+  const { epoch, pos } = await server.db.selectFrom('relayLease').selectAll().executeTakeFirstOrThrow()
   const redis = connectRedis({
-    settings: { url: stage.redis.url },
+    settings: { url: server.redis.url },
     name: 'test',
     logger: createLogger({ service: 'test', level: 'silent' }),
   })
@@ -60,37 +60,37 @@ async function openPublisher() {
 /** Takes connections and says nothing, as a host does that was cut off: whoever asks finds out by their own patience. */
 async function listenSilently(port: number) {
   const sockets = new Set<Socket>()
-  const server = createServer((socket) => sockets.add(socket)).listen(port, '127.0.0.1')
-  await once(server, 'listening')
+  const listener = createServer((socket) => sockets.add(socket)).listen(port, '127.0.0.1')
+  await once(listener, 'listening')
   return {
     async close() {
-      server.close()
+      listener.close()
       for (const socket of sockets) socket.destroy()
-      await once(server, 'close')
+      await once(listener, 'close')
     },
   }
 }
 
 describe('while PostgreSQL is away', () => {
   test('streams stay, new ones are told to come again, and everything goes on when it is back', async () => {
-    const ann = await stage.addMember('ann')
-    const channel = await stage.addChannel('private', [ann])
+    const ann = await server.addMember('ann')
+    const channel = await server.addChannel('private', [ann])
     const stream = await node.open(ann)
     await postgres.stop()
     const refused = await fetch(`${node.url}/events`, { headers: { authorization: `Bearer ${ann.token}` } })
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1'])
 
     await postgres.restart()
-    await stage.says(audienceOf(channel), 'for members')
-    await stage.says(everyone, 'for all')
+    await server.says(audienceOf(channel), 'for members')
+    await server.says(everyone, 'for all')
     await stream.waitFor('UPDATE_SERVER_SETTINGS', { name: 'for all' })
     expect(stream.all('UPDATE_SERVER_SETTINGS').map(({ name }) => name)).toEqual(['for members', 'for all'])
     await stream.close()
   })
 
   test('what needs to be judged waits for it, in order', async () => {
-    const ann = await stage.addMember('ann')
-    const channel = await stage.addChannel('private', [ann])
+    const ann = await server.addMember('ann')
+    const channel = await server.addChannel('private', [ann])
     const stream = await node.open(ann)
     const { publish, close } = await openPublisher()
 
@@ -111,9 +111,9 @@ describe('while PostgreSQL is away', () => {
   })
 
   test('a node can stop, whatever waits for it', async () => {
-    const stopping = await stage.startNode()
-    const bob = await stage.addMember('bob')
-    const channels = [await stage.addChannel('private', [bob]), await stage.addChannel('private', [bob])]
+    const stopping = await server.startNode()
+    const bob = await server.addMember('bob')
+    const channels = [await server.addChannel('private', [bob]), await server.addChannel('private', [bob])]
     const stream = await stopping.open(bob)
     const { publish, close } = await openPublisher()
     await postgres.stop()
@@ -129,9 +129,9 @@ describe('while PostgreSQL is away', () => {
   })
 
   test('a node that starts then is alive, refuses streams until it knows where events begin, and can stop', async () => {
-    const ann = await stage.addMember('ann')
+    const ann = await server.addMember('ann')
     await postgres.stop()
-    const [starting, stopping] = await Promise.all([stage.startNode(), stage.startNode()])
+    const [starting, stopping] = await Promise.all([server.startNode(), server.startNode()])
     const ask = (path: string) =>
       fetch(`${starting.url}${path}`, { headers: { authorization: `Bearer ${ann.token}` } }).then(
         ({ status }) => status,
@@ -142,7 +142,7 @@ describe('while PostgreSQL is away', () => {
     await postgres.restart()
     await vi.waitUntil(async () => (await ask('/health/ready')) === 200, { timeout: 20_000 })
     const stream = await starting.open(ann)
-    await stage.says(everyone, 'for all')
+    await server.says(everyone, 'for all')
     await stream.waitFor('UPDATE_SERVER_SETTINGS', { name: 'for all' })
     await stream.close()
   })

@@ -2,19 +2,19 @@ import net from 'node:net'
 import { audienceOf, everyone } from '@parley/contract'
 import type { EventStream } from '@parley/test'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { type Member, openStage, type Stage, type StageNode } from './testing/stage.ts'
+import { type Member, openTestServer, type TestNode, type TestServer } from './testing/test-server.ts'
 
-let stage: Stage
-let nodes: [StageNode, StageNode]
+let server: TestServer
+let nodes: [TestNode, TestNode]
 let ann: Member
 let bob: Member
 
 beforeAll(async () => {
-  stage = await openStage()
-  nodes = [await stage.startNode(), await stage.startNode({ maxBufferBytes: 65_536 })]
-  ;[ann, bob] = [await stage.addMember('ann'), await stage.addMember('bob')]
+  server = await openTestServer()
+  nodes = [await server.startNode(), await server.startNode({ maxBufferBytes: 65_536 })]
+  ;[ann, bob] = [await server.addMember('ann'), await server.addMember('bob')]
 })
-afterAll(() => stage.close())
+afterAll(() => server.close())
 
 const slowStreams = 'parley_streams_ended_total{reason="slow"'
 const namesOf = (stream: EventStream) => stream.all('UPDATE_SERVER_SETTINGS').map(({ name }) => name)
@@ -24,12 +24,12 @@ describe('a client that comes back', () => {
   test('receives what it missed, once and in order, then goes on live, on any node', async () => {
     const first = await nodes[0].open(ann)
     await first.close()
-    for (const name of upTo(5, 'missed')) await stage.says(everyone, name)
+    for (const name of upTo(5, 'missed')) await server.says(everyone, name)
 
     const again = await nodes[1].open(ann, first.cursor)
     expect(again.connected).toMatchObject({ payload: { resumed: true }, cursor: first.cursor })
     await again.waitFor('UPDATE_SERVER_SETTINGS', { name: 'missed 4' })
-    await stage.says(everyone, 'live')
+    await server.says(everyone, 'live')
     await again.waitFor('UPDATE_SERVER_SETTINGS', { name: 'live' })
     expect(namesOf(again)).toEqual([...upTo(5, 'missed'), 'live'])
     await again.close()
@@ -58,13 +58,13 @@ describe('a client that comes back', () => {
   ])('is told to fetch everything anew when its cursor is %s', async (_what, spoil) => {
     const first = await nodes[0].open(ann)
     await first.close()
-    await stage.says(everyone, 'not for a stream that begins anew')
+    await server.says(everyone, 'not for a stream that begins anew')
     const fresh = await nodes[0].open(ann)
     await fresh.close()
 
     const again = await nodes[0].open(ann, spoil(first.cursor!))
     expect(again.connected.payload.resumed).toBe(false)
-    await stage.says(everyone, 'live after all')
+    await server.says(everyone, 'live after all')
     await again.waitFor('UPDATE_SERVER_SETTINGS', { name: 'live after all' })
     await again.close()
   })
@@ -72,14 +72,14 @@ describe('a client that comes back', () => {
   test('is told so too when its cursor is older than what is kept', async () => {
     const first = await nodes[0].open(ann)
     await first.close()
-    for (const name of upTo(3, 'soon forgotten')) await stage.says(everyone, name)
+    for (const name of upTo(3, 'soon forgotten')) await server.says(everyone, name)
     await (await nodes[0].open(ann, first.cursor)).waitFor('UPDATE_SERVER_SETTINGS', { name: 'soon forgotten 2' })
-    const keys = [stage.db.deleteFrom('eventPositions').execute(), stage.db.deleteFrom('outbox').execute()]
+    const keys = [server.db.deleteFrom('eventPositions').execute(), server.db.deleteFrom('outbox').execute()]
     await Promise.all(keys)
-    stage.redis.kill('SIGKILL')
-    await stage.redis.restart()
+    server.redis.kill('SIGKILL')
+    await server.redis.restart()
 
-    const late = await stage.startNode()
+    const late = await server.startNode()
     const again = await late.open(ann, first.cursor)
     expect(again.connected.payload.resumed).toBe(false)
     expect(namesOf(again)).toEqual([])
@@ -90,7 +90,7 @@ describe('a client that comes back', () => {
 
 describe('the window', () => {
   test('ends where its size says, not one event earlier', async () => {
-    const small = await stage.startNode({ resumeMaxEvents: 5 })
+    const small = await server.startNode({ resumeMaxEvents: 5 })
     const first = await small.open(ann)
     await first.close()
     const isResumed = async () => {
@@ -100,7 +100,7 @@ describe('the window', () => {
     }
     const follower = await small.open(bob)
     const say = async (name: string) => {
-      await stage.says(everyone, name)
+      await server.says(everyone, name)
       await follower.waitFor('UPDATE_SERVER_SETTINGS', { name })
     }
     for (const name of upTo(5, 'sized')) await say(name)
@@ -112,10 +112,10 @@ describe('the window', () => {
   })
 
   test('ends where its age says, though older events are still kept, and never for who missed nothing', async () => {
-    const short = await stage.startNode({ replaySeconds: 2 })
+    const short = await server.startNode({ replaySeconds: 2 })
     const first = await short.open(ann)
     await first.close()
-    await stage.says(everyone, 'growing old')
+    await server.says(everyone, 'growing old')
     const isResumed = async (cursor: string | undefined) => {
       const stream = await short.open(ann, cursor)
       await stream.close()
@@ -134,13 +134,13 @@ describe('the window', () => {
 
 describe('under load', () => {
   test('clients that reconnect at random see every event once and in order', async () => {
-    const channel = await stage.addChannel('private', [ann])
+    const channel = await server.addChannel('private', [ann])
     const total = 600
     const first = await nodes[0].open(ann)
     const clients = Array.from({ length: 8 }, (_, index) => follow(index % 2 ? ann : bob, index, first.cursor!))
     const publishing = (async () => {
-      for (let n = 0; n < total; n++) await stage.says(n % 3 ? everyone : audienceOf(channel), `load ${n}`)
-      await stage.says(everyone, 'load end')
+      for (let n = 0; n < total; n++) await server.says(n % 3 ? everyone : audienceOf(channel), `load ${n}`)
+      await server.says(everyone, 'load end')
     })()
 
     const all = [...upTo(total, 'load'), 'load end']
@@ -185,7 +185,7 @@ describe('a client that does not read', () => {
     const before = await small.reads(slowStreams)
     const filler = 'x'.repeat(60_000)
     let sent = 0
-    while ((await small.reads(slowStreams)) === before) await stage.says(everyone, `slow ${sent++} ${filler}`)
+    while ((await small.reads(slowStreams)) === before) await server.says(everyone, `slow ${sent++} ${filler}`)
 
     const closed = new Promise((resolve) => socket.once('close', resolve))
     socket.on('error', () => {}).resume()
@@ -209,7 +209,7 @@ describe('a client that reads slowly while it catches up', () => {
     const first = await nodes[0].open(ann)
     await first.close()
     const filler = 'x'.repeat(10_000)
-    for (let n = 0; n < 220; n++) await stage.says(everyone, `long ${n} ${filler}`)
+    for (let n = 0; n < 220; n++) await server.says(everyone, `long ${n} ${filler}`)
     const marked = await nodes[1].open(ann, first.cursor)
     await marked.waitFor('UPDATE_SERVER_SETTINGS', ({ name }) => name.startsWith('long 219 '))
     await marked.close()
@@ -222,7 +222,7 @@ describe('a client that reads slowly while it catches up', () => {
       text += chunk
       if (/"name":"long 219 x+"\}\}\nid: .*\n\n$/.test(text.slice(-10_200))) break
       // A look at the database between two reads is slow enough for the node to be far ahead.
-      await stage.db.selectFrom('relayLease').select('pos').execute()
+      await server.db.selectFrom('relayLease').select('pos').execute()
     }
     expect([...text.matchAll(/"name":"long (\d+) /g)].map(([, n]) => Number(n))).toEqual([...Array(220).keys()])
     expect(await nodes[1].reads(slowStreams)).toBe(slowBefore)
@@ -232,8 +232,8 @@ describe('a client that reads slowly while it catches up', () => {
 describe('when the order of events begins anew', () => {
   test('open streams end, and their cursors no longer resume', async () => {
     const stream = await nodes[0].open(ann)
-    await stage.relay.stop()
-    await stage.db.updateTable('relayLease').set({ epoch: 'another', pos: 0 }).execute()
+    await server.relay.stop()
+    await server.db.updateTable('relayLease').set({ epoch: 'another', pos: 0 }).execute()
     await stream.ended
 
     const again = await nodes[0].open(ann, stream.cursor)

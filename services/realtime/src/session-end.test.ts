@@ -1,35 +1,35 @@
 import { everyone, nobody } from '@parley/contract'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openStage, type Stage, type StageNode } from './testing/stage.ts'
+import { openTestServer, type TestNode, type TestServer } from './testing/test-server.ts'
 
-let stage: Stage
-let node: StageNode
+let server: TestServer
+let node: TestNode
 
 beforeAll(async () => {
-  stage = await openStage()
-  node = await stage.startNode()
+  server = await openTestServer()
+  node = await server.startNode()
 })
-afterAll(() => stage.close())
+afterAll(() => server.close())
 
 const endSession = (id: string) =>
-  stage.db.updateTable('sessions').set({ endedAt: Date.now() }).where('id', '=', id).execute()
+  server.db.updateTable('sessions').set({ endedAt: Date.now() }).where('id', '=', id).execute()
 
 describe('a stream ends with its session', () => {
   test('when the event stream says so, and only that session', async () => {
-    const ann = await stage.addMember('ann')
-    const other = { ...ann, ...(await stage.addSession(ann.id)) }
+    const ann = await server.addMember('ann')
+    const other = { ...ann, ...(await server.addSession(ann.id)) }
     const [ends, stays] = [await node.open(ann), await node.open(other)]
 
     // The row still stands: what ends the stream here is the control alone.
-    await stage.control({ ...nobody, endSessions: [ann.sessionId] })
+    await server.control({ ...nobody, endSessions: [ann.sessionId] })
     await ends.ended
-    await stage.says(everyone, 'still there')
+    await server.says(everyone, 'still there')
     await stays.waitFor('UPDATE_SERVER_SETTINGS', { name: 'still there' })
     await stays.close()
   })
 
   test('when only the database says so', async () => {
-    const ann = await stage.addMember('ann')
+    const ann = await server.addMember('ann')
     const stream = await node.open(ann)
     await endSession(ann.sessionId)
     await stream.ended
@@ -37,41 +37,41 @@ describe('a stream ends with its session', () => {
 
   test('when it expires, unless it was extended meanwhile', async () => {
     const lifetimeMs = 4_000
-    const short = await stage.addMember('short', { lifetimeMs })
-    const extended = { ...short, ...(await stage.addSession(short.id, lifetimeMs)) }
+    const short = await server.addMember('short', { lifetimeMs })
+    const extended = { ...short, ...(await server.addSession(short.id, lifetimeMs)) }
     const [ends, stays] = [await node.open(short), await node.open(extended)]
-    await stage.db
+    await server.db
       .updateTable('sessions')
       .set({ expiresAt: Date.now() + 60_000 })
       .where('id', '=', extended.sessionId)
       .execute()
     await ends.ended
-    await stage.says(everyone, 'extended')
+    await server.says(everyone, 'extended')
     await stays.waitFor('UPDATE_SERVER_SETTINGS', { name: 'extended' })
     await stays.close()
   })
 
   test('when its user is removed', async () => {
-    const ann = await stage.addMember('ann')
+    const ann = await server.addMember('ann')
     const stream = await node.open(ann)
-    await stage.db.updateTable('users').set({ removedAt: Date.now() }).where('id', '=', ann.id).execute()
-    await stage.control({ ...everyone, reloadUsers: [ann.id] })
+    await server.db.updateTable('users').set({ removedAt: Date.now() }).where('id', '=', ann.id).execute()
+    await server.control({ ...everyone, reloadUsers: [ann.id] })
     await stream.ended
   })
 })
 
 describe('while Redis is away', () => {
   test('streams stay, clients resume, ended sessions end their streams, and nothing that was recorded is lost', async () => {
-    const [ann, bob] = [await stage.addMember('ann'), await stage.addMember('bob')]
+    const [ann, bob] = [await server.addMember('ann'), await server.addMember('bob')]
     const [ends, stays] = [await node.open(ann), await node.open(bob)]
-    stage.redis.kill('SIGKILL')
-    await stage.says(everyone, 'recorded while away')
+    server.redis.kill('SIGKILL')
+    await server.says(everyone, 'recorded while away')
     await endSession(ann.sessionId)
     await ends.ended
 
     const opened = await node.open(bob, stays.connected.cursor)
     expect(opened.connected.payload.resumed).toBe(true)
-    await stage.redis.restart()
+    await server.redis.restart()
     for (const stream of [stays, opened]) {
       await stream.waitFor('UPDATE_SERVER_SETTINGS', { name: 'recorded while away' })
       await stream.close()

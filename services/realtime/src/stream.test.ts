@@ -3,18 +3,18 @@ import http from 'node:http'
 import net from 'node:net'
 import { EventStream, type StreamRefused } from '@parley/test'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Member, openStage, type Stage, type StageNode } from './testing/stage.ts'
+import { type Member, openTestServer, type TestNode, type TestServer } from './testing/test-server.ts'
 
-let stage: Stage
-let node: StageNode
+let server: TestServer
+let node: TestNode
 let ann: Member
 
 beforeAll(async () => {
-  stage = await openStage()
-  node = await stage.startNode({ maxStreamsPerUser: 2, keepAliveSeconds: 1 })
-  ann = await stage.addMember('ann')
+  server = await openTestServer()
+  node = await server.startNode({ maxStreamsPerUser: 2, keepAliveSeconds: 1 })
+  ann = await server.addMember('ann')
 })
-afterAll(() => stage.close())
+afterAll(() => server.close())
 
 /** The answer as it comes over the wire, up to where `enough` says. */
 function read(path: string, headers: Record<string, string>, enough: (body: string) => boolean) {
@@ -72,17 +72,17 @@ describe('GET /events', () => {
     [
       'a token of an ended session',
       async () => {
-        const { sessionId, token } = await stage.addSession(ann.id)
-        await stage.db.updateTable('sessions').set({ endedAt: Date.now() }).where('id', '=', sessionId).execute()
+        const { sessionId, token } = await server.addSession(ann.id)
+        await server.db.updateTable('sessions').set({ endedAt: Date.now() }).where('id', '=', sessionId).execute()
         return `?token=${token}`
       },
     ],
-    ['a token of an expired session', async () => `?token=${(await stage.addSession(ann.id, -1)).token}`],
+    ['a token of an expired session', async () => `?token=${(await server.addSession(ann.id, -1)).token}`],
     [
       'a token of somebody removed',
       async () => {
-        const { id, token } = await stage.addMember('gone')
-        await stage.db.updateTable('users').set({ removedAt: Date.now() }).where('id', '=', id).execute()
+        const { id, token } = await server.addMember('gone')
+        await server.db.updateTable('users').set({ removedAt: Date.now() }).where('id', '=', id).execute()
         return `?token=${token}`
       },
     ],
@@ -99,7 +99,7 @@ describe('GET /events', () => {
   })
 
   test('notices at once that a client has left, and gives its place to another', async () => {
-    const member = await stage.addMember('limited')
+    const member = await server.addMember('limited')
     const streams = [await node.open(member), await node.open(member)]
     const refused = await read('/events', { authorization: `Bearer ${member.token}` }, () => false)
     expect(refused).toMatchObject({ status: 429, headers: { 'retry-after': expect.stringMatching(/^\d+$/) } })
@@ -113,7 +113,7 @@ describe('GET /events', () => {
   })
 
   test('a full node says when to come again', async () => {
-    const full = await stage.startNode({ maxStreams: 1 })
+    const full = await server.startNode({ maxStreams: 1 })
     const stream = await full.open(ann)
     const reply = await fetch(`${full.url}/events`, { headers: { authorization: `Bearer ${ann.token}` } })
     expect([reply.status, reply.headers.get('retry-after')]).toEqual([503, '5'])
@@ -154,7 +154,7 @@ describe('GET /events', () => {
     const unknown = `${first.cursor!.split('.')[0]}.999999999`
     await first.close()
     // Has no other stream, not even one whose end is still to be noticed: two are all that a person may have.
-    const { token } = await stage.addMember('twice')
+    const { token } = await server.addMember('twice')
     const ask = (cursor: string) =>
       `GET /events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nLast-Event-ID: ${cursor}\r\n\r\n`
     const { hostname, port } = new URL(node.url)
@@ -177,7 +177,7 @@ describe('GET /events', () => {
 
 describe('a node that stops', () => {
   test('ends its streams, refuses new ones and lets them go on elsewhere', async () => {
-    const stopping = await stage.startNode({ drainSeconds: 1 })
+    const stopping = await server.startNode({ drainSeconds: 1 })
     const streams = await Promise.all(Array.from({ length: 20 }, () => stopping.open(ann)))
     const stopped = stopping.stop()
     await Promise.all(streams.map(({ ended }) => ended))

@@ -2,7 +2,7 @@ import { startNodeSdk } from '@opentelemetry/sdk-node'
 import { audienceOf } from '@parley/contract'
 import { inSpan, SpanKind, shutdownTelemetry } from '@parley/telemetry'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openStage, type Stage } from './testing/stage.ts'
+import { openTestServer, type TestServer } from './testing/test-server.ts'
 
 interface EndedSpan {
   name: string
@@ -11,7 +11,7 @@ interface EndedSpan {
   spanContext(): { traceId: string }
 }
 
-let stage: Stage
+let server: TestServer
 const ended: EndedSpan[] = []
 
 beforeAll(async () => {
@@ -22,20 +22,20 @@ beforeAll(async () => {
     shutdown: async () => {},
   }
   startNodeSdk({ spanProcessors: [collector], metricReaders: [], logRecordProcessors: [], logLevel: 'none' })
-  stage = await openStage()
+  server = await openTestServer()
 })
 afterAll(async () => {
-  await stage.close()
+  await server.close()
   await shutdownTelemetry()
 })
 
 test('a delivery belongs to the trace of what caused it, and says how many streams it reached', async () => {
-  const [ann, bob] = [await stage.addMember('ann'), await stage.addMember('bob')]
-  const node = await stage.startNode()
+  const [ann, bob] = [await server.addMember('ann'), await server.addMember('bob')]
+  const node = await server.startNode()
   const streams = [await node.open(ann), await node.open(ann), await node.open(bob)]
-  const channel = await stage.addChannel('private', [ann])
+  const channel = await server.addChannel('private', [ann])
 
-  await inSpan('request', {}, () => stage.says(audienceOf(channel), 'traced'))
+  await inSpan('request', {}, () => server.says(audienceOf(channel), 'traced'))
   await Promise.all(streams.slice(0, 2).map((stream) => stream.waitFor('UPDATE_SERVER_SETTINGS', { name: 'traced' })))
 
   const request = ended.find(({ name }) => name === 'request')

@@ -1,21 +1,21 @@
 import { everyone, onlyUsers } from '@parley/contract'
 import type { EventStream } from '@parley/test'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Member, openStage, type Stage, type StageNode } from './testing/stage.ts'
+import { type Member, openTestServer, type TestNode, type TestServer } from './testing/test-server.ts'
 
 const streamsEach = 150
 const people = 8
 
-let stage: Stage
-let node: StageNode
+let server: TestServer
+let node: TestNode
 let members: Member[]
 
 beforeAll(async () => {
-  stage = await openStage()
-  node = await stage.startNode({ maxStreamsPerUser: 2 * streamsEach })
-  members = await Promise.all(Array.from({ length: people }, (_, n) => stage.addMember(`member ${n}`)))
+  server = await openTestServer()
+  node = await server.startNode({ maxStreamsPerUser: 2 * streamsEach })
+  members = await Promise.all(Array.from({ length: people }, (_, n) => server.addMember(`member ${n}`)))
 })
-afterAll(() => stage.close())
+afterAll(() => server.close())
 
 const said = ({ received }: EventStream) =>
   received.flatMap(({ type, payload }) => (type === 'UPDATE_SERVER_SETTINGS' ? [payload.name] : []))
@@ -30,7 +30,7 @@ test('more streams than one turn of the loop writes to all get everything once a
   const first = members[0]!
   const names = Array.from({ length: 30 }, (_, n) => `${n % 3 === 1 ? 'for one' : 'for all'} ${n}`)
   for (const [n, name] of names.entries()) {
-    await stage.says(n % 3 === 1 ? onlyUsers(first.id) : everyone, name)
+    await server.says(n % 3 === 1 ? onlyUsers(first.id) : everyone, name)
     // Some leave in the middle of it and come back behind what they have.
     const leaving = streams[(n * 37) % streams.length]!
     leaving.before.push(...said(leaving.stream))
@@ -38,7 +38,7 @@ test('more streams than one turn of the loop writes to all get everything once a
     await leaving.stream.close()
     leaving.stream = await node.open(leaving.member, cursor)
   }
-  await stage.says(everyone, 'the last')
+  await server.says(everyone, 'the last')
   await Promise.all(streams.map(({ stream }) => stream.waitFor('UPDATE_SERVER_SETTINGS', { name: 'the last' })))
 
   const expected = (member: Member) =>

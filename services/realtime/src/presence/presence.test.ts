@@ -4,23 +4,23 @@ import { everyone, type PresenceStatus } from '@parley/contract'
 import { setPresence } from '@parley/presence'
 import type { EventStream, StreamRefused } from '@parley/test'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { type Member, openStage, type Stage, type StageNode } from '../testing/stage.ts'
+import { type Member, openTestServer, type TestNode, type TestServer } from '../testing/test-server.ts'
 
 const offlineSeconds = 2
 
-let stage: Stage
-let nodes: [StageNode, StageNode]
+let server: TestServer
+let nodes: [TestNode, TestNode]
 let observer: EventStream
 
 beforeAll(async () => {
-  stage = await openStage()
+  server = await openTestServer()
   nodes = [
-    await stage.startNode({ offlineSeconds, maxStreamsPerUser: 10 }),
-    await stage.startNode({ offlineSeconds, maxStreamsPerUser: 10 }),
+    await server.startNode({ offlineSeconds, maxStreamsPerUser: 10 }),
+    await server.startNode({ offlineSeconds, maxStreamsPerUser: 10 }),
   ]
-  observer = await nodes[0].open(await stage.addMember('observer'))
+  observer = await nodes[0].open(await server.addMember('observer'))
 })
-afterAll(() => stage.close())
+afterAll(() => server.close())
 
 const told = (stream: EventStream, { id }: Member) =>
   stream
@@ -28,7 +28,7 @@ const told = (stream: EventStream, { id }: Member) =>
     .filter(({ userId }) => userId === id)
     .map(({ status }) => status)
 async function shown({ id }: Member) {
-  const row = await stage.db
+  const row = await server.db
     .selectFrom('users')
     .leftJoin('presence', 'presence.userId', 'users.id')
     .select('presence.shown')
@@ -39,17 +39,17 @@ async function shown({ id }: Member) {
 }
 const isTold = ({ id }: Member, status: PresenceStatus) =>
   observer.waitFor('PRESENCE_UPDATE', { userId: id, status }, 20_000)
-const set = ({ id }: Member, status: PresenceStatus) => setPresence(stage.db, id, status)
+const set = ({ id }: Member, status: PresenceStatus) => setPresence(server.db, id, status)
 /** Presence is told in order: once this has come, whatever changed before has come too, or never will. */
 async function allIsTold() {
-  const marker = await stage.addMember('marker')
+  const marker = await server.addMember('marker')
   await set(marker, 'away')
   await isTold(marker, 'away')
 }
 
 describe('presence', () => {
   test('is online with the first stream, on any node, and offline some time after the last one has closed', async () => {
-    const ann = await stage.addMember('ann')
+    const ann = await server.addMember('ann')
     expect(await shown(ann)).toBe('offline')
     const streams = [await nodes[0].open(ann), await nodes[1].open(ann)]
     expect(await shown(ann)).toBe('online')
@@ -65,20 +65,20 @@ describe('presence', () => {
   })
 
   test('tells nobody of somebody who is back in time', async () => {
-    const ann = await stage.addMember('ann')
+    const ann = await server.addMember('ann')
     for (let round = 0; round < 6; round++) {
       const stream = await nodes[round % 2]!.open(ann)
       onTestFinished(() => stream.close())
       if (round < 5) await stream.close()
     }
-    const leaver = await stage.addMember('leaver')
+    const leaver = await server.addMember('leaver')
     await (await nodes[0].open(leaver)).close()
     await isTold(leaver, 'offline')
     expect(told(observer, ann)).toEqual(['online'])
   })
 
   test('is what was set by hand, until the last stream closes', async () => {
-    const ann = await stage.addMember('ann')
+    const ann = await server.addMember('ann')
     const stream = await nodes[1].open(ann)
     for (const status of ['away', 'offline', 'away'] as const) {
       await set(ann, status)
@@ -98,7 +98,7 @@ describe('presence', () => {
   })
 
   test('that is set by hand without a stream stays, through a stream, to its end', async () => {
-    const ann = await stage.addMember('ann')
+    const ann = await server.addMember('ann')
     await set(ann, 'away')
     await isTold(ann, 'away')
     const stream = await nodes[0].open(ann)
@@ -109,17 +109,17 @@ describe('presence', () => {
   })
 
   test('of those on a node that died ends, and of those who have streams elsewhere stays', async () => {
-    const [ann, bob] = [await stage.addMember('ann'), await stage.addMember('bob')]
+    const [ann, bob] = [await server.addMember('ann'), await server.addMember('bob')]
     const stream = await nodes[0].open(bob)
     const onDeadNode = async (member: Member, streams: object) => {
       await set(member, 'online')
       const values = { streams: JSON.stringify(streams) }
-      await stage.db.updateTable('presence').set(values).where('userId', '=', member.id).execute()
+      await server.db.updateTable('presence').set(values).where('userId', '=', member.id).execute()
     }
-    const { id } = await stage.db.selectFrom('presenceNodes').select('id').executeTakeFirstOrThrow()
+    const { id } = await server.db.selectFrom('presenceNodes').select('id').executeTakeFirstOrThrow()
     await onDeadNode(bob, { [id]: 1, 'a dead node': 1 })
     await onDeadNode(ann, { 'a dead node': 3 })
-    await stage.db
+    await server.db
       .insertInto('presenceNodes')
       .values({ id: 'a dead node', seenAt: Date.now() - 60_000 })
       .execute()
@@ -129,15 +129,15 @@ describe('presence', () => {
   })
 
   test('survives that a node was taken for dead by mistake', async () => {
-    const ann = await stage.addMember('ann')
+    const ann = await server.addMember('ann')
     const stream = await nodes[1].open(ann)
-    await stage.db.deleteFrom('presenceNodes').execute()
-    await stage.db
+    await server.db.deleteFrom('presenceNodes').execute()
+    await server.db
       .updateTable('presence')
       .set({ streams: '{}', offlineAt: Date.now() + 60_000 })
       .execute()
     await vi.waitUntil(async () => {
-      const row = await stage.db.selectFrom('presence').selectAll().where('userId', '=', ann.id).executeTakeFirst()
+      const row = await server.db.selectFrom('presence').selectAll().where('userId', '=', ann.id).executeTakeFirst()
       return row?.offlineAt === null && Object.keys(row.streams).length === 1
     }, 10_000)
     await allIsTold()
@@ -146,8 +146,8 @@ describe('presence', () => {
   })
 
   test('of somebody removed is nobody’s business', async () => {
-    const ann = await stage.addMember('ann')
-    await stage.db.updateTable('users').set({ removedAt: Date.now() }).where('id', '=', ann.id).execute()
+    const ann = await server.addMember('ann')
+    await server.db.updateTable('users').set({ removedAt: Date.now() }).where('id', '=', ann.id).execute()
     await set(ann, 'away')
     await allIsTold()
     expect(told(observer, ann)).toEqual([])
@@ -155,11 +155,11 @@ describe('presence', () => {
   })
 
   test('needs no Redis', async () => {
-    await stage.redis.kill('SIGKILL')
-    const ann = await stage.addMember('ann')
+    await server.redis.kill('SIGKILL')
+    const ann = await server.addMember('ann')
     const stream = await nodes[1].open(ann)
     await isTold(ann, 'online')
-    await stage.redis.restart()
+    await server.redis.restart()
     await stream.close()
     await isTold(ann, 'offline')
   })
@@ -167,9 +167,9 @@ describe('presence', () => {
 
 describe('many who come at once', () => {
   test('are told to everybody, a few at a time, each as they are in the end', async () => {
-    const careful = await stage.startNode({ offlineSeconds: 60, presencePerSecond: 40 })
-    const reader = await careful.open(await stage.addMember('reader'))
-    const crowd = await Promise.all(Array.from({ length: 150 }, () => stage.addMember('crowd')))
+    const careful = await server.startNode({ offlineSeconds: 60, presencePerSecond: 40 })
+    const reader = await careful.open(await server.addMember('reader'))
+    const crowd = await Promise.all(Array.from({ length: 150 }, () => server.addMember('crowd')))
     const streams = await Promise.all(crowd.map((member, index) => (index % 2 ? careful : nodes[1]).open(member)))
     for (const member of crowd.slice(0, 50)) await set(member, 'away')
 
@@ -186,8 +186,8 @@ describe('many who come at once', () => {
   })
 
   test('are told to a reader who was behind once that is over, as they are by then', async () => {
-    const patient = await stage.startNode({ offlineSeconds, maxBufferBytes: 100_000_000 })
-    const member = await stage.addMember('slow')
+    const patient = await server.startNode({ offlineSeconds, maxBufferBytes: 100_000_000 })
+    const member = await server.addMember('slow')
     const socket = net.connect(Number(new URL(patient.url).port), '127.0.0.1')
     onTestFinished(() => void socket.destroy())
     socket.write(`GET /events?token=${member.token} HTTP/1.1\r\nhost: x\r\n\r\n`)
@@ -196,10 +196,10 @@ describe('many who come at once', () => {
     while (!text.includes('id: ')) await once(socket, 'data')
     socket.pause()
     const filler = 'x'.repeat(60_000)
-    for (let n = 0; n < 200; n++) await stage.says(everyone, `${n} ${filler}`)
+    for (let n = 0; n < 200; n++) await server.says(everyone, `${n} ${filler}`)
     await observer.waitFor('UPDATE_SERVER_SETTINGS', ({ name }) => name.startsWith('199 '), 20_000)
 
-    const ann = await stage.addMember('ann')
+    const ann = await server.addMember('ann')
     for (const status of ['away', 'offline', 'away', 'online'] as const) {
       await set(ann, status)
       await isTold(ann, status)
@@ -213,14 +213,14 @@ describe('many who come at once', () => {
 })
 
 describe('the limit of streams per person', () => {
-  const tryOpen = (node: StageNode, member: Member) =>
+  const tryOpen = (node: TestNode, member: Member) =>
     node.open(member).catch((error: StreamRefused) => {
       expect(error.status).toBe(429)
       return undefined
     })
 
   test('holds on all nodes together, also when they are asked at the same moment', async () => {
-    const ann = await stage.addMember('ann')
+    const ann = await server.addMember('ann')
     const tried = await Promise.all(Array.from({ length: 24 }, (_, index) => tryOpen(nodes[index % 2]!, ann)))
     const open = tried.filter((stream) => stream !== undefined)
     expect(open).toHaveLength(10)

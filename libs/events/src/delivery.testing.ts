@@ -13,7 +13,7 @@ import { acquireLease } from './relay.lease.ts'
 import { takeStep } from './relay.step.ts'
 
 /** A database and a Redis of its own for one test file: these tests restart and empty them. */
-export function stage() {
+export function deliveryEnvironment() {
   const logger = createLogger({ service: 'test', level: 'silent' })
   const metrics = createMetrics({ service: 'test' })
   const open: (() => Promise<unknown> | unknown)[] = []

@@ -13,7 +13,7 @@ interface Sent {
 }
 
 /** An installation, its routes, and something of everything that routes ask for. */
-export interface HostileStage {
+export interface TargetServer {
   readonly installation: Installation
   readonly baseUrl: string
   readonly routes: Route[]
@@ -26,7 +26,7 @@ export interface HostileStage {
   all(work: (route: Route) => Promise<unknown>, chosen?: Route[]): Promise<void>
 }
 
-export function hostileStage(topology: Topology): HostileStage {
+export function targetServer(topology: Topology): TargetServer {
   let installation: Installation
   let routes: Route[]
   let known: Known

@@ -2,7 +2,7 @@ import { Person } from '@parley/test'
 import type { Installation } from '../src/launch.ts'
 
 /** What every journey starts from: a running installation and people who may come in. */
-export interface Stage {
+export interface TestServer {
   readonly installation: Installation
   readonly baseUrl: string
   /** The initial admin, each time with a session of their own. */
@@ -13,15 +13,15 @@ export interface Stage {
   unique(name: string): string
 }
 
-export interface StageOptions {
+export interface TestServerOptions {
   /** Where people come in; the installation's own address unless something stands in front of it. */
   baseUrl?: () => string
-  /** Stands in every unique name, where several stages share an installation. */
+  /** Stands in every unique name, where several test servers share an installation. */
   mark?: string
 }
 
 /** `installation` is looked at when it is needed: journeys are described before anything has started. */
-export function createStage(installation: () => Installation, options: StageOptions = {}): Stage {
+export function createTestServer(installation: () => Installation, options: TestServerOptions = {}): TestServer {
   const { baseUrl = () => installation().baseUrl, mark = '' } = options
   let count = 0
   const unique = (name: string) => `${name}-${mark}${++count}`

@@ -14,7 +14,7 @@ export interface Member {
   token: string
 }
 
-export interface StageNode {
+export interface TestNode {
   url: string
   open(member: Member, lastEventId?: string): Promise<EventStream>
   /** The value of a metric, summed over its labels. */
@@ -23,19 +23,19 @@ export interface StageNode {
   stop(): Promise<void>
 }
 
-export type StageDatabase = Pick<TestDatabase, 'db' | 'pool' | 'url' | 'urlOf' | 'drop'>
+export type ServerDatabase = Pick<TestDatabase, 'db' | 'pool' | 'url' | 'urlOf' | 'drop'>
 
-export type Stage = Awaited<ReturnType<typeof openStage>>
+export type TestServer = Awaited<ReturnType<typeof openTestServer>>
 
 /**
  * PostgreSQL, Redis, a relay and any number of realtime nodes on real ports, each signed in by its role; people and channels are
  * put in by hand.
  */
-export async function openStage(open: () => Promise<StageDatabase> = () => createDatabase(20)) {
+export async function openTestServer(open: () => Promise<ServerDatabase> = () => createDatabase(20)) {
   const database = await open()
   const redis = await createRedis()
   const { db } = database
-  const nodes: StageNode[] = []
+  const nodes: TestNode[] = []
   const settings = (role: DatabaseRole, events: DeepPartial<Config['events']> = {}): DeepPartial<Config> => ({
     environment: 'test',
     auth: { jwtSecret: 'a secret that only this test knows' },
@@ -45,7 +45,7 @@ export async function openStage(open: () => Promise<StageDatabase> = () => creat
     events: { drainSeconds: 0, ...events },
   })
   const home = openDeps('worker', await loadConfig({ argv: [], env: {}, defaults: settings('worker') }))
-  const deps = { ...home.deps, logger: createLogger({ service: 'stage', level: 'silent' }) }
+  const deps = { ...home.deps, logger: createLogger({ service: 'test', level: 'silent' }) }
   const relay = createRelay({
     pool: deps.pool,
     redis: { url: redis.url },
@@ -56,7 +56,7 @@ export async function openStage(open: () => Promise<StageDatabase> = () => creat
   })
   relay.start()
 
-  async function startNode(events: DeepPartial<Config['events']> = {}): Promise<StageNode> {
+  async function startNode(events: DeepPartial<Config['events']> = {}): Promise<TestNode> {
     const config = await loadConfig({ argv: [], env: {}, defaults: settings('realtime', events) })
     const lines: string[] = []
     const destination = new PassThrough().on('data', (line) => lines.push(String(line)))
@@ -73,7 +73,7 @@ export async function openStage(open: () => Promise<StageDatabase> = () => creat
       await service.stop!()
       await close()
     }
-    const node: StageNode = {
+    const node: TestNode = {
       url,
       open: ({ token }, lastEventId) =>
         EventStream.open({ baseUrl: url, token, ...(lastEventId ? { lastEventId } : {}) }),
