@@ -4,7 +4,7 @@ import { type TestEnvironment, testEnvironment } from '@parley/test/test-environ
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Known } from '../hostile/routes.ts'
 import { badCredentials } from './credentials.ts'
-import { type GuardedRoute, guardedRoutes, knock } from './knock.ts'
+import { type GuardedRoute, guardedRoutes, requestRoute } from './guarded-routes.ts'
 import { table } from './table.ts'
 
 describe('every route', () => {
@@ -23,7 +23,9 @@ describe('every route', () => {
     const { general } = environment.channel
     for (const [what, token] of guarded.bad) {
       for (const route of demanding('user', 'token', 'stream', 'admin')) {
-        const { status, error, headers } = await knock(environment.baseUrl, route, token, { channelId: general.id })
+        const { status, error, headers } = await requestRoute(environment.baseUrl, route, token, {
+          channelId: general.id,
+        })
         expect({ route: route.name, what, status }).toEqual({ route: route.name, what, status: 401 })
         expect(error).toEqual(expect.any(String))
         expect([route.name, headers.get('www-authenticate')]).toEqual([route.name, 'Bearer'])
@@ -44,7 +46,7 @@ describe('every route', () => {
   test('lets in whoever is signed in, but to what is for admins', async () => {
     for (const route of demanding('user', 'token', 'stream', 'admin')) {
       const { person, known } = await somebody(environment, `${randomUUID()}@example.com`)
-      const { status } = await knock(environment.baseUrl, route, person.token, known)
+      const { status } = await requestRoute(environment.baseUrl, route, person.token, known)
       if (route.demand === 'admin') expect(`${route.name} ${status}`).toBe(`${route.name} 403`)
       else expectPassed(route, status)
     }
@@ -53,7 +55,7 @@ describe('every route', () => {
   test('lets in an admin', async () => {
     for (const route of demanding('user', 'token', 'stream', 'admin')) {
       const { person, known } = await somebody(environment, 'ada@example.com')
-      const { status, headers } = await knock(environment.baseUrl, route, person.token, known)
+      const { status, headers } = await requestRoute(environment.baseUrl, route, person.token, known)
       expectPassed(route, status)
       expectPrivate(route, headers)
     }
@@ -72,11 +74,11 @@ describe.each(['dev', 'magic-link', 'password'] as const)('a route for everybody
     const open = guarded.routes.filter(({ demand }) => demand === 'none')
     expect(open.length).toBeGreaterThan(5)
     for (const route of open) {
-      const { status: expected, headers } = await knock(environment.baseUrl, route, undefined, {})
+      const { status: expected, headers } = await requestRoute(environment.baseUrl, route, undefined, {})
       expect(expected).toBeLessThan(500)
       expectPrivate(route, headers)
       for (const [what, token] of [...guarded.bad, ...guarded.good]) {
-        const { status } = await knock(environment.baseUrl, route, token, {})
+        const { status } = await requestRoute(environment.baseUrl, route, token, {})
         expect({ route: route.name, what, status }).toEqual({ route: route.name, what, status: expected })
       }
     }

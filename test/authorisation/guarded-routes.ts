@@ -23,7 +23,12 @@ export interface Answer {
 }
 
 /** Sends a request that has nothing wrong but perhaps its token, and reads no more of the answer than it must. */
-export async function knock(baseUrl: string, route: Route, token: string | undefined, known: Known): Promise<Answer> {
+export async function requestRoute(
+  baseUrl: string,
+  route: Route,
+  token: string | undefined,
+  known: Known,
+): Promise<Answer> {
   const response = await fetch(baseUrl + filled(route.path, known), {
     method: route.method,
     headers: {
