@@ -12,6 +12,7 @@ const layers = [
   'config',
   'embedded',
   'telemetry',
+  'redis',
   'database',
   'presence',
   'read-states',

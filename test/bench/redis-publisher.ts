@@ -1,5 +1,5 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
-import { redisNames } from '@parley/events'
+import { redisNames } from '@parley/redis'
 import { Redis } from 'ioredis'
 import type { Foundation } from './foundation.ts'
 import type { Scene } from './scene.ts'

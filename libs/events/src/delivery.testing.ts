@@ -1,16 +1,15 @@
 import { everyone } from '@parley/contract'
 import { record, type Transaction } from '@parley/database'
+import { redisNames } from '@parley/redis'
 import { createLogger, createMetrics } from '@parley/telemetry'
 import { createDatabase, createRedis, type TestDatabase, type TestRedis } from '@parley/test'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from 'vitest'
-import { type Batch, decodeBatch } from './batch.format.ts'
+import { type Batch, decodeBatch } from './batch.ts'
 import { createFeed, createRelay, type FeedOptions, type PositionedEvent, type RelayOptions } from './index.ts'
-import { redisNames } from './keys.ts'
 import { connect, findTop } from './positions.queries.ts'
 import { createProgress } from './progress.ts'
-import { acquireLease } from './relay.lease.ts'
-import { takeStep } from './relay.step.ts'
+import { acquireLease, takeStep } from './relay.queries.ts'
 
 /** A database and a Redis of its own for one test file: these tests restart and empty them. */
 export function deliveryEnvironment() {

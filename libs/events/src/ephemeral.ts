@@ -1,12 +1,9 @@
 import type { EventType, Routing } from '@parley/contract'
 import type { RecordedEvent } from '@parley/database'
+import { connectRedis, followChannel, isReady, publish, type RedisSettings, redisNames } from '@parley/redis'
 import { type Logger, type Metrics, metric } from '@parley/telemetry'
-import { redisNames } from './keys.ts'
-import { followChannel, publish } from './redis.channel.ts'
-import type { RedisSettings } from './redis.client.ts'
-import { connectRedis, isReady } from './redis.connection.ts'
 
-/** An event that only matters now: it has no position, is never stored and never repeated. */
+/** An event without a position: it is never stored and never repeated. */
 export interface EphemeralEvent {
   routing: Routing
   /** JSON of a `WireEvent`. */
@@ -14,7 +11,7 @@ export interface EphemeralEvent {
 }
 
 export interface EphemeralPublisher {
-  /** Sends an event to the streams that are open now. Never fails: while Redis is away it is dropped, and counted. */
+  /** Sends an event to the streams that are open now. Never fails: while Redis is away the event is dropped and counted. */
   publish<T extends EventType>(event: RecordedEvent<T>): void
   close(): void
 }
@@ -24,7 +21,7 @@ export interface EphemeralOptions {
   logger: Logger
 }
 
-/** What somebody does who wants others to know of it only while it lasts, such as typing. */
+/** Publishes what matters only while it lasts, such as typing. */
 export function createEphemeralPublisher({
   redis: settings,
   logger,
@@ -45,12 +42,12 @@ export function createEphemeralPublisher({
 }
 
 export interface EphemeralFeed {
-  /** Resolves once events are followed or Redis is found to be away; it is found again by itself. */
+  /** Resolves once events are followed or Redis is found to be away; it reconnects by itself. */
   start(): Promise<void>
   close(): void
 }
 
-/** Hands on the ephemeral events of all processes, as they come. Those while Redis is away are lost. */
+/** Hands on the ephemeral events of all processes. Those published while Redis is away are lost. */
 export function createEphemeralFeed({
   redis: settings,
   logger,

@@ -1,8 +1,9 @@
+import { redisNames } from '@parley/redis'
 import { describe, expect, test } from 'vitest'
-import { encodeBatch } from './batch.format.ts'
+import { encodeBatch } from './batch.ts'
 import { deliveryEnvironment, eventually } from './delivery.testing.ts'
 import { createWaker } from './index.ts'
-import { entryField, redisNames } from './keys.ts'
+import { entryField } from './redis-stream.ts'
 
 const { held, relay, feed, says, stepWithoutAppend, lease, onEnd } = deliveryEnvironment()
 

@@ -1,15 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { connectRedis, followChannel, type RedisSettings, redisNames } from '@parley/redis'
 import { type Logger, label, type Metrics, metric } from '@parley/telemetry'
-import { decodeBatch, type PositionedEvent, readHeader } from './batch.format.ts'
-import { type Reading, readEvents } from './feed.source.ts'
-import { createWaiters } from './feed.waiters.ts'
-import { createWindow } from './feed.window.ts'
-import { redisNames } from './keys.ts'
+import { decodeBatch, type PositionedEvent, readHeader } from './batch.ts'
+import { createWindow, type Reading, readEvents } from './event-sources.ts'
 import { findTop, type Pool } from './positions.queries.ts'
-import { followChannel } from './redis.channel.ts'
-import type { RedisSettings } from './redis.client.ts'
-import { connectRedis } from './redis.connection.ts'
-import { createSignal } from './signal.ts'
+import { createSignal } from './wake.ts'
 
 export interface FeedOptions {
   pool: Pool
@@ -20,9 +15,9 @@ export interface FeedOptions {
   memoryEvents: number
   /** About as many bytes of them at most. */
   memoryBytes: number
-  /** Gets every event once, in order, without gaps; the next ones wait until it has settled. */
+  /** Receives every event once, in order, without gaps. The next events wait until it has settled. */
   onEvents(events: PositionedEvent[]): void | Promise<void>
-  /** Events were or will be missed: whoever listens must begin anew. Comes instead of `onEvents`, never beside it. */
+  /** Events were or will be missed: the listener must begin anew. Called instead of `onEvents`. */
   onReset(reason: string): void
 }
 
@@ -46,12 +41,12 @@ export interface Feed {
 
 const checkMs = 1_000
 const holeEvents = 2_000
-/** Beyond this what arrives is not kept: it is found missing, and read again, when its turn comes. */
+/** Beyond this, arrivals are dropped. They are found missing later and read again. */
 const arrivalsChars = 32 * 1024 * 1024
 
 /**
- * Follows the one order of events. What Redis publishes is a hint that may get lost: positions have no gaps, so a hole is
- * seen by the next batch, or by the look at PostgreSQL every second, and is filled before anything after it is handed on.
+ * Follows all events in the order of their positions. A publication of Redis may get lost. Positions have no gaps, so the
+ * next batch, or the check of PostgreSQL every second, shows the hole; it is filled before later events are handed on.
  */
 export function createFeed(options: FeedOptions): Feed {
   const { pool, redis: settings, logger, metrics, memoryEvents, memoryBytes, onEvents, onReset } = options
@@ -86,7 +81,7 @@ export function createFeed(options: FeedOptions): Feed {
       arrivedChars += text.length
       news.ring()
     },
-    // What was published before is found by the look that follows.
+    // The check finds what was published before.
     onFollowing: check,
   })
 
@@ -114,21 +109,21 @@ export function createFeed(options: FeedOptions): Feed {
     const header = readHeader(text)
     if (header.epoch !== epoch) return check()
     if (header.last <= position) return
-    if (header.first > position + 1) await fill(header.first - 1)
+    if (header.first > position + 1) await fillUpTo(header.first - 1)
     if (header.epoch === epoch && header.last > position)
       await hand(decodeBatch(text).filter(({ pos }) => pos > position))
   }
 
-  /** Finds what nobody told: PostgreSQL knows the last position, and the epoch. */
+  /** Compares with PostgreSQL, which knows the last position and the epoch. */
   async function compare() {
     mustCheck = false
     const top = await findTop(pool)
     if (top.epoch !== epoch) return reset('another epoch has begun', top)
     if (top.pos < position) return reset('the positions were set back', top)
-    await fill(top.pos)
+    await fillUpTo(top.pos)
   }
 
-  async function fill(upTo: number) {
+  async function fillUpTo(upTo: number) {
     while (position < upTo && !closing.signal.aborted) {
       const reading = await readEvents(
         { redis, pool, key: names.stream(epoch) },
@@ -145,7 +140,7 @@ export function createFeed(options: FeedOptions): Feed {
     try {
       await onEvents(events)
     } catch (err) {
-      // Who gets what is in doubt now, the events are not: streams that are ended resume behind their own last event.
+      // The listener's state is unknown now, the events are not lost: streams that are ended resume after their own last event.
       logger.error({ err }, 'events could not be handed on')
       onReset('events could not be handed on')
     }
@@ -213,5 +208,38 @@ export function createFeed(options: FeedOptions): Feed {
       return reading.events
     },
     waitFor: (pos, timeoutMs) => (position >= pos ? Promise.resolve(true) : waiters.wait(pos, timeoutMs)),
+  }
+}
+
+/** Callers that wait until a position is reached. */
+interface Waiters {
+  wait(pos: number, timeoutMs: number): Promise<boolean>
+  reached(position: number): void
+  giveUp(): void
+}
+
+function createWaiters(): Waiters {
+  const waiting = new Set<{ pos: number; settle(reached: boolean): void }>()
+
+  return {
+    wait: (pos, timeoutMs) =>
+      new Promise((resolve) => {
+        const timer = setTimeout(() => waiter.settle(false), timeoutMs)
+        const waiter = {
+          pos,
+          settle(reached: boolean) {
+            clearTimeout(timer)
+            waiting.delete(waiter)
+            resolve(reached)
+          },
+        }
+        waiting.add(waiter)
+      }),
+    reached(position) {
+      for (const waiter of waiting) if (waiter.pos <= position) waiter.settle(true)
+    },
+    giveUp() {
+      for (const waiter of waiting) waiter.settle(false)
+    },
   }
 }

@@ -1,4 +1,4 @@
-export type { PositionedEvent } from './batch.format.ts'
+export type { PositionedEvent } from './batch.ts'
 export {
   createEphemeralFeed,
   createEphemeralPublisher,
@@ -7,11 +7,6 @@ export {
   type EphemeralPublisher,
 } from './ephemeral.ts'
 export { createFeed, type Feed, type FeedOptions } from './feed.ts'
-export { redisNames } from './keys.ts'
-export { type Channel, followChannel } from './redis.channel.ts'
-export { openRedis, type RedisSettings } from './redis.client.ts'
-export { connectRedis, type RedisConnection } from './redis.connection.ts'
-export { createRelay, type Relay } from './relay.ts'
-export type { RelayOptions } from './relay.turn.ts'
-export { createSignal, type Signal } from './signal.ts'
-export { createWaker, type Waker } from './waker.ts'
+export type { RotationHook } from './housekeeping.ts'
+export { createRelay, type Relay, type RelayOptions } from './relay.ts'
+export { createSignal, createWaker, type Signal, type Waker } from './wake.ts'

@@ -1,5 +1,5 @@
 import type { Connection } from '@parley/database'
-import type { Batch } from './batch.format.ts'
+import type { Batch } from './batch.ts'
 
 export type Pool = Connection['pool']
 export type Client = Awaited<ReturnType<typeof connect>>

@@ -1,25 +1,49 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { metric } from '@parley/telemetry'
-import { redisNames } from './keys.ts'
-import { followChannel } from './redis.channel.ts'
-import { connectRedis } from './redis.connection.ts'
-import { acquireLease } from './relay.lease.ts'
-import { lead, type RelayOptions } from './relay.turn.ts'
-import { createSignal } from './signal.ts'
+import type { Config } from '@parley/config'
+import { connectRedis, followChannel, type RedisSettings, redisNames } from '@parley/redis'
+import { type Logger, type Metrics, metric } from '@parley/telemetry'
+import type { Redis } from 'ioredis'
+import { type Batch, traceBatch } from './batch.ts'
+import { findRotationOverdue, type RotationHook, startChores, windowMs } from './housekeeping.ts'
+import { type Client, connect, type Pool } from './positions.queries.ts'
+import { createProgress, type Progress } from './progress.ts'
+import { type EventStream, openEventStream } from './redis-stream.ts'
+import {
+  acquireLease,
+  changeEpoch,
+  newEpoch,
+  releaseLease,
+  type Step,
+  stepLimit,
+  type Term,
+  takeStep,
+} from './relay.queries.ts'
+import { createSignal, type Signal } from './wake.ts'
+
+export interface RelayOptions {
+  pool: Pool
+  redis: RedisSettings
+  logger: Logger
+  metrics: Metrics
+  events: Pick<Config['events'], 'replaySeconds' | 'replayMaxEvents'>
+  /** Names this candidate, unlike any other: host and process. */
+  holder: string
+  beforeRotation?: RotationHook
+}
 
 export interface Relay {
   /** Becomes a candidate, and leads whenever nobody else does, until stopped. */
   start(): void
-  /** Ends the turn, if it is ours, after the step under way, and gives the lease back at once. */
+  /** Ends the term, if this relay leads, after the step under way, and gives the lease back at once. */
   stop(): Promise<void>
-  /** Hint that something was committed; for those who share the process. */
+  /** Hint that something was committed, from within the same process. */
   wake(): void
   readonly isLeader: boolean
 }
 
 const candidateMs = 500
 
-/** Gives the events of the outbox their one order and moves them to Redis. Any number of candidates, one leader. */
+/** Gives the events of the outbox their positions and appends them to Redis. There may be any number of relays; one leads. */
 export function createRelay(options: RelayOptions): Relay {
   const { pool, redis: settings, logger, metrics, holder } = options
   const names = redisNames(settings)
@@ -44,7 +68,7 @@ export function createRelay(options: RelayOptions): Relay {
         if (!stopping.signal.aborted) logger.warn({ err }, 'the relay cannot work')
       }
       isLeader = false
-      // No hint shortens this: candidates would ask for the lease hundreds of times a second.
+      // Hints do not shorten this: candidates would ask for the lease hundreds of times a second.
       await delay(candidateMs, undefined, { signal: stopping.signal }).catch(() => {})
     }
   }
@@ -72,5 +96,111 @@ export function createRelay(options: RelayOptions): Relay {
     get isLeader() {
       return isLeader
     },
+  }
+}
+
+interface TermOptions extends Omit<RelayOptions, 'redis'> {
+  redis: Redis
+  names: ReturnType<typeof redisNames>
+  term: Term
+  signal: Signal
+  stopping: AbortSignal
+}
+
+const pollMs = 100
+/** Least time between two steps, so that under load each carries many events. */
+const stepMs = 8
+const renewMs = 900
+
+/**
+ * Leads until stopped, until the token is stale, or until PostgreSQL fails. After a failure it is unknown whether the last
+ * step was committed, so the term ends; the next one begins with a new token and reads everything again.
+ */
+async function lead(options: TermOptions): Promise<void> {
+  const { pool, redis, names, term, stopping, events, logger, beforeRotation } = options
+  const progress = createProgress(term.low, term.positioned)
+  const client = await connect(pool)
+  const stream = openEventStream({
+    redis,
+    names,
+    pool,
+    epoch: term.epoch,
+    pos: term.pos,
+    maxEvents: events.replayMaxEvents,
+    onError: (err) => logger.warn({ err }, 'events could not be appended to Redis'),
+  })
+  const { replaySeconds } = events
+  const chores = startChores({ pool, logger, progress, replaySeconds, beforeRotation, onFloor: stream.trim })
+  const endObservations = observeBacklog(options, progress)
+  try {
+    await relayEvents(options, client, progress, stream)
+    if (stream.isAhead) await beginEpoch(options)
+    if (stopping.aborted) await releaseLease(pool, term.token, progress.low)
+  } finally {
+    // Closed rather than reused: a statement may still be running on it.
+    client.release(true)
+    endObservations()
+    await Promise.all([chores.stop(), stream.close()])
+  }
+}
+
+async function relayEvents(options: TermOptions, client: Client, progress: Progress, stream: EventStream) {
+  const { term, signal, stopping, metrics } = options
+  const relayed = metrics.counter(metric.eventsRelayed).with()
+  let renewedAt = performance.now()
+
+  while (!stopping.aborted && !stream.isAhead) {
+    const begun = performance.now()
+    const renew = begun - renewedAt > renewMs
+    const step = await takeStep(client, term, progress, renew)
+    const { ids, pos, ctid, xid, xmin } = step
+    if (pos !== null && ctid !== null) {
+      Object.assign(term, { pos, ctid })
+      renewedAt = begun
+    } else if (renew || ids.length > 0) {
+      return
+    }
+
+    const isFull = ids.length === stepLimit
+    progress.advance({ ids, pos: term.pos, xid, xmin, cut: isFull })
+    stream.offer(term.pos, ids.length > 0 ? batchOf(step, term.pos) : undefined)
+    relayed.add(ids.length)
+    if (isFull) continue
+
+    await signal.wait(pollMs)
+    const early = stepMs - (performance.now() - begun)
+    if (early > 1) await delay(early)
+  }
+}
+
+function batchOf({ ids, lines, oldestAt, traced }: Step, pos: number): Batch {
+  const batch = { first: pos - ids.length + 1, count: ids.length, lines, recordedAt: oldestAt ?? undefined }
+  return traced ? traceBatch(batch) : batch
+}
+
+/** Begins a new epoch; the next term, which follows at once, begins a new stream in Redis. The old stream expires. */
+async function beginEpoch({ pool, redis, names, term, events, logger }: TermOptions) {
+  const epoch = newEpoch()
+  if (!(await changeEpoch(pool, term.token, epoch))) return
+  logger.warn({ epoch, before: term.epoch }, 'Redis is ahead of PostgreSQL, a new epoch begins')
+  await redis.expire(names.stream(term.epoch), events.replaySeconds)
+}
+
+function observeBacklog({ metrics, pool, events }: TermOptions, progress: Progress) {
+  const find = async () => {
+    const { rows } = await pool.query<{ depth: number; lag: number }>(
+      `select count(*) as depth, coalesce(greatest(now_ms() - min(created_at), 0) / 1000.0, 0)::float8 as lag
+       from outbox where id > $1`,
+      [progress.high],
+    )
+    return rows[0]!
+  }
+  const ends = [
+    metrics.gauge(metric.outboxDepth, async () => (await find()).depth),
+    metrics.gauge(metric.outboxLag, async () => (await find()).lag),
+    metrics.gauge(metric.outboxRotationOverdue, () => findRotationOverdue(pool, windowMs(events.replaySeconds))),
+  ]
+  return () => {
+    for (const end of ends) end()
   }
 }

@@ -1,5 +1,5 @@
 import type { JobName } from '@parley/contract'
-import { openRedis, type RedisSettings, redisNames } from '@parley/events'
+import { openRedis, type RedisSettings, redisNames } from '@parley/redis'
 import { Queue } from 'bullmq'
 import { expect, vi } from 'vitest'
 

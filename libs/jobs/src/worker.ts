@@ -1,6 +1,6 @@
 import type { JobData, JobName } from '@parley/contract'
 import type { Database } from '@parley/database'
-import { connectRedis, followChannel, openRedis, type RedisSettings, redisNames } from '@parley/events'
+import { connectRedis, followChannel, openRedis, type RedisSettings, redisNames } from '@parley/redis'
 import {
   type BoundCounter,
   inSpan,

@@ -1,6 +1,6 @@
 import rateLimit, { normalizeIP } from '@fastify/rate-limit'
 import { tooMany } from '@parley/contract'
-import { openRedis, redisNames } from '@parley/events'
+import { openRedis, redisNames } from '@parley/redis'
 import { bearerToken, type Deps } from '@parley/service'
 import { metric } from '@parley/telemetry'
 import type { FastifyInstance, FastifyRequest } from 'fastify'

@@ -10,6 +10,7 @@ import { createExporter } from './exports/exporter.ts'
 import { mostMails } from './mail/domains.ts'
 import { createPostman, retryMs } from './mail/mail.ts'
 import { purgeChannel } from './purge/purge.ts'
+import { rereadWhatIsLost } from './search/projection.queries.ts'
 import { startProjector } from './search/projector.ts'
 import { startStatistics } from './statistics/statistics.ts'
 import { addThumbnail } from './thumbnails/image-thumbnail.ts'
@@ -31,6 +32,7 @@ export function worker(deps: Deps): Worker {
     metrics,
     events: config.events,
     holder: `${hostname()} ${process.pid} ${uuidv7()}`,
+    beforeRotation: rereadWhatIsLost,
   })
   const postman = createPostman(config)
   const exporter = createExporter(config)

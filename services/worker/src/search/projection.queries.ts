@@ -1,4 +1,5 @@
 import { anyOf, type SearchProgress, type Transaction } from '@parley/database'
+import type { RotationHook } from '@parley/events'
 import { foldedText, selectSearchable } from '@parley/search'
 import { type Selectable, sql } from 'kysely'
 import { divide } from './segments.ts'
@@ -12,6 +13,17 @@ export const lockProgress = (trx: Transaction): Promise<Selectable<SearchProgres
 
 export const updateProgress = (trx: Transaction, progress: Partial<Selectable<SearchProgress>>) =>
   trx.updateTable('searchProgress').set(progress).execute()
+
+/**
+ * For the relay: when a generation of the outbox that the projection has not read completely is about to be emptied, the
+ * projection reads all messages anew.
+ */
+export const rereadWhatIsLost: RotationHook = async (client, table) => {
+  await client.query(
+    `update search_progress set unread_below = $1 where exists (select from ${table} where id > seen_id offset 0)`,
+    [endOfIds],
+  )
+}
 
 /** What the relay has given so far: every outbox id up to `lowId` has a position up to `pos`, or will never exist. */
 export const findRelayed = (trx: Transaction) =>

@@ -3,7 +3,7 @@ import { createRelay } from '@parley/events'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { purgeChannel } from '../purge/purge.ts'
 import { eventually, workshop } from '../worker.testing.ts'
-import { endOfIds } from './projection.queries.ts'
+import { endOfIds, rereadWhatIsLost } from './projection.queries.ts'
 import { projectNext } from './projection.ts'
 
 const held = workshop()
@@ -183,6 +183,24 @@ describe('the projection of search', () => {
     await relayed()
     await projectAll()
     expect(await copies()).toEqual(ids.map((id, n) => [id, n % 9 === 0 ? 'edited' : `message ${n}`]))
+    expect((await progress()).unreadBelow).toBeNull()
+  })
+
+  test('when the relay empties rows that it has not read, it reads all messages anew, and not otherwise', async () => {
+    const id = await says('not read yet')
+    await relayed()
+    const { slot } = await held.database.db.selectFrom('outboxRing').select('slot').executeTakeFirstOrThrow()
+    const empty = async () => {
+      const client = await held.deps.pool.connect()
+      await rereadWhatIsLost(client, `outbox_${slot}`)
+      client.release()
+    }
+
+    await empty()
+    expect((await progress()).unreadBelow).toBe(endOfIds)
+    await projectAll()
+    expect(await copies()).toEqual([[id, 'not read yet']])
+    await empty()
     expect((await progress()).unreadBelow).toBeNull()
   })
 

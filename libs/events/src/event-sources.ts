@@ -1,7 +1,55 @@
+import { isReady } from '@parley/redis'
 import type { Redis } from 'ioredis'
-import { decodeBatch, decodeLines, type PositionedEvent } from './batch.format.ts'
+import { decodeBatch, decodeLines, type PositionedEvent } from './batch.ts'
 import { type Pool, readBatches } from './positions.queries.ts'
-import { isReady } from './redis.connection.ts'
+
+/** The newest events in memory, without gaps, bounded in number and size. */
+export interface Window {
+  add(events: readonly PositionedEvent[]): void
+  /** Up to `limit` events after a position, or undefined when the first of them is no longer here. */
+  after(pos: number, limit: number): PositionedEvent[] | undefined
+  clear(): void
+}
+
+export function createWindow(maxEvents: number, maxBytes: number): Window {
+  let events: PositionedEvent[] = []
+  let head = 0
+  let bytes = 0
+
+  const drop = () => {
+    bytes -= sizeOf(events[head]!)
+    head++
+  }
+
+  return {
+    add(more) {
+      for (const event of more) {
+        events.push(event)
+        bytes += sizeOf(event)
+      }
+      while (head < events.length && (events.length - head > maxEvents || bytes > maxBytes)) drop()
+      // Copies the rest only after as many events were dropped: constant cost per event.
+      if (head > events.length / 2) {
+        events = events.slice(head)
+        head = 0
+      }
+    },
+    after(pos, limit) {
+      const first = events[head]?.pos
+      if (first === undefined || pos + 1 < first) return undefined
+      const from = head + pos + 1 - first
+      return events.slice(from, from + limit)
+    },
+    clear() {
+      events = []
+      head = 0
+      bytes = 0
+    },
+  }
+}
+
+/** Bytes of an object with its routing, and its text twice: as received and as the frame that is sent. */
+const sizeOf = ({ event }: PositionedEvent) => 300 + 2 * (event?.length ?? 0)
 
 export type Source = 'redis' | 'postgresql'
 
@@ -13,7 +61,7 @@ export interface Reading {
 
 /**
  * Reads events after a position from the Redis Stream, else from PostgreSQL, up to `limit` of them but at least one.
- * 'gone' when neither has the first of them.
+ * Answers 'gone' when neither has the first of them.
  * @throws when PostgreSQL is needed and away.
  */
 export async function readEvents(
@@ -32,7 +80,7 @@ export async function readEvents(
 
 const entriesAtOnce = 50
 
-/** Empty when the stream does not have what follows `after`, or Redis does not answer. */
+/** Empty when the stream lacks the event after `after`, or Redis does not answer. */
 async function readStream(redis: Redis, key: string, after: number, limit: number): Promise<PositionedEvent[]> {
   const events: PositionedEvent[] = []
   let known = after
@@ -49,7 +97,7 @@ async function readStream(redis: Redis, key: string, after: number, limit: numbe
   return events.slice(0, limit)
 }
 
-/** Nothing when it makes no sense: PostgreSQL has the same, and is the truth. */
+/** Empty when the text cannot be read: PostgreSQL has the same events. */
 function decodeEntry(text = ''): PositionedEvent[] {
   try {
     return decodeBatch(text)

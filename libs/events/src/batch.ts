@@ -1,25 +1,26 @@
 import type { Routing } from '@parley/contract'
+import { currentTraceparent, inSpan, SpanKind, spanAttribute, spanName } from '@parley/telemetry'
 
-/** An event with its place in the one total order of events. */
+/** An event with its position in the order of all events. */
 export interface PositionedEvent {
   pos: number
   routing: Routing
-  /** JSON of a `WireEvent`; null when the event only carries control for the nodes. */
+  /** JSON of a `WireEvent`; null when the event carries nothing but control for the nodes. */
   event: string | null
   /** Traceparent of the span that relayed it, when the change was traced. */
   trace: string | null
-  /** When the oldest event of its batch was recorded, epoch milliseconds; absent when nobody knows. */
+  /** When the oldest event of its batch was recorded, epoch milliseconds; absent when unknown. */
   recordedAt?: number
 }
 
-/** Consecutive positions as they travel: `lines` holds one line per event, `routing \t trace \t event`, empty for null. */
+/** Events of consecutive positions as text: one line per event, `routing \t trace \t event`, empty for null. */
 export interface Batch {
   first: number
   count: number
   lines: string
   /** When the oldest of them was recorded, epoch milliseconds. */
   recordedAt?: number
-  /** Traceparents of the lines' spans, of those that were traced; does not travel, the lines have them. */
+  /** Traceparents of the spans of traced lines. Not part of the text: the lines have them. */
   traces?: string[]
 }
 
@@ -34,7 +35,7 @@ export interface Header {
 export const encodeBatch = (epoch: string, { first, count, lines, recordedAt }: Batch) =>
   `${epoch} ${first} ${count}${recordedAt ? ` ${recordedAt}` : ''}\n${lines}`
 
-/** What an encoded batch holds, without reading its events. @throws when the text is no encoded batch. */
+/** The header of an encoded batch, without reading its events. @throws when the text is no encoded batch. */
 export function readHeader(text: string): Header {
   const [epoch, first, count, recordedAt] = text.slice(0, text.indexOf('\n')).split(' ')
   const header: Header = { epoch: epoch ?? '', first: Number(first), last: Number(first) + Number(count) - 1 }
@@ -49,7 +50,7 @@ export function decodeBatch(text: string): PositionedEvent[] {
   return decodeLines({ first, count: last - first + 1, lines: text.slice(text.indexOf('\n') + 1), recordedAt })
 }
 
-/** @throws when the number of lines is not the announced one: a batch is read whole or not at all. */
+/** @throws when the number of lines differs from `count`: a batch is read whole or not at all. */
 export function decodeLines({ first, count, lines, recordedAt }: Batch): PositionedEvent[] {
   const split = lines.split('\n')
   if (split.length !== count) throw new Error('a batch of events has another length than it says')
@@ -68,7 +69,7 @@ function decodeLine(line: string, pos: number, recordedAt?: number): PositionedE
   }
 }
 
-/** Batches of at most about `maxChars` characters with the same events: Redis cuts off subscribers who are sent too much at once. */
+/** Splits a batch into batches of about `maxChars` characters at most. Redis disconnects subscribers that are sent too much at once. */
 export function splitBatch(batch: Batch, maxChars: number): Batch[] {
   if (batch.lines.length <= maxChars) return [batch]
 
@@ -91,7 +92,7 @@ export function splitBatch(batch: Batch, maxChars: number): Batch[] {
   return parts
 }
 
-/** The part of a batch after a position: nothing (undefined), all of it, or its end. */
+/** The events of a batch after a position; undefined when there are none. */
 export function batchAfter(batch: Batch, after: number): Batch | undefined {
   const known = after - batch.first + 1
   if (known <= 0) return batch
@@ -100,10 +101,35 @@ export function batchAfter(batch: Batch, after: number): Batch | undefined {
   return { first: after + 1, count: batch.count - known, lines, recordedAt: batch.recordedAt }
 }
 
-/** Joins batches that follow each other without a gap. */
+/** Joins batches of consecutive positions. */
 export const joinBatches = (batches: readonly Batch[]): Batch => ({
   first: batches[0]!.first,
   count: batches.reduce((sum, { count }) => sum + count, 0),
   lines: batches.map(({ lines }) => lines).join('\n'),
   recordedAt: batches[0]!.recordedAt,
 })
+
+/** Gives every traced event a span of the relay. Its line then carries the traceparent of that span. */
+export function traceBatch(batch: Batch): Batch {
+  const traces: string[] = []
+  const lines = batch.lines.split('\n').map((line, index) => traceLine(line, batch.first + index, traces))
+  return { ...batch, lines: lines.join('\n'), traces }
+}
+
+/** Runs within a span whose parent is the first traced event of the batch; the other traced events are linked. */
+export function inTraceOf<T>({ traces: [parent, ...links] = [], count }: Batch, run: () => T): T {
+  if (!parent) return run()
+  return inSpan(spanName.appendBatch, { parent, links, attributes: { [spanAttribute.batchSize]: count } }, run)
+}
+
+function traceLine(line: string, pos: number, traces: string[]): string {
+  const [routing, parent, event] = line.split('\t')
+  if (!parent) return line
+  const attributes = { [spanAttribute.eventPosition]: pos, [spanAttribute.eventType]: typeOf(event) }
+  const trace = inSpan(spanName.relayEvent, { kind: SpanKind.PRODUCER, parent, attributes }, currentTraceparent)
+  if (trace) traces.push(trace)
+  return `${routing}\t${trace ?? parent}\t${event}`
+}
+
+/** The event's type comes first in its JSON. Parsing all of it would cost more than the rest of the relay. */
+const typeOf = (event: string | undefined) => event?.match(/^\{\s*"type"\s*:\s*"(\w+)"/)?.[1]

@@ -1,15 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { everyone } from '@parley/contract'
+import { connectRedis, followChannel, isReady, openRedis, type RedisSettings, redisNames } from '@parley/redis'
 import { type RedisShapes, redisShapes, whyNoRedis } from '@parley/test'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { decodeBatch } from './batch.format.ts'
+import { decodeBatch } from './batch.ts'
 import { deliveryEnvironment, eventually, nameOf } from './delivery.testing.ts'
 import { createEphemeralFeed, createEphemeralPublisher } from './index.ts'
-import { redisNames } from './keys.ts'
 import { findTop } from './positions.queries.ts'
-import { followChannel } from './redis.channel.ts'
-import { openRedis, type RedisSettings } from './redis.client.ts'
-import { connectRedis, isReady } from './redis.connection.ts'
 
 const missing = await whyNoRedis()
 const missingTls = await whyNoRedis('tls')

@@ -1,9 +1,8 @@
 import { once } from 'node:events'
+import { connectRedis, redisNames } from '@parley/redis'
 import { describe, expect, test } from 'vitest'
 import { deliveryEnvironment, eventually } from './delivery.testing.ts'
-import { entryField, redisNames } from './keys.ts'
-import { connectRedis } from './redis.connection.ts'
-import { openEventStream } from './relay.stream.ts'
+import { entryField, openEventStream } from './redis-stream.ts'
 
 const { held, relay, feed, says, stepWithoutAppend, streamed, lease, logger, onEnd } = deliveryEnvironment()
 

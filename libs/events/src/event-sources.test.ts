@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createWindow } from './feed.window.ts'
+import { createWindow } from './event-sources.ts'
 
 const event = (pos: number, chars = 10) => ({
   pos,

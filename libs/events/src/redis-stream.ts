@@ -1,20 +1,20 @@
+import { isReady, publishCommand, type redisNames } from '@parley/redis'
 import type { Redis } from 'ioredis'
-import { type Batch, batchAfter, encodeBatch, joinBatches, splitBatch } from './batch.format.ts'
-import { entryField, type redisNames } from './keys.ts'
+import { type Batch, batchAfter, encodeBatch, inTraceOf, joinBatches, splitBatch } from './batch.ts'
 import { findOldestPosition, type Pool, readBatches } from './positions.queries.ts'
-import { publishCommand } from './redis.channel.ts'
-import { isReady } from './redis.connection.ts'
-import { inTraceOf } from './relay.trace.ts'
 
-/** The replay window in Redis, written by the leader alone, beside its steps: Redis never holds up the lease. */
+/** The one field of a stream entry. */
+export const entryField = 'e'
+
+/** The replay window in Redis. Only the leader writes it, beside its steps, so that a slow Redis never delays the lease. */
 export interface EventStream {
-  /** Says that there are positions up to `pos`; `batch` has the newest when they are new. Never throws, never waits. */
+  /** Tells that there are positions up to `pos`; `batch` has the new ones, if any. Never throws, never waits. */
   offer(pos: number, batch?: Batch): void
-  /** Ends appending; resolves when nothing is under way any more. */
+  /** Ends appending; resolves when the last append has ended. */
   close(): Promise<void>
-  /** Allows entries to be dropped that end below this position. */
+  /** Allows Redis to drop entries that end below this position. */
   trim(below: number): void
-  /** Redis has positions that PostgreSQL does not know: another history, of a time after a restored backup. */
+  /** Redis has positions that PostgreSQL lacks: PostgreSQL was restored from a backup. */
   readonly isAhead: boolean
 }
 
@@ -23,9 +23,9 @@ export interface EventStreamOptions {
   names: ReturnType<typeof redisNames>
   pool: Pool
   epoch: string
-  /** The last position that was given before this turn. */
+  /** The last position that was given before this term. */
   pos: number
-  /** How many events are appended again at most when Redis has lost them. */
+  /** Most events to append again when Redis has lost them. */
   maxEvents: number
   onError(error: unknown): void
 }
@@ -35,8 +35,8 @@ const maxQueued = 8
 const repairEvents = 2_000
 
 /**
- * Appends what it is offered. When it is in doubt (at first, after any failure, when Redis refuses a batch because another
- * one is missing before it) it looks what Redis holds and appends everything above that from PostgreSQL.
+ * Appends what is offered. At first, after any failure and when Redis refuses a batch because the one before it is missing
+ * (`inDoubt`), it reads the last position in Redis and appends everything above it from PostgreSQL.
  */
 export function openEventStream({
   redis,
@@ -51,7 +51,7 @@ export function openEventStream({
   const appendEvents = defineAppend(redis)
   let queue: Batch[] = []
   let target = begunAt
-  /** Redis has nothing above this, unless it is of another history: nobody else appends what this turn gives out. */
+  /** Only this term appends its positions: anything in Redis above `own` belongs to another history. */
   let own = begunAt
   let trimBelow = 0
   let inDoubt = true
@@ -103,7 +103,7 @@ export function openEventStream({
     }
   }
 
-  /** Whether the batch is at the stream's end now. */
+  /** Answers whether the batch is now the last of the stream. */
   function append(batch: Batch, isBeginning: boolean): Promise<boolean> {
     return inTraceOf(batch, () => appendParts(batch, isBeginning))
   }
@@ -127,7 +127,7 @@ export function openEventStream({
     return true
   }
 
-  /** One piece of what Redis lacks; in doubt no longer once nothing is missing. */
+  /** Appends one piece of what Redis lacks; clears `inDoubt` once nothing is missing. */
   async function repair(): Promise<void> {
     queue = []
     const pos = target
@@ -139,17 +139,17 @@ export function openEventStream({
       const start = await findStart(top, pos)
       const kept = start < pos ? await readBatches(pool, start, repairEvents) : []
       const missing = kept === 'gone' || kept.length === 0 ? undefined : batchAfter(joinBatches(kept), start)
-      // Beginning anew rather than with a hole: what is no longer there is read from PostgreSQL, as far as that reaches.
+      // Begins a new stream rather than leave a hole. Nodes read what is missing from PostgreSQL, as far as it is kept.
       const isBeginning = start !== top || top === 0 || !missing
       if (isBeginning) await redis.del(key)
       if (missing && !(await append(missing, isBeginning))) return
       if (missing && missing.first + missing.count - 1 < pos) return
     }
-    // What was offered meanwhile was not looked at: `queue` has it, or else it is found missing by the next append.
+    // Batches offered meanwhile are in `queue`; otherwise the next append finds them missing.
     inDoubt = target > pos && queue.length === 0
   }
 
-  /** The position after which to append: the stream's own top, unless too much is missing or nobody has it any more. */
+  /** The position after which to append: the stream's last one, unless too much is missing or no longer kept. */
   async function findStart(top: number, pos: number): Promise<number> {
     const wanted = Math.max(top, pos - maxEvents)
     const oldest = (await findOldestPosition(pool, wanted)) ?? pos + 1
@@ -172,8 +172,8 @@ function defineAppend(redis: Redis) {
 }
 
 /**
- * Appends and publishes in one step, if and only if the batch follows what is there. Answers the top: the batch's own last
- * position when it is at the end of the stream now.
+ * Appends and publishes in one step, if and only if the batch directly follows the stream. Answers the last position of the
+ * stream: that of the batch if it was appended.
  */
 const appendScript = (publish: string) => `
 local top = 0

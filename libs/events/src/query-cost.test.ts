@@ -1,9 +1,9 @@
 import { readChanges } from '@parley/search'
 import { everyStatistics, largeDatabase } from '@parley/test'
 import { describe, expect, test } from 'vitest'
+import { findWindowFloor, purgePositions, rotateOutbox } from './housekeeping.ts'
 import { findOldestPosition, findTop, readBatches } from './positions.queries.ts'
-import { findWindowFloor, purgePositions, rotateOutbox } from './relay.housekeeping.ts'
-import { acquireLease } from './relay.lease.ts'
+import { acquireLease } from './relay.queries.ts'
 
 const events = 100_000
 const batch = 20

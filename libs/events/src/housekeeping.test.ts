@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { deliveryEnvironment, eventually } from './delivery.testing.ts'
-import { findRotationOverdue, findWindowFloor, purgePositions, rotateOutbox } from './relay.housekeeping.ts'
+import { findRotationOverdue, findWindowFloor, purgePositions, rotateOutbox } from './housekeeping.ts'
 
 const { held, relay, feed, says, stepWithoutAppend, lease, positioned } = deliveryEnvironment()
 

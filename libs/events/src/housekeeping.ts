@@ -3,10 +3,8 @@ import type { Logger } from '@parley/telemetry'
 import { type Client, connect, type Pool } from './positions.queries.ts'
 import type { LowWater, Progress } from './progress.ts'
 
-/** The generations of the outbox: one is written, one is full, one is about to be emptied. */
+/** Generations of the outbox: one is written to, one is full, one is emptied next. */
 const slots = 3
-/** Above the id of every message. */
-const endOfIds = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 /** A generation lasts at least this long, however short the replay window is. */
 const shortestWindowMs = 60_000
 const purgeLimit = 20_000
@@ -14,29 +12,39 @@ const purgeLimit = 20_000
 export const windowMs = (replaySeconds: number) => Math.max(replaySeconds * 1_000, shortestWindowMs)
 
 /**
- * Empties the oldest generation of the outbox and has new rows written there, when the current one is a window old and
- * everything in the oldest is settled. Emptied whole, because deleting rows one by one would cost as much as writing them.
- * The projection of search is told when it has not read all of it: it then reads the messages themselves anew.
- * Answers whether it did; when somebody holds the generation it does not, rather than hold up everyone behind it.
+ * Runs in the transaction that empties a generation of the outbox, before its rows are gone. `table` is the generation's table.
+ * A reader of the outbox that follows the events at its own pace learns here what it will never be able to read.
  */
-export async function rotateOutbox(pool: Pool, low: LowWater, window: number): Promise<boolean> {
+export type RotationHook = (client: Client, table: string) => Promise<void>
+
+/**
+ * Empties the oldest generation of the outbox and directs new rows there, once the current generation is a window old and
+ * everything in the oldest has its position. It is truncated, because deleting rows one by one would cost as much as writing
+ * them. Answers false when nothing was due, or when a transaction holds the generation: waiting would block every writer.
+ */
+export async function rotateOutbox(
+  pool: Pool,
+  low: LowWater,
+  window: number,
+  beforeRotation: RotationHook = async () => {},
+): Promise<boolean> {
   const client = await connect(pool)
   try {
     await client.query('begin')
     await client.query(`set local lock_timeout = '200ms'`)
-    const rotated = await rotate(client, low, window)
+    const rotated = await rotate(client, low, window, beforeRotation)
     await client.query(rotated ? 'commit' : 'rollback')
     client.release()
     return rotated
   } catch (error) {
-    // The connection goes with the transaction: it may be the connection that failed.
+    // The connection may be what failed, so it is closed with its transaction.
     client.release(true)
     if (isDatabaseAway(error)) return false
     throw error
   }
 }
 
-async function rotate(client: Client, low: LowWater, window: number) {
+async function rotate(client: Client, low: LowWater, window: number, beforeRotation: RotationHook) {
   const { rows: due } = await client.query<{ slot: number }>(
     'select slot from outbox_ring where rotated_at <= now_ms() - $1 for update',
     [window],
@@ -48,18 +56,15 @@ async function rotate(client: Client, low: LowWater, window: number) {
   const { rows: unsettled } = await client.query(`select from outbox_${oldest} where id > $1 limit 1`, [low.id])
   if (unsettled.length > 0) return false
 
-  await client.query(
-    `update search_progress set unread_below = $1 where exists (select from outbox_${oldest} where id > seen_id offset 0)`,
-    [endOfIds],
-  )
+  await beforeRotation(client, `outbox_${oldest}`)
   await client.query(`truncate outbox_${oldest}`)
   await client.query('update outbox_ring set slot = $1, rotated_at = now_ms()', [oldest])
   return true
 }
 
 /**
- * Forgets positions older than two windows, by when their rows may have gone. Never those a leader needs to take over, and
- * that one begins where the lease says: it may say less than the present leader knows.
+ * Deletes positions older than two windows, whose outbox rows may be gone. Keeps those above the low-water mark in the lease
+ * row, which the next leader needs.
  */
 export async function purgePositions(pool: Pool, window: number): Promise<number> {
   const { rowCount } = await pool.query(
@@ -99,32 +104,34 @@ export interface ChoresOptions {
   logger: Logger
   progress: Progress
   replaySeconds: number
-  /** Told up to which position everything is older than the replay window. */
+  beforeRotation?: RotationHook
+  /** Receives the position up to which everything is older than the replay window. */
   onFloor(pos: number): void
 }
 
 const choresMs = 10_000
-/** A rotation that a long transaction holds up for longer than this is told of, once. */
+/** A rotation that a long transaction delays for longer than this is logged, once. */
 const overdueSeconds = 600
 
-/** What the leader does now and then: rotate the outbox, forget old positions, move the replay window on. */
-export function startChores({ pool, logger, progress, replaySeconds, onFloor }: ChoresOptions): Chores {
+/** The leader's periodic work: rotates the outbox, deletes old positions, trims the replay window. */
+export function startChores({ pool, logger, progress, replaySeconds, beforeRotation, onFloor }: ChoresOptions): Chores {
   const window = windowMs(replaySeconds)
   let running: Promise<void> | undefined
-  let isTold = false
+  let isWarned = false
 
-  async function tellOfDelay() {
+  async function warnOfDelay() {
     const overdue = await findRotationOverdue(pool, window)
-    if (overdue > overdueSeconds && !isTold)
+    if (overdue > overdueSeconds && !isWarned)
       logger.warn({ overdue }, 'the outbox cannot be emptied, somebody holds it: see pg_locks')
-    isTold = overdue > overdueSeconds
+    isWarned = overdue > overdueSeconds
   }
 
   const run = async () => {
     try {
       onFloor((await findWindowFloor(pool, replaySeconds)) + 1)
-      if (await rotateOutbox(pool, progress.low, window)) logger.debug('the oldest outbox generation was emptied')
-      else await tellOfDelay()
+      if (await rotateOutbox(pool, progress.low, window, beforeRotation))
+        logger.debug('the oldest outbox generation was emptied')
+      else await warnOfDelay()
       await purgePositions(pool, window)
     } catch (err) {
       logger.warn({ err }, 'the relay could not tidy up, it will try again')

@@ -1,7 +1,7 @@
 import type { Config } from '@parley/config'
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 
-/** Where Redis is and how it lets us in; the settings of the configuration, of which one way to an address suffices. */
+/** The settings `redis` of the configuration; one of the ways to an address suffices. */
 export type RedisSettings = Partial<Config['redis']>
 
 export interface RedisClientOptions
@@ -17,22 +17,22 @@ export interface RedisClientOptions
   /** Shown in CLIENT LIST, for the operator. */
   connectionName: string
   /** Milliseconds until the next try to reach Redis. */
-  retryStrategy(attempt: number): number
+  retryStrategy(tries: number): number
 }
 
 /**
  * Opens a client for whatever `redis` of the configuration names: one Redis, the master that Sentinels know, or a cluster. A
- * cluster is handed out as a `Redis`: it takes the same commands and tells the same events. What differs is how to publish
- * and to subscribe; see `redis.channel.ts`.
+ * cluster is returned as a `Redis`: it has the same commands and events. Only publishing and subscribing differ; use
+ * `publish` and `followChannel`.
  */
 export function openRedis(settings: RedisSettings, options: RedisClientOptions): Redis {
   if (settings.clusterNodes?.length) return openCluster(settings, options) as unknown as Redis
   const { username, password } = settings
-  // After a failover the old master stays at the other end, as a replica: a new connection finds the new master.
+  // After a failover this connection leads to the old master, now a replica. A new connection finds the new master.
   const shared = { ...options, reconnectOnError: ({ message }: Error) => message.startsWith('READONLY') }
   if (!settings.sentinels?.length) {
     const { url = '' } = settings
-    // What the URL says counts; it cannot say which authority to trust.
+    // The URL wins, but it cannot name the authority to trust.
     const access = credentials({ username, password }, url)
     return new Redis(url, { ...shared, ...access, ...(isSecure(url) ? { tls: tlsOf(settings) } : {}) })
   }
@@ -56,13 +56,13 @@ function openCluster(settings: RedisSettings, options: RedisClientOptions): Clus
   return new Cluster(clusterNodes.map(address), {
     enableOfflineQueue,
     clusterRetryStrategy: retryStrategy,
-    // A command that fails sends for the new map; the ones that must not wait are not repeated all through a failover.
+    // A failed command has the slots looked up again. Commands that must not wait are repeated a few times only.
     maxRedirections: options.maxRetriesPerRequest === null ? 16 : 3,
     slotsRefreshInterval: 2_000,
-    // Connections of its own are opened when the first channel is subscribed to.
+    // Opens separate connections at the first subscription.
     shardedSubscribers: true,
     redisOptions: { ...perNode, username, password, ...(settings.tls?.enabled ? { tls: tlsOf(settings) } : {}) },
-    // A certificate names a host, and would not fit its address.
+    // A certificate names a host, so the host must not be replaced by its address.
     ...(settings.tls?.enabled ? { dnsLookup: (host, found) => found(null, host) } : {}),
   })
 }
@@ -81,4 +81,19 @@ function credentials(given: Pick<RedisSettings, 'username' | 'password'>, url: s
 function address(text: string) {
   const end = text.lastIndexOf(':')
   return { host: text.slice(0, end).replace(/^\[(.*)\]$/, '$1'), port: Number(text.slice(end + 1)) }
+}
+
+/**
+ * Names in Redis, below the prefix of this installation. The braces keep everything of one kind in one slot of a cluster: one
+ * script uses both the stream and the channel on which it is published.
+ */
+export function redisNames({ keyPrefix = 'parley:' }: { keyPrefix?: string } = {}) {
+  return {
+    stream: (epoch: string) => `${keyPrefix}{events}:${epoch}`,
+    events: `${keyPrefix}{events}`,
+    ephemeral: `${keyPrefix}{ephemeral}`,
+    wake: `${keyPrefix}{wake}`,
+    jobs: `${keyPrefix}{jobs}`,
+    rates: `${keyPrefix}rate:`,
+  }
 }

@@ -1,13 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import {
-  batchAfter,
-  decodeBatch,
-  decodeLines,
-  encodeBatch,
-  joinBatches,
-  readHeader,
-  splitBatch,
-} from './batch.format.ts'
+import { batchAfter, decodeBatch, decodeLines, encodeBatch, joinBatches, readHeader, splitBatch } from './batch.ts'
 
 const batch = {
   first: 41,

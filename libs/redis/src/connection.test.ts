@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createLogger } from '@parley/telemetry'
 import { createRedis, type TestRedis } from '@parley/test'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { connectRedis, readyOrAway } from './redis.connection.ts'
+import { connectRedis, readyOrAway } from './connection.ts'
 
 let server: TestRedis
 beforeAll(async () => {

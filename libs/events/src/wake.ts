@@ -1,0 +1,80 @@
+import { openRedis, publish, type RedisSettings, redisNames } from '@parley/redis'
+import type { Logger } from '@parley/telemetry'
+
+/** Wakes the one caller that waits, or the next that will. Several rings before a wait count as one. */
+export interface Signal {
+  ring(): void
+  /** Resolves at the next ring, at once when it was rung since the last wait, and after `ms` at the latest. */
+  wait(ms: number): Promise<void>
+}
+
+export function createSignal(): Signal {
+  let rung = false
+  let wake: (() => void) | undefined
+
+  return {
+    ring() {
+      rung = true
+      wake?.()
+    },
+    async wait(ms) {
+      if (!rung) {
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, ms)
+          wake = () => {
+            clearTimeout(timer)
+            resolve()
+          }
+        })
+        wake = undefined
+      }
+      rung = false
+    },
+  }
+}
+
+export interface Waker {
+  /** Hints to the relay and the feeder of jobs that something was committed. Costs next to nothing. */
+  wake(): void
+  close(): void
+}
+
+const quietMs = 5
+
+/**
+ * The first hint is published at once, those of the next 5 ms together. A hint may get lost: the relay polls every 100 ms
+ * anyway.
+ */
+export function createWaker(settings: RedisSettings, logger?: Logger): Waker {
+  const redis = openRedis(settings, {
+    connectionName: 'parley-waker',
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    retryStrategy: (tries) => Math.min(100 * tries, 2_000),
+  })
+  redis.on('error', (err) => logger?.debug({ err }, 'no hint can be sent to the relay'))
+  const { wake: channel } = redisNames(settings)
+  let quiet: NodeJS.Timeout | undefined
+  let again = false
+
+  const send = () => {
+    if (redis.status === 'ready') publish(redis, channel, '').catch(() => {})
+    quiet = setTimeout(() => {
+      quiet = undefined
+      if (again) send()
+    }, quietMs)
+    again = false
+  }
+
+  return {
+    wake() {
+      if (quiet) again = true
+      else send()
+    },
+    close() {
+      clearTimeout(quiet)
+      redis.disconnect()
+    },
+  }
+}

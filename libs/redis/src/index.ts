@@ -1,0 +1,11 @@
+export { openRedis, type RedisClientOptions, type RedisSettings, redisNames } from './client.ts'
+export {
+  type Channel,
+  connectRedis,
+  followChannel,
+  isReady,
+  publish,
+  publishCommand,
+  type RedisConnection,
+  readyOrAway,
+} from './connection.ts'
