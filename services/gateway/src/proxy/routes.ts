@@ -1,8 +1,8 @@
 import { type Access, bearerToken, type Deps } from '@parley/service'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
+import { type Row, routingTable } from '../routing-table.ts'
+import { trackStreams } from './open-streams.ts'
 import type { ServiceProxy } from './proxy.ts'
-import { type Row, routingTable } from './routing-table.ts'
-import { trackStreams } from './streams.ts'
 
 /** What the edge checks. A signature found good is no right yet: that is for the service behind to say. */
 const accessOf: Record<Row['token'], Access> = { access: 'token', 'access or query': 'none', own: 'none' }

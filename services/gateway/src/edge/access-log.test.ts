@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { request } from 'undici'
 import { describe, expect, test } from 'vitest'
-import { startGateway, startUpstream } from './gateway.testing.ts'
+import { startGateway, startUpstream } from '../gateway.testing.ts'
 
 const on = { log: { level: 'silent', access: true } } as const
 

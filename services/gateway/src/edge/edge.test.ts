@@ -7,8 +7,8 @@ import { type EmbeddedPart, startRedis } from '@parley/embedded'
 import { redisShapes, whyNoRedis } from '@parley/test'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { startGateway, startUpstream } from './gateway.testing.ts'
-import { routedServices } from './routing-table.ts'
+import { startGateway, startUpstream } from '../gateway.testing.ts'
+import { routedServices } from '../routing-table.ts'
 
 const refusal = { error: expect.any(String), requestId: expect.any(String) }
 const missing = await whyNoRedis()

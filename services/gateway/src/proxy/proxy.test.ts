@@ -3,7 +3,7 @@ import { request as httpRequest, type IncomingMessage, type ServerResponse } fro
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
-import { nowhere, startGateway, startUpstream } from './gateway.testing.ts'
+import { nowhere, startGateway, startUpstream } from '../gateway.testing.ts'
 
 describe('passing a request on', () => {
   test('path, query and body arrive untouched, whatever the body is', async () => {

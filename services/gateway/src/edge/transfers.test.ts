@@ -4,7 +4,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { configWithoutServers } from '@parley/test'
 import Fastify from 'fastify'
 import { expect, onTestFinished, test } from 'vitest'
-import { trackStreams } from './streams.ts'
+import { trackStreams } from '../proxy/open-streams.ts'
 import { boundTransfers } from './transfers.ts'
 
 test('a client that leaves while it is identified takes no turn of later downloads and no place of later streams', async () => {

@@ -1,7 +1,7 @@
 import { tooMany } from '@parley/contract'
 import { ClientLeft, clientOf, type Deps } from '@parley/service'
 import type { FastifyInstance } from 'fastify'
-import { routingTable, type Transfer } from './routing-table.ts'
+import { routingTable, type Transfer } from '../routing-table.ts'
 
 /** Of one client; more than that is no page full of images any more. */
 const mostWaiting = 200

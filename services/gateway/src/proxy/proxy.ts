@@ -3,12 +3,12 @@ import { ApiError, unavailable } from '@parley/contract'
 import type { Deps } from '@parley/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Dispatcher } from 'undici'
-import { attempt } from './attempt.ts'
-import { requestHeaders } from './forwarded-headers.ts'
-import { mergeDescriptions, type OpenApi } from './merged-openapi.ts'
-import { proxiedBody } from './proxied-body.ts'
+import { mergeDescriptions, type OpenApi } from '../edge/merged-openapi.ts'
+import { type RoutedService, type Row, routedServices } from '../routing-table.ts'
+import { attempt } from './forward-request.ts'
+import { requestHeaders } from './headers.ts'
 import { connectReplicas, type Replicas } from './replicas.ts'
-import { type RoutedService, type Row, routedServices } from './routing-table.ts'
+import { proxiedBody } from './request-body.ts'
 
 /** Time a service has to begin its reply, and between two parts of it. */
 const replyMs = 60_000

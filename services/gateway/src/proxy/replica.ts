@@ -1,6 +1,6 @@
 import type { Logger } from '@parley/telemetry'
 import { Pool } from 'undici'
-import { feelPulse, type Pulse } from './pulse.ts'
+import { feelPulse, type Pulse } from './health-check.ts'
 
 const connectMs = 2_000
 const restMs = 1_000

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { startGateway, startUpstream } from './gateway.testing.ts'
+import { startGateway, startUpstream } from '../gateway.testing.ts'
 
 /** More than the gateway has connections to a replica. */
 const many = 140

@@ -1,7 +1,7 @@
 import { ClientLeft } from '@parley/service'
 import type { FastifyReply } from 'fastify'
 import type { Dispatcher } from 'undici'
-import { replyHeaders } from './forwarded-headers.ts'
+import { replyHeaders } from './headers.ts'
 import type { Pools, Replica } from './replica.ts'
 
 /** Time a client has to read the end of its stream. */
