@@ -44,7 +44,7 @@ export async function composeSolo(given: Deps, depsOf: (role: DatabaseRole) => D
     { postgresql: databaseCheck(deps) },
     ...services.map((service) => service.checks),
   )
-  const { fastify, drain } = await buildApp({ deps, position: 'edge', checks, front: edge.front, filesPerStream: 1 })
+  const { fastify, drain } = await buildApp({ deps, position: 'edge', checks, edge: edge.edge, filesPerStream: 1 })
   for (const { plugin } of services) if (plugin) await fastify.register(plugin)
 
   return {

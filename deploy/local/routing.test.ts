@@ -25,7 +25,7 @@ test('the gateway sends every route of every service to that service, and stops 
   const { deps, close } = openDeps('routing', await configuration(upstreams))
   onTestFinished(close)
   const edge = distributedGateway(deps)
-  const { fastify: gateway } = await buildApp({ deps, position: 'edge', checks: {}, front: edge.front })
+  const { fastify: gateway } = await buildApp({ deps, position: 'edge', checks: {}, edge: edge.edge })
   await gateway.register(edge.plugin!)
   onTestFinished(async () => {
     await gateway.close()

@@ -29,10 +29,10 @@ export interface AppOptions {
    */
   position: 'edge' | 'inside'
   /**
-   * Registers what comes before anybody is identified: the gateway's CORS, rate limit and the like. Answers the headers that every
+   * Registers what runs before the caller is identified: the gateway's CORS, rate limit and so on. Answers the headers that every
    * reply has.
    */
-  front?: (app: FastifyInstance) => Promise<Record<string, string>>
+  edge?: (app: FastifyInstance) => Promise<Record<string, string>>
   /** Open files that one event stream takes here; nothing where there are none. */
   filesPerStream?: number | undefined
 }
@@ -44,7 +44,7 @@ export interface App {
 }
 
 /** A Fastify app with what all services share: identity, validation, refusals, health, metrics, OpenAPI. */
-export async function buildApp({ deps, checks, position, front, filesPerStream }: AppOptions): Promise<App> {
+export async function buildApp({ deps, checks, position, edge, filesPerStream }: AppOptions): Promise<App> {
   const { config, logger } = deps
   let draining = false
   const watch = position === 'edge' && config.log.access ? createAccessLog(logger) : undefined
@@ -85,7 +85,7 @@ export async function buildApp({ deps, checks, position, front, filesPerStream }
       done()
     })
   }
-  if (front) constantHeaders = await front(fastify)
+  if (edge) constantHeaders = await edge(fastify)
   refuseOddRequests(fastify)
   if (position === 'inside') refuseForeignHosts(fastify, config)
   readBodies(fastify)

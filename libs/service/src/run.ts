@@ -14,8 +14,8 @@ export interface Service {
   stop?(): Promise<void>
   /** More that readiness depends on. */
   checks?: Checks
-  /** What comes before anybody is identified; see `AppOptions`. */
-  front?: AppOptions['front']
+  /** What runs before the caller is identified; see `AppOptions`. */
+  edge?: AppOptions['edge']
   /** Where there are event streams; see `AppOptions`. */
   filesPerStream?: AppOptions['filesPerStream']
   /** False for a service that works without PostgreSQL, so that its readiness does not ask for it. */
@@ -37,7 +37,7 @@ export async function runService(
   const { fastify, drain } = await buildApp({
     deps,
     position,
-    front: service.front,
+    edge: service.edge,
     filesPerStream: service.filesPerStream,
     checks: { ...(service.usesDatabase !== false && { postgresql: databaseCheck(deps) }), ...service.checks },
   })

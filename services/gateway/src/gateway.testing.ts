@@ -73,7 +73,7 @@ export async function startGateway(
     deps,
     position: 'edge',
     checks: service.checks ?? {},
-    front: service.front,
+    edge: service.edge,
   })
   await fastify.register(service.plugin!)
   await service.start?.()

@@ -2,25 +2,24 @@
 export const routedServices = ['auth', 'directory', 'messaging', 'admin', 'realtime'] as const
 export type RoutedService = (typeof routedServices)[number]
 
-/** The body of an upload, or of the answer to a download, may be large: it is passed on as it comes. */
+/** The body of an upload and the reply to a download may be large, so they are streamed. */
 export type Transfer = 'upload' | 'download'
 
 export interface Row {
-  /** In the router's own notation: a named part is more specific than `*`, a fixed one than both. */
+  /** In the router's notation. A fixed part is more specific than a named one, and a named one than `*`. */
   path: string
   service: RoutedService
   /**
-   * What the caller shows. `access`: an access token, refused at the edge when it is not ours; `access or query`: the
-   * same, but it may stand in the query; `own`: nothing, or a token that only the service itself can judge.
+   * The token that the gateway checks. `access`: an access token in the header. `access or query`: the same, or in the query.
+   * `own`: none, because the route needs no token or one that only the service can check.
    */
   token: 'access' | 'access or query' | 'own'
-  /** It lasts as long as the client takes to send or to read it. */
   transfer?: Transfer
-  /** A POST with an `Idempotency-Key` takes place once, however often it comes. */
+  /** The service carries out a POST with an `Idempotency-Key` once, however often it is sent. */
   keyed?: true
 }
 
-/** Who answers what. In the solo topology the services are mounted side by side and only the tests read this. */
+/** The service of each path. In solo the services are mounted side by side and only the tests read this table. */
 export const routingTable: readonly Row[] = [
   { path: '/config.json', service: 'auth', token: 'own' },
   { path: '/auth/*', service: 'auth', token: 'own' },

@@ -2,9 +2,8 @@ import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Deps, Service } from '@parley/service'
 import type { Redis } from 'ioredis'
-import { documentation } from './edge/documentation.ts'
-import { createFront } from './edge/edge.ts'
-import type { OpenApi } from './edge/merged-openapi.ts'
+import { describeServices, documentation, type OpenApi } from './edge/documentation.ts'
+import { createEdge } from './edge/edge.ts'
 import { connectRateLimitRedis } from './edge/rate-limit.ts'
 import { createProxy } from './proxy/proxy.ts'
 import { proxiedRoutes } from './proxy/routes.ts'
@@ -12,16 +11,13 @@ import { type RoutedService, routedServices } from './routing-table.ts'
 
 export { type RoutedService, type Row, routedServices, routingTable } from './routing-table.ts'
 
-const patienceMs = 1_000
+const redisTimeoutMs = 1_000
 
-/**
- * What stands at the edge in front of services mounted on the same app: CORS, security headers, rate limits, the
- * documentation.
- */
+/** The gateway of solo: CORS, security headers, rate limits and the documentation, for services mounted on the same app. */
 export function gateway(deps: Deps): Service {
   const redis = connectRateLimitRedis(deps)
   return {
-    front: createFront(deps, redis),
+    edge: createEdge(deps, redis),
     plugin: documentation({ describe: async (app) => app.swagger() }),
     start: () => firstConnection(redis),
     checks: { redis: { required: false, run: () => redis.ping() } },
@@ -29,24 +25,28 @@ export function gateway(deps: Deps): Service {
   }
 }
 
-/** Until then nothing is counted; but a Redis that is away stops no start. */
+/** Waits a moment for Redis, because nothing is counted before it is connected. A Redis that is away does not stop the start. */
 async function firstConnection(redis: Redis): Promise<void> {
-  await Promise.race([once(redis, 'ready'), delay(patienceMs)]).catch(() => {})
+  await Promise.race([once(redis, 'ready'), delay(redisTimeoutMs)]).catch(() => {})
 }
 
-/** The same, and a proxy: the services are processes of their own, at `config.gateway.upstreams`. */
+/** The gateway of a cluster: the same, and a proxy to the services at `config.gateway.upstreams`. */
 export function distributedGateway(deps: Deps): Service {
   const edge = gateway(deps)
   const proxy = createProxy(deps)
-  const readiness = (service: RoutedService) => ({ required: true, run: () => proxy.ask(service, '/health/ready') })
+  const readiness = (service: RoutedService) => ({
+    required: true,
+    run: () => proxy.fetchFirst(service, '/health/ready'),
+  })
+  const describe = (own: OpenApi) => describeServices((name) => proxy.fetchFirst(name, '/openapi.json'), own)
   return {
     ...edge,
     usesDatabase: false,
-    // The client's side and realtime's.
+    // One of the client and one of realtime.
     filesPerStream: 2,
     plugin: async (app) => {
       await app.register(proxiedRoutes(deps, proxy))
-      await app.register(documentation({ describe: (app) => proxy.describe(app.swagger() as OpenApi) }))
+      await app.register(documentation({ describe: (app) => describe(app.swagger() as OpenApi) }))
     },
     checks: { ...edge.checks, ...Object.fromEntries(routedServices.map((name) => [name, readiness(name)])) },
     async start() {

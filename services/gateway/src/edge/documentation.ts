@@ -1,14 +1,15 @@
 import swaggerUi from '@fastify/swagger-ui'
-import { notFound } from '@parley/contract'
+import { notFound, unavailable } from '@parley/contract'
 import { DescribeApi } from '@parley/service'
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
+import { type RoutedService, routedServices } from '../routing-table.ts'
 
 export interface DocumentationOptions {
   /** Answers the OpenAPI document of the whole service. */
   describe(app: FastifyInstance): Promise<object>
 }
 
-// The page brings its scripts and styles as files; what it draws carries style attributes.
+// The page loads its scripts and styles from files. Its elements have style attributes.
 const pagePolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -20,7 +21,7 @@ const pagePolicy = [
 ].join('; ')
 
 const LeadToDocumentation = {
-  summary: 'Leads to the documentation, until there is a web client',
+  summary: 'Redirects to the documentation, until there is a web client',
   response: { 302: { type: 'null', description: 'A redirect to /docs' } },
 }
 const ReadDocumentation = {
@@ -28,7 +29,7 @@ const ReadDocumentation = {
   response: { 200: { description: 'The page', content: { 'text/html': { schema: { type: 'string' } } } } },
 }
 
-/** `GET /openapi.json`, and `GET /docs` to read it without a network. Until there is a web client, `/` leads there. */
+/** `GET /openapi.json`, and `GET /docs` to read it. Until there is a web client, `/` redirects there. */
 export const documentation =
   ({ describe }: DocumentationOptions): FastifyPluginAsync =>
   async (app) => {
@@ -44,11 +45,11 @@ export const documentation =
       await page.register(swaggerUi, {
         routePrefix: '/docs',
         staticCSP: pagePolicy,
-        // Without the bar of the page's maker; folded, because there are many routes.
+        // Without the top bar of Swagger UI. Folded, because there are many routes.
         uiConfig: { layout: 'BaseLayout', docExpansion: 'list', deepLinking: true },
         theme: { title: 'Parley API' },
         uiHooks: {
-          // The plugin knows the routes of this process only.
+          // The plugin itself knows only the routes of this process.
           async preHandler({ routeOptions }, reply) {
             if (routeOptions.url === '/docs/json') return reply.send(await describe(app))
             if (routeOptions.url === '/docs/yaml') throw notFound('address')
@@ -57,3 +58,44 @@ export const documentation =
       })
     })
   }
+
+/** The parts of an OpenAPI document that differ between services. */
+export interface OpenApi {
+  paths?: Record<string, object>
+  components?: Record<string, object>
+}
+
+/**
+ * The API descriptions of all services and the gateway's own as one document. `fetchDescription` answers that of one service.
+ * @throws ApiError 503 when a service does not answer.
+ */
+export async function describeServices(
+  fetchDescription: (service: RoutedService) => Promise<string>,
+  own: OpenApi,
+): Promise<OpenApi> {
+  const texts = await Promise.all(routedServices.map(fetchDescription)).catch(() => {
+    throw unavailable('Not every service answers right now. Please try again')
+  })
+  return mergeDescriptions([...texts.map((text) => JSON.parse(text) as OpenApi), own])
+}
+
+/** Merges documents with disjoint paths or methods. Everything else in them is the same, and is taken from the first one. */
+function mergeDescriptions(documents: readonly OpenApi[]): OpenApi {
+  const merged: OpenApi = { ...documents[0] }
+  merged.paths = mergeInto(
+    {},
+    documents.map(({ paths = {} }) => paths),
+  )
+  merged.components = mergeInto(
+    {},
+    documents.map(({ components = {} }) => components),
+  )
+  return merged
+}
+
+function mergeInto(target: Record<string, object>, sources: readonly Record<string, object>[]) {
+  for (const source of sources) {
+    for (const [name, value] of Object.entries(source)) target[name] = { ...target[name], ...value }
+  }
+  return target
+}

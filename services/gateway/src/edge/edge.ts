@@ -1,20 +1,21 @@
 import cors from '@fastify/cors'
 import helmet from '@fastify/helmet'
-import type { Deps } from '@parley/service'
+import type { Config } from '@parley/config'
+import { forbidden } from '@parley/contract'
+import { type Deps, isLocalOnly, refuseForeignHosts } from '@parley/service'
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Redis } from 'ioredis'
-import { refuseStrangers } from './local-only.ts'
 import { limitRates } from './rate-limit.ts'
-import { boundTransfers } from './transfers.ts'
+import { limitTransfers } from './transfers.ts'
 
-/** What every request from outside meets first, before anybody is identified or a body is read. */
-export const createFront = (deps: Deps, redis: Redis) => async (app: FastifyInstance) => {
+/** What every request from outside passes before its caller is identified and its body is read. Answers the headers of every reply. */
+export const createEdge = (deps: Deps, redis: Redis) => async (app: FastifyInstance) => {
   const constant = await findSecurityHeaders()
   app.addHook('onRequest', ({ id }, reply, done) => {
     reply.headers(constant).header('x-request-id', id)
     done()
   })
-  refuseStrangers(app, deps.config)
+  refuseOtherMachines(app, deps.config)
   await app.register(cors, {
     origin: [...deps.config.server.allowedOrigins],
     methods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'],
@@ -33,11 +34,21 @@ export const createFront = (deps: Deps, redis: Redis) => async (app: FastifyInst
     maxAge: 600,
   })
   if (deps.config.rateLimit.enabled) await limitRates(app, deps, redis)
-  boundTransfers(app, deps.config)
+  limitTransfers(app, deps.config)
   return constant
 }
 
-/** What helmet answers is the same for every reply: it is asked once, by a request of our own. */
+/** In dev mode only this machine is let in. A forwarding header means that a proxy lets other machines in. */
+function refuseOtherMachines(app: FastifyInstance, config: Pick<Config, 'auth'>): void {
+  refuseForeignHosts(app, config)
+  if (!isLocalOnly(config)) return
+  app.addHook('onRequest', async ({ headers }) => {
+    const isForwarded = 'forwarded' in headers || Object.keys(headers).some((name) => name.startsWith('x-forwarded-'))
+    if (isForwarded) throw forbidden('In dev mode the server answers no request that a proxy forwards')
+  })
+}
+
+/** The headers that helmet sets. They are the same for every reply, so one request to a throwaway app tells them. */
 async function findSecurityHeaders() {
   const probe = Fastify()
   await probe.register(helmet, securityHeaders)
@@ -50,13 +61,13 @@ async function findSecurityHeaders() {
 
 const ordinaryHeaders = new Set(['content-type', 'content-length', 'date', 'connection'])
 
-// Replies are data: nothing in them may run or be framed. A page (the documentation) brings a policy of its own.
+// Replies are data: nothing in them may run or be framed. The documentation page sets a policy of its own.
 const securityHeaders = {
   contentSecurityPolicy: {
     useDefaults: false,
     directives: { 'default-src': ["'none'"], 'frame-ancestors': ["'none'"], 'base-uri': ["'none'"] },
   },
-  // Whether its subdomains speak https is not ours to say.
+  // Subdomains belong to the operator: some may not speak https.
   strictTransportSecurity: { maxAge: 15_552_000, includeSubDomains: false },
   referrerPolicy: { policy: 'no-referrer' as const },
 }

@@ -5,13 +5,15 @@ import { bearerToken, type Deps } from '@parley/service'
 import { metric } from '@parley/telemetry'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Redis } from 'ioredis'
+import { LRUCache } from 'lru-cache'
 
 const windowMs = 60_000
-const patienceMs = 200
-const restMs = 1_000
-const endedSessions = 100_000
+const commandTimeoutMs = 200
+/** How long Redis is not asked after a command that got no answer. */
+const pauseMs = 1_000
+const rememberedSessions = 20_000
 
-/** A connection whose commands fail soon: a request does not wait for a Redis that is away. */
+/** A connection whose commands fail soon, so that no request waits for a Redis that is away. */
 export function connectRateLimitRedis({ config, logger }: Deps): Redis {
   const redis = openRedis(config.redis, {
     connectionName: 'parley-gateway',
@@ -19,7 +21,7 @@ export function connectRateLimitRedis({ config, logger }: Deps): Redis {
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     connectTimeout: 2_000,
-    commandTimeout: patienceMs,
+    commandTimeout: commandTimeoutMs,
     retryStrategy: (attempt) => Math.min(100 * attempt, 2_000),
   })
   redis.on('error', (err) => logger.debug({ err }, 'the rate limit has lost Redis'))
@@ -27,9 +29,9 @@ export function connectRateLimitRedis({ config, logger }: Deps): Redis {
 }
 
 /**
- * Limits the requests of a minute, counted in Redis for all gateways together: per person where a session is asked for, and per
- * address everywhere else. A token whose session has ended is nobody's: a gateway learns that from the first reply that refuses it.
- * Lets everything through while Redis is away.
+ * Limits the requests per minute, counted in Redis for all gateways together: by person where a route needs a session, by address
+ * everywhere else. The token of an ended session counts for its address; the gateway learns of the end from the first 401 reply.
+ * While Redis is away nothing is limited.
  */
 export async function limitRates(app: FastifyInstance, deps: Deps, redis: Redis): Promise<void> {
   const { perMinute, perMinuteAnonymous } = deps.config.rateLimit
@@ -48,15 +50,16 @@ export async function limitRates(app: FastifyInstance, deps: Deps, redis: Redis)
     max: (request) => (people.has(request) ? perMinute : perMinuteAnonymous),
   })
   const countInRedis = app.createRateLimit()
-  const ended = createEndedSessions()
-  let restsUntil = 0
+  // An ended session never comes back. Forgetting one costs a reply.
+  const ended = new LRUCache<string, true>({ max: rememberedSessions })
+  let pausedUntil = 0
 
   async function count(request: FastifyRequest) {
-    // After a command that got no answer the next ones would only wait for theirs as well.
-    const usage = performance.now() < restsUntil ? undefined : await countInRedis(request).catch(() => undefined)
+    // After one command without an answer, the next ones would only wait as well.
+    const usage = performance.now() < pausedUntil ? undefined : await countInRedis(request).catch(() => undefined)
     if (usage) return usage
     unchecked.add()
-    if (redis.status === 'ready' && performance.now() >= restsUntil) restsUntil = performance.now() + restMs
+    if (redis.status === 'ready' && performance.now() >= pausedUntil) pausedUntil = performance.now() + pauseMs
     return undefined
   }
 
@@ -75,29 +78,17 @@ export async function limitRates(app: FastifyInstance, deps: Deps, redis: Redis)
   app.addHook('onResponse', async (request, { statusCode }) => {
     const claims = statusCode === 401 ? people.get(request) : undefined
     if (!claims) return
-    ended.add(claims.sessionId)
+    ended.set(claims.sessionId, true)
     people.delete(request)
     await count(request)
   })
 }
 
-/** Sessions that have lately turned out to be over. One that is over never comes back, so to forget some costs one reply each. */
-function createEndedSessions() {
-  const sessions = new Set<string>()
-  return {
-    has: (sessionId: string) => sessions.has(sessionId),
-    add(sessionId: string) {
-      sessions.add(sessionId)
-      if (sessions.size > endedSessions) sessions.delete(sessions.values().next().value!)
-    },
-  }
-}
-
 const isHealth = (url: string) => /^\/health(\/|\?|$)/.test(url)
 
 /**
- * What the access token of a request says; nothing when it is none of ours, or has expired. Routes that ask for no session do not
- * look at it, so whoever shows one there is like anybody else at that address.
+ * The claims of the request's access token; undefined when it is not valid. On routes that need no session the token is ignored, and
+ * the request counts for its address.
  */
 async function claimsOf(request: FastifyRequest, { tokens }: Deps): Promise<FastifyRequest['claims'] | undefined> {
   const { url, config } = request.routeOptions

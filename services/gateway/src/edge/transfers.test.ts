@@ -4,10 +4,10 @@ import { type AddressInfo, connect } from 'node:net'
 import { configWithoutServers } from '@parley/test'
 import Fastify from 'fastify'
 import { expect, onTestFinished, test } from 'vitest'
-import { trackStreams } from '../proxy/open-streams.ts'
-import { boundTransfers } from './transfers.ts'
+import { trackStreams } from '../proxy/routes.ts'
+import { limitTransfers } from './transfers.ts'
 
-test('a client that leaves while it is identified takes no turn of later downloads and no place of later streams', async () => {
+test('a client that leaves while it is identified holds up neither later downloads nor later streams', async () => {
   const { events, server } = await configWithoutServers({
     server: { downloadsPerPerson: 1 },
     events: { maxStreamsPerUser: 1 },
@@ -20,7 +20,7 @@ test('a client that leaves while it is identified takes no turn of later downloa
     arrived.resolve()
     await once(raw, 'close')
   })
-  boundTransfers(app, { server } as Parameters<typeof boundTransfers>[1])
+  limitTransfers(app, { server } as Parameters<typeof limitTransfers>[1])
   const streams = trackStreams(app, events)
   app.get('/files/:filename', () => 'a file')
   app.get('/events', (_request, reply) => {

@@ -3,17 +3,20 @@ import { ClientLeft, clientOf, type Deps } from '@parley/service'
 import type { FastifyInstance } from 'fastify'
 import { routingTable, type Transfer } from '../routing-table.ts'
 
-/** Of one client; more than that is no page full of images any more. */
-const mostWaiting = 200
-const patienceMs = 20_000
+/** How many transfers of one client may wait. No page shows more images than that at once. */
+const maxWaiting = 200
+const maxWaitMs = 20_000
 
 /**
- * Uploads and downloads last as long as the client likes, so each person has so many at once and no more. Further ones wait for their
- * turn: a page may show more images than that.
- * @throws ApiError 429 when too many wait already, or for too long.
+ * Limits how many uploads and downloads each client has at once. They last as long as the client likes. Further ones wait in a queue,
+ * because a page may show more images than that.
+ * @throws ApiError 429 when too many wait already, or one has waited too long.
  */
-export function boundTransfers(app: FastifyInstance, { server }: Deps['config']): void {
-  const turns = { upload: createTurns(server.uploadsPerPerson), download: createTurns(server.downloadsPerPerson) }
+export function limitTransfers(app: FastifyInstance, { server }: Deps['config']): void {
+  const queues = {
+    upload: createTransferQueues(server.uploadsPerPerson),
+    download: createTransferQueues(server.downloadsPerPerson),
+  }
   const transfers = new Map<string | undefined, Transfer>(
     routingTable.flatMap(({ path, transfer }) => (transfer ? [[path, transfer]] : [])),
   )
@@ -21,62 +24,63 @@ export function boundTransfers(app: FastifyInstance, { server }: Deps['config'])
   app.addHook('preParsing', (request, reply, _payload, done) => {
     const transfer = transfers.get(request.routeOptions.url)
     if (transfer === undefined) return done()
-    // It left while the hooks before this one waited, and would never give its turn back.
+    // The client left during the hooks before this one. Its close event is over and could not end the transfer.
     if (reply.raw.destroyed) return done(new ClientLeft())
-    const leave = turns[transfer].enter(clientOf(request), (error) => {
-      // A client that left meanwhile has given its turn back.
+    const end = queues[transfer].start(clientOf(request), (error) => {
+      // A client that left while it waited has ended its transfer already.
       if (error || !reply.raw.destroyed) done(error)
     })
-    reply.raw.once('close', leave)
+    reply.raw.once('close', end)
   })
 }
 
-interface Line {
-  underWay: number
+interface TransferQueue {
+  running: number
   waiting: Set<() => void>
 }
 
-function createTurns(most: number) {
-  const lines = new Map<string, Line>()
+/** One queue for each client, of which `limit` transfers run at once. */
+function createTransferQueues(limit: number) {
+  const queues = new Map<string, TransferQueue>()
 
-  function leave(client: string, line: Line) {
-    line.underWay--
-    const [next] = line.waiting
+  function end(client: string, queue: TransferQueue) {
+    queue.running--
+    const [next] = queue.waiting
     if (next) next()
-    else if (line.underWay === 0) lines.delete(client)
+    else if (queue.running === 0) queues.delete(client)
   }
 
   return {
-    /** Calls `go` when it is this client's turn, or with why it is not. Returns the way to leave, to be called once. */
-    enter(client: string, go: (refusal?: Error) => void): () => void {
-      const line = lines.get(client) ?? { underWay: 0, waiting: new Set() }
-      lines.set(client, line)
-      if (line.underWay < most) {
-        line.underWay++
-        go()
-        return () => leave(client, line)
+    /** Calls `begin` when the transfer may run, or with the reason why it may not. Answers what ends it, to be called once. */
+    start(client: string, begin: (refusal?: Error) => void): () => void {
+      const queue = queues.get(client) ?? { running: 0, waiting: new Set() }
+      queues.set(client, queue)
+      if (queue.running < limit) {
+        queue.running++
+        begin()
+        return () => end(client, queue)
       }
-      if (line.waiting.size >= mostWaiting) {
-        go(tooManyAtOnce())
+      if (queue.waiting.size >= maxWaiting) {
+        begin(tooManyAtOnce())
         return () => {}
       }
-      let isIn = false
+      let isRunning = false
       const stopWaiting = () => {
-        clearTimeout(patience)
-        line.waiting.delete(begin)
+        clearTimeout(timer)
+        queue.waiting.delete(run)
       }
-      const begin = () => {
+      const run = () => {
         stopWaiting()
-        isIn = true
-        line.underWay++
-        go()
+        isRunning = true
+        queue.running++
+        begin()
       }
-      const patience = setTimeout(() => {
+      const timer = setTimeout(() => {
         stopWaiting()
-        go(tooManyAtOnce())
-      }, patienceMs)
-      line.waiting.add(begin)
-      return () => (isIn ? leave(client, line) : stopWaiting())
+        begin(tooManyAtOnce())
+      }, maxWaitMs)
+      queue.waiting.add(run)
+      return () => (isRunning ? end(client, queue) : stopWaiting())
     },
   }
 }

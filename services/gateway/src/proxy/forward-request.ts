@@ -4,24 +4,24 @@ import type { Dispatcher } from 'undici'
 import { replyHeaders } from './headers.ts'
 import type { Pools, Replica } from './replica.ts'
 
-/** Time a client has to read the end of its stream. */
-const lastWordsMs = 5_000
+/** Time a client has to read the end of its stream before its connection is closed. */
+const closeAfterMs = 5_000
 
 export type Outcome =
-  /** The reply went to the client, or broke off on its way. */
+  /** The reply was passed on to the client, whole or in part. */
   | { kind: 'answered' }
-  /** Nothing was sent: safe to send elsewhere, whatever the method. */
+  /** Nothing was sent, so any request may be sent to another replica. */
   | { kind: 'unreachable'; error: Error }
-  /** It was sent, and no reply begun. */
+  /** The request was sent, and no reply began. */
   | { kind: 'lost'; error: Error }
   | { kind: 'client left'; error: ClientLeft }
 
 /**
- * Sends one request to one replica and streams its reply to the client. Downloads and event streams go at the client's pace. Any
- * other reply is taken from the replica at once, or a client that does not read would hold the connection. Whichever of both ends first
- * ends the other; a replica that falls silent counts as ended.
+ * Sends one request to one replica and streams its reply to the client. Downloads and event streams go at the client's pace. Any other
+ * reply is taken from the replica at once, because otherwise a client that does not read would hold the connection. When one side
+ * closes, the other is closed too. A replica that falls silent counts as closed.
  */
-export function attempt(
+export function forwardRequest(
   replica: Replica,
   pool: keyof Pools,
   options: Dispatcher.DispatchOptions,
@@ -33,19 +33,19 @@ export function attempt(
   return new Promise((resolve) => {
     let exchange: Dispatcher.DispatchController | undefined
     let begun = false
-    const leave = () => exchange?.abort(new ClientLeft())
-    const isOver = replica.whileItAnswers(() => {
+    const abort = () => exchange?.abort(new ClientLeft())
+    let isGivenUp = false
+    const endWatch = replica.watchExchange(() => {
       if (exchange) exchange.abort(new ReplicaSilent())
-      // Still waiting for its turn on a connection: it must not be sent any more.
+      // It still waits for a connection and must not be sent later.
       else isGivenUp = true
     })
-    let isGivenUp = false
     const settle = (outcome: Outcome) => {
-      raw.off('close', leave)
-      isOver()
+      raw.off('close', abort)
+      endWatch()
       resolve(outcome)
     }
-    raw.on('close', leave)
+    raw.on('close', abort)
 
     replica.pools[pool].dispatch(options, {
       onRequestStart(controller) {
@@ -57,7 +57,7 @@ export function attempt(
         if (status < 200) return
         begun = true
         reply.hijack()
-        // A stream ends with its connection, so that its bytes need no frame of their own.
+        // The end of a stream is the end of its connection, so it needs no chunked encoding.
         if (isStream) raw.removeHeader('transfer-encoding')
         raw.writeHead(status, replyHeaders(controller.rawHeaders as Buffer[], reply))
         // The head of a stream must not wait for its first event.
@@ -65,7 +65,7 @@ export function attempt(
       },
       onResponseData(controller, chunk) {
         if (raw.writableEnded) return controller.abort(new ClientLeft())
-        // Thousands of streams: past the response, which would cork and uncork its socket for each chunk.
+        // Events go to the socket directly: with thousands of streams, corking the response for each chunk is too expensive.
         const to = isStream ? (raw.socket ?? raw) : raw
         if (to.write(chunk) || !keepsPace) return
         controller.pause()
@@ -73,8 +73,8 @@ export function attempt(
       },
       onResponseEnd() {
         raw.end()
-        // Who does not read what is sent does not read the end of a stream either.
-        if (isStream) setTimeout(() => raw.destroy(), lastWordsMs).unref()
+        // A client that never reads its socket never sees the end of its stream either.
+        if (isStream) setTimeout(() => raw.destroy(), closeAfterMs).unref()
         settle({ kind: 'answered' })
       },
       onResponseError(_controller, error) {
@@ -95,11 +95,11 @@ export function attempt(
   })
 }
 
-/** It holds the connection and gives no sign of life. */
+/** The replica holds the connection and does not answer its health checks. */
 class ReplicaSilent extends Error {
   override readonly name = 'ReplicaSilent'
 
   constructor() {
-    super('the replica gives no sign of life')
+    super('the replica does not answer health checks')
   }
 }

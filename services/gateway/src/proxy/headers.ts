@@ -13,8 +13,8 @@ const hopByHop = new Set([
   'transfer-encoding',
   'upgrade',
 ])
-/** What we say ourselves (the trace by its instrumentation), and what is about the connection to us. */
-const ours = new Set([
+/** Headers that the gateway writes itself (those of the trace are written by its instrumentation), or that are about its own connection. */
+const ownHeaders = new Set([
   'host',
   'expect',
   'forwarded',
@@ -25,13 +25,13 @@ const ours = new Set([
   'baggage',
 ])
 
-/** What a service gets to see of a request: the client's address and the request's id are written by us alone. */
+/** The headers that a service gets with a request. Only the gateway writes the client's address and the request's id. */
 export function requestHeaders(request: FastifyRequest): Record<string, string | string[]> {
   const { headers } = request
   const named = namedByConnection(headers.connection)
   const kept: Record<string, string | string[]> = {}
   for (const name in headers) {
-    if (hopByHop.has(name) || ours.has(name) || name.startsWith('x-forwarded-') || named?.has(name)) continue
+    if (hopByHop.has(name) || ownHeaders.has(name) || name.startsWith('x-forwarded-') || named?.has(name)) continue
     kept[name] = headers[name]!
   }
   kept['x-forwarded-for'] = request.ip
@@ -40,7 +40,7 @@ export function requestHeaders(request: FastifyRequest): Record<string, string |
   return kept
 }
 
-/** What the client gets to see of a reply: the service's headers over ours, for only it knows of exceptions. */
+/** The headers that the client gets: the gateway's, overridden by the service's, which knows about exceptions. */
 export function replyHeaders(raw: readonly Buffer[], reply: FastifyReply): OutgoingHttpHeaders {
   const headers = reply.getHeaders() as OutgoingHttpHeaders
   const { vary } = headers

@@ -1,70 +1,70 @@
 import { Client, errors } from 'undici'
 
-const everyMs = 1_000
-const patienceMs = 2_000
-/** Times in a row without an answer after which nothing is expected of a replica any more. */
+const intervalMs = 1_000
+const timeoutMs = 2_000
+/** After so many checks in a row without an answer a replica counts as silent. */
 const missesForSilence = 2
 
-export interface PulseOptions {
+export interface HealthCheckOptions {
   origin: string
-  /** The name a certificate must be for, where the origin is only its address. */
+  /** The name that its certificate must have, when the origin is only an address. */
   host?: string | undefined
-  /** It did not answer once, or did again: others should come first, or need not. */
+  /** A check got no answer, or an answer again: other replicas should be preferred, or need not. */
   onChange(isAnswering: boolean): void
-  /** It has not answered for a while though it lets one connect: what it was asked, it may never answer. */
+  /** It accepts connections and has not answered for a while: its open requests may never be answered. */
   onSilence(): void
 }
 
-export interface Pulse {
+export interface HealthCheck {
   stop(): Promise<void>
 }
 
 /**
- * Asks a replica every second for a sign of life, on a connection of its own. One that hangs (frozen, cut off, out of memory)
- * takes connections and requests like any other; only its silence tells. One that refuses connections has ended or is about
- * to, and finishes or loses by itself what it was asked.
+ * Asks a replica for `/health/live` every second, on a connection of its own. A replica that hangs (frozen, cut off, out of memory)
+ * still accepts connections and requests, and only its silence shows it. A replica that refuses connections has ended or is about to;
+ * its open requests end by themselves.
  */
-export function feelPulse({ origin, host, onChange, onSilence }: PulseOptions): Pulse {
+export function startHealthCheck({ origin, host, onChange, onSilence }: HealthCheckOptions): HealthCheck {
   const client = new Client(origin, {
-    connect: { timeout: patienceMs, ...(host !== undefined && { servername: host }) },
+    connect: { timeout: timeoutMs, ...(host !== undefined && { servername: host }) },
     pipelining: 1,
   })
   const stopping = new AbortController()
   let isAnswering = true
   let misses = 0
-  let asking: Promise<void> | undefined
+  let running: Promise<void> | undefined
 
-  async function ask() {
-    const answer = await isAlive(client, stopping.signal)
+  async function check() {
+    const result = await askWhetherAlive(client, stopping.signal)
     if (stopping.signal.aborted) return
-    if (isAnswering !== (answer === 'yes')) {
+    if (isAnswering !== (result === 'answer')) {
       isAnswering = !isAnswering
       onChange(isAnswering)
     }
-    misses = answer === 'silence' ? misses + 1 : 0
+    misses = result === 'silence' ? misses + 1 : 0
     if (misses >= missesForSilence) onSilence()
   }
 
   const timer = setInterval(() => {
-    asking ??= ask().finally(() => {
-      asking = undefined
+    running ??= check().finally(() => {
+      running = undefined
     })
-  }, everyMs)
+  }, intervalMs)
   timer.unref()
 
   return {
     async stop() {
       clearInterval(timer)
       stopping.abort()
-      await asking
+      await running
       await client.destroy()
     },
   }
 }
 
-/** Whatever it answers, it does answer. */
-async function isAlive(client: Client, stop: AbortSignal): Promise<'yes' | 'no' | 'silence'> {
-  const late = AbortSignal.timeout(patienceMs)
+/** Any reply counts as an answer. */
+async function askWhetherAlive(client: Client, stop: AbortSignal): Promise<'answer' | 'refused' | 'silence'> {
+  const late = AbortSignal.timeout(timeoutMs)
   try {
     const { body } = await client.request({
       path: '/health/live',
@@ -72,8 +72,8 @@ async function isAlive(client: Client, stop: AbortSignal): Promise<'yes' | 'no' 
       signal: AbortSignal.any([late, stop]),
     })
     await body.dump()
-    return 'yes'
+    return 'answer'
   } catch (error) {
-    return late.aborted || error instanceof errors.ConnectTimeoutError ? 'silence' : 'no'
+    return late.aborted || error instanceof errors.ConnectTimeoutError ? 'silence' : 'refused'
   }
 }

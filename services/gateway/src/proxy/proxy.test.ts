@@ -18,7 +18,7 @@ describe('passing a request on', () => {
     expect(upstream.seen).toMatchObject([{ method: 'POST', url: '/channels/a%2Fb/messages?limit=%31', body }])
   })
 
-  test('only we say where a request comes from and what it is called', async () => {
+  test('the gateway alone writes the client address and the request id', async () => {
     const upstream = await startUpstream()
     const { url, authorized } = await startGateway(
       { directory: [upstream.url] },
@@ -57,7 +57,7 @@ describe('passing a request on', () => {
     expect(headers['x-request-id']).not.toBe('forged')
   })
 
-  test('the reply keeps its status and headers, but not those of its connection; the edge adds its own', async () => {
+  test('the reply keeps its status and headers except hop-by-hop ones, and the gateway adds its own', async () => {
     const upstream = await startUpstream((_request, response) => {
       response.writeHead(
         201,
@@ -89,7 +89,7 @@ describe('passing a request on', () => {
     expect(reply.headers['x-request-id']).not.toBe('theirs')
   })
 
-  test('a large body streams through, one beyond the limit is refused with 413', async () => {
+  test('a large body is streamed, one beyond the limit is refused with 413', async () => {
     const upstream = await startUpstream()
     const { url, authorized } = await startGateway({ messaging: [upstream.url] })
     const large = 'x'.repeat(1_000_000)
@@ -110,7 +110,7 @@ describe('passing a request on', () => {
     ])
   })
 
-  test('a service that refuses a body unread costs the connection nothing: its next request is answered', async () => {
+  test('a connection serves its next request after a service has refused a body unread', async () => {
     const refusing = await startUpstream((_request, response) => void response.writeHead(413).end('{}'))
     const { url, authorized } = await startGateway({ messaging: [refusing.url] })
     const socket = connect(Number(new URL(url).port), '127.0.0.1')
@@ -140,7 +140,7 @@ test.each([
   const upstream = await startUpstream((request, response) => {
     response.once('close', ended.resolve)
     if (request.url === '/files/long.txt') response.write('x'.repeat(10_000))
-    // Who asks for this has not been answered yet; the client leaves.
+    // The service has not answered yet, and the client leaves.
     else socket.destroy()
   })
   const upstreams = { messaging: [upstream.url], directory: [upstream.url] }
@@ -190,7 +190,7 @@ describe('when a replica fails', () => {
     ])
   })
 
-  test('a body too large to keep is not lost with the replica that cannot be reached', async () => {
+  test('a streamed body goes to the next replica when the first cannot be reached', async () => {
     const upstream = await startUpstream()
     const { url, authorized } = await startGateway({ messaging: [nowhere, upstream.url] })
     const body = 'x'.repeat(900_000)
@@ -223,7 +223,7 @@ describe('when a replica fails', () => {
     expect(await statuses('GET')).toEqual([200, 200])
   })
 
-  test('what has an Idempotency-Key goes to another replica when its answer is lost, where the service knows the key', async () => {
+  test('a request with an Idempotency-Key goes to another replica when its reply is lost, on routes that know the key', async () => {
     const cut = await startUpstream((request) => void request.socket.destroy())
     const upstream = await startUpstream()
     const { url, authorized } = await startGateway({
@@ -246,7 +246,7 @@ describe('when a replica fails', () => {
     expect(replies.map(({ status }) => status)).toEqual([200, 200])
   })
 
-  test('a replica that hangs is given up: what may be repeated is, the rest is a 503, streams end, and later ones pass it over', {
+  test('a replica that hangs is given up: repeatable requests are repeated, others get 503, streams end, and later requests avoid it', {
     timeout: 60_000,
   }, async () => {
     let served = 0
@@ -278,7 +278,7 @@ describe('when a replica fails', () => {
       [200, 503],
       [200, 200],
     ])
-    // A stream has no end of its own that could be missing.
+    // A stream ends with its connection, so nothing is missing.
     expect(await Promise.race(ends)).toBe('ended')
     expect(await statuses(Array.from({ length: 6 }, () => ask('PUT')))).toEqual([200, 200, 200, 200, 200, 200])
     frozen.freeze(false)
@@ -286,7 +286,7 @@ describe('when a replica fails', () => {
     await expect.poll(() => ask('GET').then(() => served), { timeout: 20_000 }).toBeGreaterThan(before)
   })
 
-  test('nobody there: 503 with an error and Retry-After', async () => {
+  test('without any replica a request gets 503 with an error and Retry-After', async () => {
     const { url, authorized } = await startGateway({})
     const reply = await fetch(`${url}/users`, { headers: authorized })
 
@@ -294,7 +294,7 @@ describe('when a replica fails', () => {
     expect(reply.headers.get('retry-after')).toBe('1')
   })
 
-  test('a reply that breaks off breaks off for the client too', async () => {
+  test('a reply that the service breaks off is broken off for the client too', async () => {
     const upstream = await startUpstream((request, response) => {
       response.write('half')
       response.write(' of it', () => request.socket.destroy())
@@ -306,7 +306,7 @@ describe('when a replica fails', () => {
 })
 
 describe('event streams', () => {
-  test('each event arrives at once; when the client leaves, the upstream request ends', async () => {
+  test('each event arrives at once, and when the client leaves, the request to the service ends', async () => {
     const { promise: opened, resolve } = Promise.withResolvers<[IncomingMessage, ServerResponse]>()
     const upstream = await startUpstream((request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -329,7 +329,7 @@ describe('event streams', () => {
     await ended
   })
 
-  test('when the upstream ends, the stream of the client ends', async () => {
+  test('when the service ends a stream, the stream of the client ends', async () => {
     const upstream = await startUpstream((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.end('data: last\n\n')
@@ -339,7 +339,7 @@ describe('event streams', () => {
     expect(await (await fetch(`${url}/events?token=${token}`)).text()).toBe('data: last\n\n')
   })
 
-  test('a gateway that stops ends its streams in order', async () => {
+  test('a stopping gateway ends its streams in order', async () => {
     const upstream = await startUpstream((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write('data: 1\n\n')

@@ -3,15 +3,14 @@ import { ApiError, unavailable } from '@parley/contract'
 import type { Deps } from '@parley/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Dispatcher } from 'undici'
-import { mergeDescriptions, type OpenApi } from '../edge/merged-openapi.ts'
 import { type RoutedService, type Row, routedServices } from '../routing-table.ts'
-import { attempt } from './forward-request.ts'
+import { forwardRequest } from './forward-request.ts'
 import { requestHeaders } from './headers.ts'
 import { connectReplicas, type Replicas } from './replicas.ts'
-import { proxiedBody } from './request-body.ts'
+import { readRequestBody } from './request-body.ts'
 
 /** Time a service has to begin its reply, and between two parts of it. */
-const replyMs = 60_000
+const replyTimeoutMs = 60_000
 const uploadLimitBytes = 40 * 1024 * 1024
 
 export type ServiceProxy = ReturnType<typeof createProxy>
@@ -31,28 +30,28 @@ export function createProxy({ config, logger }: Pick<Deps, 'config' | 'logger'>)
   ) as Record<RoutedService, Replicas>
 
   /**
-   * Sends a request to one replica and its reply to the client. A replica that cannot be reached has not seen it, so
-   * another one gets it; after that only what may happen twice is repeated: a GET, and what has an `Idempotency-Key`.
-   * @throws ApiError 503 when no reply was begun, 413 when the body is too large; ClientLeft when nobody is there to answer.
+   * Sends a request to one replica and its reply to the client. When a replica cannot be reached, the next one gets the request. When a
+   * reply is lost after the request was sent, only a repeatable request goes to the next one.
+   * @throws ApiError 503 when no reply began, 413 when the body is too large; ClientLeft.
    */
   async function forward(row: Row, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { service, transfer } = row
     const isStream = service === 'realtime'
     const isUpload = transfer === 'upload'
     const limit = isUpload ? uploadLimitBytes : config.server.bodyLimitBytes
-    const body = await proxiedBody(request.raw, { limit, isUpload })
+    const body = await readRequestBody(request.raw, { limit, isUpload })
     const pool = isStream ? 'streams' : transfer ? (`${transfer}s` as const) : 'calls'
     const options: Dispatcher.DispatchOptions = {
       path: request.raw.url!,
       method: request.method as Dispatcher.HttpMethod,
       headers: requestHeaders(request),
       body: body as Buffer | null,
-      headersTimeout: replyMs,
-      bodyTimeout: isStream ? 0 : replyMs,
+      headersTimeout: replyTimeoutMs,
+      bodyTimeout: isStream ? 0 : replyTimeoutMs,
     }
-    const isRepeatable = mayHappenTwice(row, request) && (body === null || Buffer.isBuffer(body))
-    for (const replica of services[service].inTurn()) {
-      const outcome = await attempt(replica, pool, options, reply)
+    const mayRepeat = isRepeatable(row, request) && (body === null || Buffer.isBuffer(body))
+    for (const replica of services[service].candidates()) {
+      const outcome = await forwardRequest(replica, pool, options, reply)
       if (outcome.kind === 'answered') return
       if (outcome.kind === 'client left') throw outcome.error
       request.log.warn(
@@ -60,17 +59,17 @@ export function createProxy({ config, logger }: Pick<Deps, 'config' | 'logger'>)
         'a replica failed',
       )
       if (outcome.error instanceof ApiError) throw outcome.error
-      if (outcome.kind === 'unreachable') replica.rest()
-      else if (!isRepeatable) break
+      if (outcome.kind === 'unreachable') replica.backOff()
+      else if (!mayRepeat) break
     }
     throw unavailable()
   }
 
-  /** Asks every replica; resolves with the first good answer, rejects when there is none. */
-  async function ask(service: RoutedService, path: string): Promise<string> {
+  /** Asks every replica for this path. Resolves with the first 200 reply; rejects when there is none. */
+  async function fetchFirst(service: RoutedService, path: string): Promise<string> {
     return Promise.any(
-      services[service].inTurn().map(async ({ pools }) => {
-        const { statusCode, body } = await pools.questions.request({
+      services[service].candidates().map(async ({ pools }) => {
+        const { statusCode, body } = await pools.own.request({
           path,
           method: 'GET',
           signal: AbortSignal.timeout(1_900),
@@ -82,19 +81,10 @@ export function createProxy({ config, logger }: Pick<Deps, 'config' | 'logger'>)
     )
   }
 
-  /** The API descriptions of all services and the gateway's own as one. @throws ApiError 503 when a service does not answer. */
-  async function describe(own: OpenApi): Promise<OpenApi> {
-    const texts = await Promise.all(routedServices.map((name) => ask(name, '/openapi.json'))).catch(() => {
-      throw unavailable('Not every service answers right now. Please try again')
-    })
-    return mergeDescriptions([...texts.map((text) => JSON.parse(text) as OpenApi), own])
-  }
-
   return {
     forward,
-    ask,
-    describe,
-    /** Resolves when it is known where the services are; each replica is asked for signs of life from now on. */
+    fetchFirst,
+    /** Starts look-ups of names and health checks. Resolves when every name was looked up once. */
     async start() {
       await Promise.all(routedServices.map((name) => services[name].start()))
     },
@@ -104,8 +94,8 @@ export function createProxy({ config, logger }: Pick<Deps, 'config' | 'logger'>)
   }
 }
 
-/** A request whose answer was lost may be sent again: it changes nothing, or the service knows it again by its key. */
-const mayHappenTwice = ({ keyed }: Row, { method, headers }: FastifyRequest) =>
+/** Whether a request may be sent twice: it changes nothing, or the service recognises its `Idempotency-Key`. */
+const isRepeatable = ({ keyed }: Row, { method, headers }: FastifyRequest) =>
   method === 'GET' ||
   method === 'HEAD' ||
   (keyed === true && method === 'POST' && headers['idempotency-key'] !== undefined)

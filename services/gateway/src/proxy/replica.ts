@@ -1,50 +1,48 @@
 import type { Logger } from '@parley/telemetry'
 import { Pool } from 'undici'
-import { feelPulse, type Pulse } from './health-check.ts'
+import { type HealthCheck, startHealthCheck } from './health-check.ts'
 
-const connectMs = 2_000
-const restMs = 1_000
+const connectTimeoutMs = 2_000
+const backOffMs = 1_000
 
-/** What lasts long has connections of its own, so that it holds up nothing else. */
+/** Connections by purpose. What lasts long has its own, so that it holds up nothing else. */
 export interface Pools {
-  /** Requests and their replies: no client can hold them up. */
+  /** Ordinary requests. Body and reply are buffered here, so a slow client does not hold the connection. */
   calls: Pool
   uploads: Pool
   downloads: Pool
-  /** Event streams: each holds its connection, so there is no bound. */
+  /** Each event stream holds a connection, so there is no limit. */
   streams: Pool
-  /** What the gateway itself asks: whether it is ready, how its routes are described. */
-  questions: Pool
+  /** Requests of the gateway itself: readiness, and the description of the routes. */
+  own: Pool
 }
 
 /** One process of a service. */
 export interface Replica {
   pools: Pools
-  /** It could not be reached: the others come first for a second. */
-  rest(): void
-  /** Calls `giveUp` when it falls silent, until told that the exchange is over. */
-  whileItAnswers(giveUp: () => void): () => void
-  /** Neither resting nor silent. */
-  isFit(): boolean
-  /** Asks it for a sign of life from now on. */
-  watch(): void
-  /** Gets nothing more; resolves when what it was asked is answered, or given up. */
-  leave(): Promise<void>
+  /** It could not be reached: other replicas are preferred for a second. */
+  backOff(): void
+  /** Calls `giveUp` when it falls silent. Answers what ends this, for when the exchange is over. */
+  watchExchange(giveUp: () => void): () => void
+  /** It answers health checks and could be reached lately. */
+  isHealthy(): boolean
+  startHealthChecks(): void
+  /** Sends nothing more to it. Resolves when its open requests are answered or given up. */
+  drain(): Promise<void>
   close(): Promise<void>
 }
 
 export interface ReplicaOptions {
   service: string
-  /** Where it is. */
   origin: string
-  /** The name a certificate must be for, where the origin is only its address. */
+  /** The name that its certificate must have, when the origin is only an address. */
   host?: string | undefined
   logger: Logger
 }
 
-/** Keep-alive connections to one replica. */
+/** Opens keep-alive connections to one replica. */
 export function connectReplica({ service, origin, host, logger }: ReplicaOptions): Replica {
-  const connect = { timeout: connectMs, ...(host !== undefined && { servername: host }) }
+  const connect = { timeout: connectTimeoutMs, ...(host !== undefined && { servername: host }) }
   const open = (connections: number | null, keepAliveTimeout: number) =>
     new Pool(origin, { connect, connections, keepAliveTimeout })
   const pools: Pools = {
@@ -52,34 +50,34 @@ export function connectReplica({ service, origin, host, logger }: ReplicaOptions
     uploads: open(128, 10_000),
     downloads: open(256, 10_000),
     streams: open(null, 5_000),
-    questions: open(4, 10_000),
+    own: open(4, 10_000),
   }
   const allPools = Object.values<Pool>(pools as unknown as Record<string, Pool>)
   const exchanges = new Set<() => void>()
   let isAnswering = true
-  let restsUntil = 0
-  let pulse: Pulse | undefined
+  let backsOffUntil = 0
+  let healthCheck: HealthCheck | undefined
 
   return {
     pools,
-    rest() {
-      restsUntil = performance.now() + restMs
+    backOff() {
+      backsOffUntil = performance.now() + backOffMs
     },
-    whileItAnswers(giveUp) {
-      // One of its own for each exchange, should two share a function.
+    watchExchange(giveUp) {
+      // A new function for each exchange, in case two pass the same one.
       const exchange = () => giveUp()
       exchanges.add(exchange)
       return () => void exchanges.delete(exchange)
     },
-    isFit: () => isAnswering && restsUntil <= performance.now(),
-    watch() {
-      pulse = feelPulse({
+    isHealthy: () => isAnswering && backsOffUntil <= performance.now(),
+    startHealthChecks() {
+      healthCheck = startHealthCheck({
         origin,
         host,
         onChange(answers) {
           isAnswering = answers
           if (answers) logger.info({ upstream: service, replica: origin }, 'a replica answers again')
-          else logger.warn({ upstream: service, replica: origin }, 'a replica gives no sign of life')
+          else logger.warn({ upstream: service, replica: origin }, 'a replica does not answer health checks')
         },
         onSilence() {
           if (exchanges.size === 0) return
@@ -88,12 +86,12 @@ export function connectReplica({ service, origin, host, logger }: ReplicaOptions
         },
       })
     },
-    async leave() {
+    async drain() {
       await Promise.all(allPools.map((pool) => pool.close()))
-      await pulse?.stop()
+      await healthCheck?.stop()
     },
     async close() {
-      await pulse?.stop()
+      await healthCheck?.stop()
       await Promise.all(allPools.map((pool) => pool.destroy()))
     },
   }

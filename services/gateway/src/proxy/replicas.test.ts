@@ -9,39 +9,39 @@ const logger = createLogger({ service: 'gateway', level: 'silent' })
 
 // macOS has one loopback address only.
 test.skipIf(process.platform === 'darwin')(
-  'a name is every address it has: who comes gets requests, who goes finishes what it has',
+  'a name stands for all its addresses: a new one gets requests, a removed one finishes its open requests',
   async () => {
     const one = await listenAt('127.0.0.1')
     const two = await listenAt('127.0.0.2', one.port)
     let addresses = ['127.0.0.1']
     const replicas = connectReplicas('messaging', [`http://messaging:${one.port}`], logger, {
       lookup: async (host) => (host === 'messaging' ? addresses : []),
-      everyMs: 5,
+      intervalMs: 5,
     })
     onTestFinished(() => replicas.close())
     await replicas.start()
     const ask = async () => {
-      const { body } = await replicas.inTurn()[0]!.pools.calls.request({ path: '/', method: 'GET' })
+      const { body } = await replicas.candidates()[0]!.pools.calls.request({ path: '/', method: 'GET' })
       return body.text()
     }
     expect([await ask(), await ask()]).toEqual(['127.0.0.1', '127.0.0.1'])
 
     addresses = ['127.0.0.1', '127.0.0.2']
-    await expect.poll(() => replicas.inTurn().length).toBe(2)
+    await expect.poll(() => replicas.candidates().length).toBe(2)
     expect([await ask(), await ask()].sort()).toEqual(['127.0.0.1', '127.0.0.2'])
 
-    const [begun] = replicas.inTurn()
+    const [begun] = replicas.candidates()
     const held = begun!.pools.calls.request({ path: '/hold', method: 'GET' })
     const holder = await Promise.race([one.held, two.held])
     addresses = [holder.at === '127.0.0.1' ? '127.0.0.2' : '127.0.0.1']
-    await expect.poll(() => replicas.inTurn().length).toBe(1)
+    await expect.poll(() => replicas.candidates().length).toBe(1)
     expect([await ask(), await ask()]).toEqual([addresses[0], addresses[0]])
     holder.response.end('finished')
     expect(await (await held).body.text()).toBe('finished')
   },
 )
 
-test('a name that leads nowhere keeps what it had; one that never led anywhere is no replica', async () => {
+test('a failed look-up keeps the replicas known so far, and a name without any address is no replica', async () => {
   const one = await listenAt('127.0.0.1')
   let failures = 0
   let fails = false
@@ -51,15 +51,15 @@ test('a name that leads nowhere keeps what it had; one that never led anywhere i
       if (host === 'auth') failures++
       throw Object.assign(new Error('no such name'), { code: 'ENOTFOUND' })
     },
-    everyMs: 5,
+    intervalMs: 5,
   })
   onTestFinished(() => replicas.close())
   await replicas.start()
-  expect(replicas.inTurn()).toHaveLength(1)
+  expect(replicas.candidates()).toHaveLength(1)
 
   fails = true
   await expect.poll(() => failures).toBeGreaterThan(1)
-  expect(replicas.inTurn()).toHaveLength(1)
+  expect(replicas.candidates()).toHaveLength(1)
 })
 
 /** Answers with its own address, but holds what asks for `/hold`. */

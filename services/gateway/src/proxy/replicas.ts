@@ -3,13 +3,13 @@ import { isIP } from 'node:net'
 import type { Logger } from '@parley/telemetry'
 import { connectReplica, type Replica } from './replica.ts'
 
-/** Well below the time a stopping replica goes on serving, so that it is left before it closes. */
-const lookUpEveryMs = 3_000
+/** Well below the time that a stopping replica still serves, so that it gets no requests when it closes. */
+const lookUpIntervalMs = 3_000
 
 export interface Replicas {
-  /** All of them, in the order in which one request should try them: round robin, resting and silent ones last. */
-  inTurn(): Replica[]
-  /** Resolves when every name was looked up once; that is repeated, and each replica asked for a sign of life, from now on. */
+  /** All replicas in the order in which one request should try them: round robin, unhealthy ones last. */
+  candidates(): Replica[]
+  /** Starts look-ups and health checks. Resolves when every name was looked up once. */
   start(): Promise<void>
   close(): Promise<void>
 }
@@ -17,28 +17,28 @@ export interface Replicas {
 export interface ReplicasOptions {
   lookup?: (host: string) => Promise<string[]>
   /** Milliseconds between two look-ups of the names. */
-  everyMs?: number
+  intervalMs?: number
 }
 
 const allAddresses = async (host: string) =>
   (await systemLookup(host, { all: true, order: 'ipv4first' })).map(({ address }) => address)
 
 /**
- * The replicas of a service. A URL with a name stands for all addresses of that name, one replica each (a headless Service, a
- * scaled compose service): connections through a virtual address would stay with the replica they first met, and a second
- * attempt might meet the same one again.
+ * Connects to the replicas of a service. A URL with a host name stands for all addresses of that name, one replica each (a headless
+ * Service, a scaled compose service). Through a virtual address, a connection would stay with the replica it first reached, and a
+ * repeated request might reach the same one again.
  */
 export function connectReplicas(
   service: string,
   urls: readonly string[],
   logger: Logger,
-  { lookup = allAddresses, everyMs = lookUpEveryMs }: ReplicasOptions = {},
+  { lookup = allAddresses, intervalMs = lookUpIntervalMs }: ReplicasOptions = {},
 ): Replicas {
   const fixed = urls
     .filter((url) => isIP(hostOf(url)))
     .map((url) => connectReplica({ service, origin: new URL(url).origin, logger }))
   const named = new Map(urls.filter((url) => !isIP(hostOf(url))).map((url) => [url, new Map<string, Replica>()]))
-  const leaving = new Set<Replica>()
+  const draining = new Set<Replica>()
   let replicas = fixed
   let turn = 0
   let timer: NodeJS.Timeout | undefined
@@ -46,20 +46,20 @@ export function connectReplicas(
 
   async function lookUp(url: string, known: Map<string, Replica>) {
     const host = hostOf(url)
-    // A name that leads nowhere right now says nothing of the replicas it had: they are asked, and rest when they are gone.
+    // A failed look-up says nothing about the replicas known so far: health checks tell whether they are there.
     const addresses = await lookup(host).catch((): string[] => [])
     if (closed || addresses.length === 0) return
     for (const address of addresses) {
       if (known.has(address)) continue
       const replica = connectReplica({ service, origin: originAt(url, address), host, logger })
       known.set(address, replica)
-      replica.watch()
+      replica.startHealthChecks()
     }
     for (const [address, replica] of known) {
       if (addresses.includes(address)) continue
       known.delete(address)
-      leaving.add(replica)
-      replica.leave().finally(() => leaving.delete(replica))
+      draining.add(replica)
+      replica.drain().finally(() => draining.delete(replica))
     }
   }
 
@@ -68,27 +68,29 @@ export function connectReplicas(
     replicas = [...fixed, ...[...named.values()].flatMap((known) => [...known.values()])]
   }
 
-  function again() {
-    if (!closed) timer = setTimeout(() => lookUpAll().then(again), everyMs)
+  function scheduleNext() {
+    if (!closed) timer = setTimeout(() => lookUpAll().then(scheduleNext), intervalMs)
   }
 
   return {
-    inTurn() {
+    candidates() {
       turn = (turn + 1) % Math.max(1, replicas.length)
       const order = [...replicas.slice(turn), ...replicas.slice(0, turn)]
-      const { fit = [], unfit = [] } = Object.groupBy(order, (replica) => (replica.isFit() ? 'fit' : 'unfit'))
-      return [...fit, ...unfit]
+      const { healthy = [], unhealthy = [] } = Object.groupBy(order, (replica) =>
+        replica.isHealthy() ? 'healthy' : 'unhealthy',
+      )
+      return [...healthy, ...unhealthy]
     },
     async start() {
-      for (const replica of fixed) replica.watch()
+      for (const replica of fixed) replica.startHealthChecks()
       if (named.size === 0) return
       await lookUpAll()
-      again()
+      scheduleNext()
     },
     async close() {
       closed = true
       clearTimeout(timer)
-      await Promise.all([...replicas, ...leaving].map((replica) => replica.close()))
+      await Promise.all([...replicas, ...draining].map((replica) => replica.close()))
     },
   }
 }

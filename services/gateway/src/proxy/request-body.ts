@@ -2,28 +2,28 @@ import type { IncomingMessage } from 'node:http'
 import { ApiError, tooLarge } from '@parley/contract'
 import { ClientLeft, dropRest } from '@parley/service'
 
-/** An upload up to this size is read whole. */
+/** Uploads up to this size are read whole. */
 const smallBytes = 256 * 1024
 
 /** As undici takes it: bytes, or an iterable that it starts to read once it is connected. */
-export type ProxiedBody = Buffer | AsyncIterable<Buffer> | null
+export type RequestBody = Buffer | AsyncIterable<Buffer> | null
 
 /**
- * The body of a request, never parsed. It is read whole before it takes a connection to a service, so slow clients hold none, and it can
- * be sent to another replica. Only uploads pass through as they come, unless they are small.
+ * Reads the body of a request without parsing it. The body is read whole before the request takes a connection to a service, so slow
+ * clients hold none, and the body can be sent to another replica. Only uploads of more than 256 KB are streamed.
  * @throws ApiError 413 when it is longer than `limit` bytes; ClientLeft.
  */
-export async function proxiedBody(
+export async function readRequestBody(
   request: IncomingMessage,
   { limit, isUpload }: { limit: number; isUpload: boolean },
-): Promise<ProxiedBody> {
+): Promise<RequestBody> {
   const { 'content-length': declared, 'transfer-encoding': encoding } = request.headers
   if (declared === undefined && encoding === undefined) return null
   const length = declared === undefined ? undefined : Number(declared)
   if (length === 0) return null
   if (length !== undefined && length > limit) throw tooLarge()
   const isSmall = length !== undefined && length <= smallBytes
-  return isUpload && !isSmall ? readLater(request, limit) : readWhole(request, limit)
+  return isUpload && !isSmall ? streamBody(request, limit) : readWhole(request, limit)
 }
 
 function readWhole(request: IncomingMessage, limit: number): Promise<Buffer> {
@@ -43,10 +43,10 @@ function readWhole(request: IncomingMessage, limit: number): Promise<Buffer> {
   })
 }
 
-async function* readLater(request: IncomingMessage, limit: number): AsyncGenerator<Buffer> {
+async function* streamBody(request: IncomingMessage, limit: number): AsyncGenerator<Buffer> {
   let length = 0
   try {
-    // The reply still has to go out when a service does not want all of the body.
+    // When a service refuses the rest of the body, its reply still has to reach the client.
     for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       length += chunk.length
       if (length > limit) throw tooLarge()
@@ -55,7 +55,7 @@ async function* readLater(request: IncomingMessage, limit: number): AsyncGenerat
   } catch (error) {
     throw request.complete || error instanceof ApiError ? error : new ClientLeft()
   } finally {
-    // Left where it is, it would stand in the way of the connection's next request.
+    // The connection cannot read its next request before the rest of this body is read.
     dropRest(request)
   }
 }

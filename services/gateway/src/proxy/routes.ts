@@ -1,13 +1,17 @@
-import { type Access, bearerToken, type Deps } from '@parley/service'
-import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Config } from '@parley/config'
+import { tooMany, unavailable } from '@parley/contract'
+import { type Access, bearerToken, ClientLeft, type Deps } from '@parley/service'
+import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { type Row, routingTable } from '../routing-table.ts'
-import { trackStreams } from './open-streams.ts'
 import type { ServiceProxy } from './proxy.ts'
 
-/** What the edge checks. A signature found good is no right yet: that is for the service behind to say. */
+/** What the gateway checks. A good signature grants nothing yet: the service decides. */
 const accessOf: Record<Row['token'], Access> = { access: 'token', 'access or query': 'none', own: 'none' }
 
-/** Every row of the routing table as a route that is passed on, its body untouched. */
+/** One route for each row of the routing table. Requests are passed on to the service with their body untouched. */
 export const proxiedRoutes =
   ({ tokens, config }: Deps, proxy: ServiceProxy): FastifyPluginAsync =>
   async (app) => {
@@ -34,3 +38,52 @@ export const proxiedRoutes =
       })
     }
   }
+
+/** Time a client has to read the end of its stream before its connection is closed. */
+const closeAfterMs = 500
+
+/**
+ * Keeps the open event streams, so that a stopping gateway can end them. Each ends at a random moment within `drainSeconds`, so that
+ * the clients do not all reconnect at once.
+ */
+export function trackStreams(app: FastifyInstance, { drainSeconds, maxStreamsPerUser }: Config['events']) {
+  const open = new Set<ServerResponse>()
+  const counts = new Map<string, number>()
+  let draining = false
+
+  app.addHook('preClose', async () => {
+    draining = true
+    await Promise.all([...open].map(endAtRandom))
+  })
+
+  async function endAtRandom(stream: ServerResponse) {
+    const closed = once(stream, 'close')
+    await Promise.race([closed, delay(Math.random() * drainSeconds * 1000)])
+    stream.end()
+    // A client that never reads its socket never sees the end either.
+    await Promise.race([closed, delay(closeAfterMs, undefined, { ref: false })])
+    stream.destroy()
+  }
+
+  return {
+    /**
+     * Counts a stream of a user. Realtime counts too, but the client's side of a stream may be open for longer than realtime's.
+     * @throws ApiError 503 once the gateway is stopping, 429 when this person has too many streams here; ClientLeft.
+     */
+    add(stream: ServerResponse, userId: string) {
+      if (draining) throw unavailable()
+      // The client left while it was identified. Its close event is over and could not free its slot.
+      if (stream.destroyed) throw new ClientLeft()
+      const count = counts.get(userId) ?? 0
+      if (count >= maxStreamsPerUser) throw tooMany('You have too many event streams open', 30)
+      counts.set(userId, count + 1)
+      open.add(stream)
+      stream.once('close', () => {
+        open.delete(stream)
+        const left = counts.get(userId)! - 1
+        if (left > 0) counts.set(userId, left)
+        else counts.delete(userId)
+      })
+    },
+  }
+}
