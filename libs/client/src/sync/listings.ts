@@ -1,10 +1,10 @@
 import type { WireEvent } from '@parley/contract'
-import { jittered, pause } from '../backoff.ts'
-import type { Client } from '../client.ts'
-import { RequestFailed } from '../request-failed.ts'
+import { jittered, pause } from '../requests/backoff.ts'
+import type { Client } from '../requests/client.ts'
+import { RequestFailed } from '../requests/request-failed.ts'
 import type { Asking } from './ask.ts'
+import { retry } from './channels-open.ts'
 import type { Lists, Need } from './lists.ts'
-import { retry } from './places.ts'
 
 export interface ListingsParts {
   client: Client

@@ -1,9 +1,9 @@
 import type { Message, WireEvent } from '@parley/contract'
-import { type Backoff, jittered, pause } from '../backoff.ts'
-import type { Client } from '../client.ts'
-import { RequestFailed } from '../request-failed.ts'
+import { type Backoff, jittered, pause } from '../requests/backoff.ts'
+import type { Client } from '../requests/client.ts'
+import { RequestFailed } from '../requests/request-failed.ts'
 import type { Asking } from './ask.ts'
-import { createPlace, type Fetched, type Place } from './place.ts'
+import { createPlace, type Fetched, type Place } from './channel-messages.ts'
 
 export interface PlacesParts {
   client: Client

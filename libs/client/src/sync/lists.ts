@@ -1,5 +1,5 @@
-import type { Channel, Conversation, EventPayload, ListedWebhook, User, WireEvent } from '@parley/contract'
-import type { ListedChannel, ListedConversation, Presence } from '../routes.ts'
+import type { Channel, Conversation, EventPayload, ListedWebhook, Presence, User, WireEvent } from '@parley/contract'
+import type { ListedChannel, ListedConversation } from '../requests/routes.ts'
 import { createReadStates } from './read-states.ts'
 
 /** What has to be fetched. */

@@ -1,8 +1,8 @@
 import type { EventPayload, WireEvent } from '@parley/contract'
 import { createParser } from 'eventsource-parser'
-import { jittered, pause } from './backoff.ts'
-import { RequestFailed } from './request-failed.ts'
-import type { Session } from './session.ts'
+import { jittered, pause } from '../requests/backoff.ts'
+import { RequestFailed } from '../requests/request-failed.ts'
+import type { Session } from '../session/session.ts'
 
 export interface StreamHandlers {
   /**
@@ -23,6 +23,10 @@ export interface StreamOptions {
   cursor?: string | undefined
   /** After so many milliseconds without a byte the connection counts as lost; the server sends one every 25 s. */
   silenceMs?: number
+  /** Of channels only those that the person has joined, those in `watch`, and what mentions the person. */
+  scope?: 'all' | 'joined' | undefined
+  /** No PRESENCE_UPDATE. */
+  presence?: 'none' | undefined
 }
 
 export interface EventStream {
@@ -30,6 +34,11 @@ export interface EventStream {
   readonly cursor: string | undefined
   /** While the next try is waited for: make it now. */
   wake(): void
+  /**
+   * Follows these public channels too, without having joined them (`scope: 'joined'`). Reconnects behind the last event; resolves
+   * once a connection follows them.
+   */
+  watch(channelIds: readonly string[]): Promise<void>
   close(): void
 }
 
@@ -39,7 +48,7 @@ export interface StreamContext {
   fetch: typeof fetch
 }
 
-/** What a stream is made of, for one that passes it on to others. */
+/** For a stream that passes its events on to others. */
 export interface RawHandlers extends Omit<StreamHandlers, 'onEvent'> {
   onFrame: (event: WireEvent, id: string | undefined) => void
 }
@@ -47,6 +56,8 @@ export interface RawHandlers extends Omit<StreamHandlers, 'onEvent'> {
 const mostWaitMs = 30_000
 const usualRetryMs = 2_000
 const rememberedIds = 2_000
+/** The server takes no more. */
+export const mostWatched = 50
 
 export const openEventStream = (
   context: StreamContext,
@@ -58,9 +69,12 @@ export const openEventStream = (
 export function openRawStream(
   { baseUrl, session, fetch }: StreamContext,
   handlers: RawHandlers,
-  { cursor, silenceMs = 60_000 }: StreamOptions = {},
+  { cursor, silenceMs = 60_000, scope, presence }: StreamOptions = {},
 ): EventStream {
   const seen = createSeenIds()
+  let watched: readonly string[] = []
+  const watchWaiters: (() => void)[] = []
+  let isWatchNew = false
   let closed = false
   let failures = 0
   let retryMs = usualRetryMs
@@ -71,6 +85,7 @@ export function openRawStream(
     while (!closed) {
       const failure = await follow()
       if (closed) return
+      if (isWatchNew) continue
       if (session.isSignedOut()) return handlers.onSignedOut?.()
       const waitMs = waitAfter(failure)
       failures++
@@ -89,10 +104,11 @@ export function openRawStream(
     return Math.max(asked, waitMs)
   }
 
-  /** Opens the stream and hands over what comes until it ends; answers why it ended. */
+  /** Opens the stream and hands over its events until it ends; answers why it ended. */
   async function follow(): Promise<Error> {
     const connection = new AbortController()
     current = connection
+    isWatchNew = false
     // Noticed by looking, not by a timer per chunk: a stream may bring thousands of them each second.
     let heardAt = Date.now()
     const watchdog = setInterval(() => {
@@ -123,7 +139,7 @@ export function openRawStream(
   }
 
   async function connect(signal: AbortSignal): Promise<Response> {
-    const token = session.accessToken()
+    const token = await session.accessToken()
     let response = await ask(token, signal)
     if (response.status === 401) {
       await response.body?.cancel()
@@ -132,13 +148,22 @@ export function openRawStream(
     }
     if (response.status !== 200) throw await RequestFailed.from(response)
     if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
-      throw new Error('what was answered is no event stream')
+      throw new Error('the answer is no event stream')
     }
     return response
   }
 
+  function address(): string {
+    const query = new URLSearchParams({
+      ...(scope === 'joined' && { scope }),
+      ...(presence && { presence }),
+      ...(watched.length > 0 && { watch: watched.join(',') }),
+    }).toString()
+    return `${baseUrl}/events${query && `?${query}`}`
+  }
+
   const ask = (token: string, signal: AbortSignal) =>
-    fetch(`${baseUrl}/events`, {
+    fetch(address(), {
       headers: {
         accept: 'text/event-stream',
         authorization: `Bearer ${token}`,
@@ -155,7 +180,9 @@ export function openRawStream(
     if (event.type === 'CONNECTED') {
       failures = 0
       cursor = id ?? cursor
-      return guarded(() => handlers.onOpen?.(event.payload))
+      guarded(() => handlers.onOpen?.(event.payload))
+      if (!isWatchNew) for (const resolve of watchWaiters.splice(0)) resolve()
+      return
     }
     if (id !== undefined) {
       if (!seen.add(id)) return
@@ -172,9 +199,21 @@ export function openRawStream(
     wake() {
       if (isWaiting) current.abort()
     },
+    watch(channelIds) {
+      const next = [...new Set(channelIds)].sort().slice(-mostWatched)
+      if (next.join() === watched.join() && watchWaiters.length === 0) return Promise.resolve()
+      const opened = new Promise<void>((resolve) => watchWaiters.push(resolve))
+      if (next.join() !== watched.join()) {
+        watched = next
+        isWatchNew = true
+        current.abort(new Error('the channels that are watched have changed'))
+      }
+      return opened
+    },
     close() {
       closed = true
       current.abort()
+      for (const resolve of watchWaiters.splice(0)) resolve()
     },
   }
 }

@@ -4,16 +4,18 @@ export interface TokenPair {
   refreshToken?: string | undefined
 }
 
-/** Where a client keeps its tokens. Whoever shares a store shares its refreshes. */
+/** Where a client keeps its tokens. Clients that share a store share its refreshes. */
 export interface TokenStore {
   read(): TokenPair | undefined
   /** `undefined` when the session has ended. */
   write(tokens: TokenPair | undefined): void
-  /** Several pages or processes keep their tokens here: only one of them refreshes at a time (Web Locks). */
+  /** Set when several pages or processes use the same tokens: only one of them refreshes at a time (Web Locks). */
   readonly lockName?: string
+  /** The refresh token is in an HttpOnly cookie that the browser keeps and sends; `read` knows only the access token. */
+  readonly isCookie?: true
 }
 
-/** For one process; `onTokens` is told of every change, to keep them somewhere. */
+/** For one process; `onTokens` is told of every change, so that the program can keep them somewhere. */
 export function tokensInMemory(
   tokens: TokenPair,
   onTokens: (tokens: TokenPair | undefined) => void = () => {},
@@ -46,6 +48,22 @@ export function tokensInStorage(storage: TextStorage, key = 'parley.tokens'): To
     write(tokens) {
       if (tokens === undefined) storage.removeItem(key)
       else storage.setItem(key, JSON.stringify(tokens))
+    },
+  }
+}
+
+/**
+ * For a browser on the server's own origin: the access token is only in this page's memory, the refresh token only in a cookie
+ * that no script can read. The first request of a page refreshes. Tabs refresh one after the other.
+ */
+export function tokensInCookie(): TokenStore {
+  let accessToken: string | undefined
+  return {
+    isCookie: true,
+    lockName: 'parley.refresh:cookie',
+    read: () => (accessToken === undefined ? undefined : { accessToken }),
+    write(tokens) {
+      accessToken = tokens?.accessToken
     },
   }
 }

@@ -1,10 +1,10 @@
 import type { EventPayload, Message, WireEvent } from '@parley/contract'
-import type { Client } from '../client.ts'
-import type { EventStream, StreamHandlers } from '../event-stream.ts'
+import type { Client } from '../requests/client.ts'
+import type { EventStream, StreamHandlers } from '../stream/event-stream.ts'
 import { createAsking } from './ask.ts'
+import { createPlaces } from './channels-open.ts'
 import { createListings } from './listings.ts'
 import { createLists } from './lists.ts'
-import { createPlaces } from './places.ts'
 
 export interface CopyOptions {
   client: Client

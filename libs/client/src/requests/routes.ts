@@ -1,0 +1,59 @@
+import { keyedOperations, openOperations, type Routes } from './routes.generated.ts'
+
+export type { Routes } from './routes.generated.ts'
+
+/** The name of a request, such as `POST /channels/:channelId/messages`. */
+export type Operation = keyof Routes
+export type Reply<O extends Operation> = Routes[O]['reply']
+
+export type ListedChannel = Reply<'GET /channels'>['channels'][number]
+export type ListedConversation = Reply<'GET /conversations'>['conversations'][number]
+/** The content of a message; the text may be empty only beside attachments or images. */
+export type MessageBody = Routes['POST /channels/:channelId/messages']['body']
+
+/** Operations that answer with an access token. */
+export type SignInOperation = {
+  [O in Operation]: Reply<O> extends { accessToken: string } | { token: string }
+    ? O extends 'POST /auth/refresh'
+      ? never
+      : O
+    : never
+}[Operation]
+
+/** The names behind the colons of an operation. */
+type ParamNames<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | ParamNames<Rest>
+  : Path extends `${string}:${infer Name}`
+    ? Name
+    : never
+
+export interface RequestOptions {
+  signal?: AbortSignal
+  /** For an operation that takes an `Idempotency-Key`: a key of your own, so that your program can repeat it after a restart. */
+  idempotencyKey?: string
+  /** Told how many bytes of the body have been sent. */
+  onProgress?: (progress: { sentBytes: number; totalBytes: number }) => void
+  /** The request outlives the page that makes it. */
+  keepalive?: boolean
+  /** Used instead of the session's access token: the token of a mailed link, or of a webhook. */
+  token?: string
+}
+
+/** The input of an operation: `params` when its path names any, `body` and `query` where it has them. */
+export type Input<O extends Operation> = ([ParamNames<O>] extends [never]
+  ? unknown
+  : { params: Record<ParamNames<O>, string> }) &
+  Omit<Routes[O], 'reply'> &
+  RequestOptions
+
+/** Whether it takes an `Idempotency-Key`. */
+export const takesKey = (operation: string): boolean => keyedOperations.has(operation)
+
+/** Whether it needs no access token. */
+export const isOpen = (operation: string): boolean => openOperations.has(operation)
+
+/** Whether it may be repeated when nobody knows what became of the first try: the outcome is the same. */
+export const isRepeatable = (operation: string): boolean =>
+  /^(GET|PUT|DELETE) /.test(operation) ||
+  takesKey(operation) ||
+  /^POST (\/messages\/:messageId\/(pin|reactions)|\/channels\/:channelId\/(join|leave))$/.test(operation)
