@@ -1,24 +1,17 @@
+import type { RunningProcess } from '@parley/embedded'
 import { expect, test } from 'vitest'
-import {
-  cleanUp,
-  family,
-  type ProcessLine,
-  signIn,
-  startReady,
-  stillRunning,
-  temporaryDirectory,
-} from './launcher.testing.ts'
+import { cleanUp, processTree, signIn, startReady, stillRunning, temporaryDirectory } from './launcher.testing.ts'
 
 const services = ['admin', 'auth', 'directory', 'gateway', 'messaging', 'realtime', 'worker']
 
-test('npm run cluster: two of each, what dies comes back, nothing outlives the launcher', {
+test('npm run cluster restarts a process that dies, and no process outlives the launcher', {
   timeout: 240_000,
 }, async () => {
   const directory = temporaryDirectory()
-  const seen: ProcessLine[] = []
+  const seen: RunningProcess[] = []
   cleanUp(directory, () => seen)
   const running = await startReady('cluster', directory, ['--replicas', '2'])
-  seen.push(...family(running.pid))
+  seen.push(...(await processTree(running.pid)))
   expect(seen.flatMap(serviceOf).sort()).toEqual(services.flatMap((name) => [name, name]))
   expect(seen.filter(({ command }) => /postgres:\/\/|secret|password/i.test(command))).toEqual([])
 
@@ -31,7 +24,7 @@ test('npm run cluster: two of each, what dies comes back, nothing outlives the l
   process.kill(victim.pid, 'SIGKILL')
   await running.says(new RegExp(`messaging-\\d \\(pid ${victim.pid}\\) has ended \\(SIGKILL\\), starting it again`))
   const [, pid] = await running.says(/messaging-\d is running again \(pid (\d+)\)/)
-  expect(family(running.pid).find((each) => each.pid === Number(pid))?.command).toBe(victim.command)
+  expect((await processTree(running.pid)).find((each) => each.pid === Number(pid))?.command).toBe(victim.command)
   // Both replicas take turns, so one of these reaches the new one as soon as it listens; until then the other one serves.
   for (const content of ['after 1', 'after 2', 'after 3', 'after 4']) await admin.post(path, { content })
   const { messages } = (await admin.get(path)) as { messages: { content: string; seq: number }[] }
@@ -39,18 +32,18 @@ test('npm run cluster: two of each, what dies comes back, nothing outlives the l
     ['before', 'after 1', 'after 2', 'after 3', 'after 4'].map((content, index) => [index + 1, content]),
   )
 
-  seen.push(...family(running.pid))
+  seen.push(...(await processTree(running.pid)))
   running.signal('SIGKILL')
   await running.exit
-  await expect.poll(() => stillRunning(seen).flatMap(serviceOf), { timeout: 10_000 }).toEqual([])
+  await expect.poll(async () => (await stillRunning(seen)).flatMap(serviceOf), { timeout: 10_000 }).toEqual([])
 
   const next = await startReady('cluster', directory)
-  const processes = family(next.pid)
+  const processes = await processTree(next.pid)
   seen.push(...processes)
   expect(processes.flatMap(serviceOf).sort()).toEqual(services)
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGTERM'] as const) next.signal(signal)
   expect(await next.exit).toEqual({ code: 0, signal: null })
-  expect(stillRunning(seen)).toEqual([])
+  expect(await stillRunning(seen)).toEqual([])
 })
 
-const serviceOf = ({ command }: ProcessLine): string[] => /\bservices\/([a-z]+)\//.exec(command)?.slice(1) ?? []
+const serviceOf = ({ command }: RunningProcess): string[] => /\bservices\/([a-z]+)\//.exec(command)?.slice(1) ?? []

@@ -1,11 +1,10 @@
-/** `npm run cluster [-- --replicas N]`: every service a process of its own, N of each, on one machine; SIGUSR2 is a rolling restart. */
+/** `npm run cluster [-- --replicas N]`: N processes of each service on one machine. SIGUSR2 starts a rolling restart. */
 import { takeFlag } from '@parley/config'
-import { layFoundation } from './foundation.ts'
+import { type ProcessPlan, planCluster } from './cluster-plan.ts'
 import { greeting } from './greeting.ts'
 import { type Launcher, launch, StartRefused } from './launcher.ts'
-import { drawPlan, type ProcessPlan } from './plan.ts'
-import { untilReady } from './readiness.ts'
-import { type Supervised, supervise } from './supervisor.ts'
+import { startServers } from './servers.ts'
+import { type Supervised, supervise, untilReady } from './supervisor.ts'
 
 const connectionsOfAll = 160
 
@@ -16,15 +15,15 @@ await launch(async (launcher) => {
     throw new StartRefused('--replicas: must be a whole number from 1 to 16')
   }
   const { value: configFile, rest: argv } = takeFlag('config', rest)
-  const { config, databaseUrlOf } = await layFoundation(launcher, {
+  const { config, databaseUrlOf } = await startServers(launcher, {
     argv: configFile === undefined ? argv : [...argv, `--config=${configFile}`],
     poolSize: Math.max(2, Math.min(10, Math.floor(connectionsOfAll / (6 * replicas)))),
   })
 
-  const plan = await drawPlan({ config, replicas, configFile, databaseUrlOf })
+  const plan = await planCluster({ config, replicas, configFile, databaseUrlOf })
   launcher.say(`Starting ${plan.length} processes …`)
   const running: { process: ProcessPlan; child: Supervised }[] = []
-  // Undone in the opposite order: the gateways first, the relay and the jobs last.
+  // Undone in the reverse order: the gateways first, the relay and the jobs last.
   for (const stage of ['worker', 'service', 'gateway'] as const) {
     const children = plan
       .filter((process) => process.stage === stage)
@@ -33,20 +32,19 @@ await launch(async (launcher) => {
     await launcher.done(async () => void (await Promise.all(children.map(({ child }) => child.stop()))))
   }
 
-  // The gateway last: it would complain of services that are merely not there yet.
+  // The gateways last: they would log errors about services that are still starting.
   for (const stage of [['worker', 'service'], ['gateway']]) {
     const addresses = plan.filter((process) => stage.includes(process.stage)).map(({ address }) => address)
     await Promise.all(addresses.map((address) => untilReady(address, launcher.stopAsked)))
   }
   launcher.say(greeting(config, plan.at(-1)!.address))
-  replaceAllOnSignal(launcher, running)
+  restartOnSignal(launcher, running)
 })
 
 /**
- * SIGUSR2 is a rolling restart: of every service one replica at a time, the next when the new one serves. (SIGHUP would be
- * usual, but it is also what a closed terminal sends.)
+ * A rolling restart on SIGUSR2: one replica of each service at a time. (SIGHUP is usual, but a closed terminal sends it too.)
  */
-function replaceAllOnSignal({ say, stopAsked }: Launcher, running: { process: ProcessPlan; child: Supervised }[]) {
+function restartOnSignal({ say, stopAsked }: Launcher, running: { process: ProcessPlan; child: Supervised }[]) {
   let isUnderWay = false
   const replaceAll = async () => {
     for (const replica of new Set(running.map(({ process }) => process.replica))) {

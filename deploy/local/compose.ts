@@ -10,27 +10,27 @@ import { worker } from '@parley/worker'
 import type { FastifyInstance } from 'fastify'
 
 export interface Solo {
-  /** The one app with every service on it; also serves `inject`. */
+  /** The app with the routes of every service. */
   fastify: FastifyInstance
-  /** Starts what runs beside the routes, then listens at `server.host` and `server.port`. Answers the address. */
+  /** Starts the background work, then listens at `server.host` and `server.port`. Returns the address. */
   start(): Promise<string>
-  /** Not ready, requests finished, streams ended, then the rest in the order opposite to `start`. Leaves `deps` open. */
+  /** Reports not ready, finishes requests, ends streams, then stops the rest in the reverse order of `start`. Leaves `deps` open. */
   stop(): Promise<void>
 }
 
 /**
- * Every service and the worker in one process, mounted on the gateway's own app.
- * @param depsOf what a service is made of when each has a PostgreSQL role of its own; unless given, all share `given`
+ * Puts every service and the worker into one process, on the gateway's app.
+ * @param depsOf the deps of each service when each has its own PostgreSQL role; otherwise all share `given`
  */
 export async function composeSolo(given: Deps, depsOf: (role: DatabaseRole) => Deps = () => given): Promise<Solo> {
-  // The relay runs in this process: whoever sends tells it directly, not through Redis.
+  // The relay runs in this process: senders wake it directly, not through Redis.
   const background = worker(depsOf('worker'))
   const { wakeRelay } = background
   const as = (role: DatabaseRole): Deps => ({ ...depsOf(role), wakeRelay })
-  // Who is calling and whether the schema is there, every role may ask: this one may change the least.
+  // For sign-in checks and the schema check, which every role may run. This role has the fewest rights.
   const deps = as('realtime')
   const edge = gateway(deps)
-  // Started in this order: whoever serves streams after the relay that feeds them.
+  // The order in which they start: the streams after the relay that feeds them.
   const services: Service[] = [
     edge,
     background,

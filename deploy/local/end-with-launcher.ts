@@ -1,5 +1,5 @@
 /**
- * Loaded into each process of the cluster: it ends with the launcher, even when that is killed and can tell nobody. At once,
- * as if killed as well: the next start needs the ports, and whatever was acknowledged is committed.
+ * Preloaded into each process of the cluster, so that the process ends with the launcher, even when the launcher is killed. It
+ * exits at once, because the next start needs its port. Acknowledged writes are committed already.
  */
 process.stdin.resume().once('close', () => process.exit(1))

@@ -1,6 +1,6 @@
 import type { Config } from '@parley/config'
 
-/** What a person who has just started the server wants to know, the commands ready to be pasted. */
+/** Shown after a start: the address, how to sign in, and commands to paste. */
 export function greeting(config: Config, address: string): string {
   const { authMode } = config.auth
   const { email } = config.chat.initialUser
@@ -34,7 +34,7 @@ function commands({ auth, chat }: Config, address: string): string[] {
   const cut = (name: string) => `sed 's/.*"${name}":"\\([^"]*\\)".*/\\1/'`
   return [
     `  TOKEN=$(curl -s ${address}/auth/${path} ${json} -d '${credentials}' | ${cut(field!)})`,
-    // In the header: URLs end up in logs, in the history of a shell and in the list of processes.
+    // The token is in the header, because URLs end up in logs, shell histories and process lists.
     `  curl -N ${address}/events -H "Authorization: Bearer $TOKEN" &`,
     `  CHANNEL=$(curl -s ${address}/channels -H "Authorization: Bearer $TOKEN" | ${cut('id')})`,
     `  curl ${address}/channels/$CHANNEL/messages -H "Authorization: Bearer $TOKEN" ${json} -d '{"content":"Hello"}'`,

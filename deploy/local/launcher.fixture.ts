@@ -1,4 +1,4 @@
-/** A launcher for the tests to stop, a part of which does not end. */
+/** A launcher with a step that never ends, for a test that stops it. */
 import { launch } from './launcher.ts'
 
 await launch(async (launcher) => {

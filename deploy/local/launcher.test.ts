@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { run, temporaryDirectory } from './launcher.testing.ts'
 
-test('what does not end keeps nothing else running', { timeout: 30_000 }, async () => {
+test('a step that never ends does not keep the other steps from ending', { timeout: 30_000 }, async () => {
   const child = fork(join(import.meta.dirname, 'launcher.fixture.ts'), { execArgv: [], silent: true })
   const [output, errors] = [text(child.stdout!), text(child.stderr!)]
   await once(child, 'message')

@@ -1,10 +1,11 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { listProcesses, type RunningProcess, sendSignal } from '@parley/embedded'
 import { onTestFinished } from 'vitest'
 
 const repository = resolve(import.meta.dirname, '../..')
@@ -12,24 +13,24 @@ const { scripts } = JSON.parse(readFileSync(join(repository, 'package.json'), 'u
 
 export interface Running {
   pid: number
-  /** Where it says it is ready. */
+  /** The address at which it says it is ready. */
   address: string
-  /** Everything it and its children said so far. */
+  /** All output of it and its children so far. */
   output(): string
-  /** Resolves with what `pattern` finds in the output, now or later; rejects when the process ends first. */
+  /** Resolves when the output matches; rejects when the process ends first. */
   says(pattern: RegExp): Promise<RegExpExecArray>
   signal(name: NodeJS.Signals): void
   exit: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
 }
 
-/** A data directory of its own, which PostgreSQL's own user may pass when root runs the tests. */
+/** A new data directory. When root runs the tests, PostgreSQL's user may enter it. */
 export function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'parley-launcher-'))
   chmodSync(directory, 0o711)
   return directory
 }
 
-/** Runs an npm script of ours as npm does, on a data directory, with an environment of its own. */
+/** Runs one of our npm scripts as npm does, on this data directory, with a clean environment. */
 export function run(script: 'start' | 'cluster', directory: string, args: string[] = []): Omit<Running, 'address'> {
   const { PATH, HOME } = process.env
   const child = spawn('sh', ['-c', `${scripts[script]} "$@"`, script, ...args], {
@@ -75,41 +76,29 @@ function found(child: ChildProcess, text: () => string, pattern: RegExp): Promis
   })
 }
 
-export interface ProcessLine {
-  pid: number
-  parent: number
-  command: string
-}
-
-/** A process and all below it, whatever their groups. */
-export function family(pid: number): ProcessLine[] {
-  const all = processes()
-  const below = (parent: number): ProcessLine[] =>
+/** A process and all its descendants, whatever their process groups. */
+export async function processTree(pid: number): Promise<RunningProcess[]> {
+  const all = await listProcesses()
+  const below = (parent: number): RunningProcess[] =>
     all.filter((process) => process.parent === parent).flatMap((child) => [child, ...below(child.pid)])
   return [...all.filter((process) => process.pid === pid), ...below(pid)]
 }
 
-/** Those of the given processes that still run; a pid that somebody else has by now does not count. */
-export const stillRunning = (before: ProcessLine[]) =>
-  processes().filter(({ pid, command }) => before.some((each) => each.pid === pid && each.command === command))
-
-function processes(): ProcessLine[] {
-  return execFileSync('ps', ['-A', '-ww', '-o', 'pid=,ppid=,stat=,args='], { encoding: 'utf8', maxBuffer: 1 << 26 })
-    .split('\n')
-    .map((line) => /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(.*)$/.exec(line))
-    .filter((match) => match !== null && !match[3]!.startsWith('Z'))
-    .map((match) => ({ pid: Number(match![1]), parent: Number(match![2]), command: match![4]! }))
+/** Those of the given processes that still run. A pid that another process has by now does not count. */
+export async function stillRunning(before: readonly RunningProcess[]): Promise<RunningProcess[]> {
+  const all = await listProcesses()
+  return all.filter(({ pid, command }) => before.some((each) => each.pid === pid && each.command === command))
 }
 
-/** Kills what a test left and removes the directory. */
-export function cleanUp(directory: string, running: () => ProcessLine[]): void {
-  onTestFinished(() => {
-    for (const { pid } of stillRunning(running())) process.kill(pid, 'SIGKILL')
+/** Kills the processes that a test left and removes its directory. */
+export function cleanUp(directory: string, started: () => RunningProcess[]): void {
+  onTestFinished(async () => {
+    for (const { pid } of await stillRunning(started())) sendSignal(pid, 'SIGKILL')
     rmSync(directory, { recursive: true, force: true })
   })
 }
 
-/** A client at an address: signs in as the initial admin and keeps the token. */
+/** Signs in as the initial admin. */
 export async function signIn(address: string) {
   const { token } = (await call(address, 'POST', '/auth/dev-login', { email: 'admin@example.com' })) as {
     token: string
@@ -121,7 +110,7 @@ export async function signIn(address: string) {
   }
 }
 
-/** A 503 is tried again, with the same Idempotency-Key, as any client may. */
+/** Repeats a request after a 503, with the same Idempotency-Key, as any client may. */
 async function call(address: string, method: string, path: string, body?: object, token?: string): Promise<unknown> {
   const request = {
     method,

@@ -4,31 +4,32 @@ import { ConfigError, version } from '@parley/config'
 
 type Undo = () => void | Promise<void>
 
-/** A start that can be broken off at any moment, and undone in the opposite order. */
+/** The steps of a start. They can be interrupted at any moment, and are undone in the reverse order. */
 export interface Launcher {
-  /** Registers how to undo what was just done. Throws when a stop was asked for meanwhile, so that the start goes no further. */
+  /** Registers how to undo the step just done. @throws when a stop was requested, which ends the start. */
   done(undo: Undo): Promise<void>
-  /** Aborted when a stop was asked for: long waits of a start end with it. */
+  /** Aborted when a stop is requested. Long waits end with it. */
   stopAsked: AbortSignal
-  /** One line to the person at the terminal. */
+  /** Writes a line to the terminal. */
   say(line: string): void
 }
 
-/** Thrown for what a person can put right; shown without a stack. */
+/** A fault that the user can correct; shown without a stack trace. */
 export class StartRefused extends Error {
   override readonly name = 'StartRefused'
 }
 
-/** What a start that is under way gets to finish its step. */
+/** How long an interrupted start may take to finish its current step. */
 const stepPatienceMs = 1_500
-/** What one step of undoing gets before the next one begins beside it. */
+/** How long one step is undone before the next one begins beside it. */
 const undoPatienceMs = 3_000
-/** What undoing may take, whatever hangs. */
+/** How long undoing may take in all. */
 const stopLimitMs = 8_000
 
 /**
- * Runs `start` and keeps the process until SIGINT or SIGTERM, then undoes everything and exits, within 10 s; repeated signals
- * change nothing; with `--version` it says only which one this is. A start that fails, or a crash later, is undone as well and exits with 1.
+ * Runs `start` and keeps the process until SIGINT or SIGTERM. Then it undoes all steps and exits, within 10 s. Further signals are
+ * ignored. A start that fails, and a later crash, are undone as well; the exit code is 1 then. With `--version` it prints the
+ * version and starts nothing.
  */
 export async function launch(start: (launcher: Launcher) => Promise<void>): Promise<void> {
   if (process.argv.includes('--version')) {
@@ -68,7 +69,7 @@ export async function launch(start: (launcher: Launcher) => Promise<void>): Prom
   process.exit(isFaulty ? 1 : 0)
 }
 
-/** Last things first. What hangs does not keep the rest running: databases are started first, so they end last. */
+/** Undoes the last step first, so databases end last. A step that hangs does not stop the others. */
 async function undoAll(undos: readonly Undo[]): Promise<void> {
   const undone: Promise<void>[] = []
   for (const undo of undos.toReversed()) {

@@ -1,24 +1,18 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import type { RunningProcess } from '@parley/embedded'
 import { expect, test } from 'vitest'
-import {
-  cleanUp,
-  family,
-  type ProcessLine,
-  run,
-  signIn,
-  startReady,
-  stillRunning,
-  temporaryDirectory,
-} from './launcher.testing.ts'
+import { cleanUp, processTree, run, signIn, startReady, stillRunning, temporaryDirectory } from './launcher.testing.ts'
 
-test('npm start: sign in, talk, stop, start again, survive kill -9; one at a time', { timeout: 180_000 }, async () => {
+test('npm start serves, refuses a second start, and keeps its data over a stop and kill -9', {
+  timeout: 180_000,
+}, async () => {
   const directory = temporaryDirectory()
-  const seen: ProcessLine[] = []
+  const seen: RunningProcess[] = []
   cleanUp(directory, () => seen)
   const start = async () => {
     const running = await startReady('start', directory)
-    seen.push(...family(running.pid))
+    seen.push(...(await processTree(running.pid)))
     return running
   }
 
@@ -41,15 +35,15 @@ test('npm start: sign in, talk, stop, start again, survive kill -9; one at a tim
 
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGTERM'] as const) first.signal(signal)
   expect(await first.exit).toEqual({ code: 0, signal: null })
-  expect(stillRunning(seen)).toEqual([])
+  expect(await stillRunning(seen)).toEqual([])
 
   const third = await start()
   third.signal('SIGKILL')
   await third.exit
-  expect(stillRunning(seen).length).toBeGreaterThan(0)
+  expect((await stillRunning(seen)).length).toBeGreaterThan(0)
 
   const fourth = await start()
-  for (const { pid } of family(fourth.pid)) process.kill(pid, 'SIGKILL')
+  for (const { pid } of await processTree(fourth.pid)) process.kill(pid, 'SIGKILL')
   await fourth.exit
 
   const fifth = await start()
@@ -59,10 +53,10 @@ test('npm start: sign in, talk, stop, start again, survive kill -9; one at a tim
   expect(messages.map(({ content }) => content)).toEqual(['kept through everything'])
   fifth.signal('SIGTERM')
   expect(await fifth.exit).toEqual({ code: 0, signal: null })
-  expect(stillRunning(seen)).toEqual([])
+  expect(await stillRunning(seen)).toEqual([])
 })
 
-test('faults of the configuration are listed, and nothing is started', async () => {
+test('npm start lists the faults of the configuration and starts nothing', async () => {
   const directory = join(temporaryDirectory(), 'data')
   const refused = run('start', directory, ['--auth.authMode=magic-link', '--server.port=many', '--nonsense=1'])
 
@@ -71,17 +65,17 @@ test('faults of the configuration are listed, and nothing is started', async () 
   expect(existsSync(directory)).toBe(false)
 })
 
-test('a stop during the start leaves nothing behind', { timeout: 60_000 }, async () => {
+test('a stop during the start leaves no process behind', { timeout: 60_000 }, async () => {
   const directory = temporaryDirectory()
   const running = run('start', directory)
   await running.says(/Starting/)
-  const seen = family(running.pid)
+  const seen = await processTree(running.pid)
   cleanUp(directory, () => seen)
   running.signal('SIGTERM')
 
   expect(await running.exit).toEqual({ code: 0, signal: null })
   expect(running.output()).not.toContain('ready at')
-  expect(stillRunning(seen)).toEqual([])
+  expect(await stillRunning(seen)).toEqual([])
 })
 
 async function textUntil(chunks: AsyncIterator<string>, wanted: string): Promise<string> {

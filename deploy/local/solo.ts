@@ -1,13 +1,13 @@
-/** `npm start`: everything in one process, on a PostgreSQL and a Redis of its own unless others are named. */
+/** `npm start`: every service in one process, with an embedded PostgreSQL and Redis unless others are configured. */
 import { exposeMetrics, openDeps } from '@parley/service'
 import { shutdownTelemetry } from '@parley/telemetry'
 import { composeSolo } from './compose.ts'
-import { layFoundation } from './foundation.ts'
 import { greeting } from './greeting.ts'
 import { launch } from './launcher.ts'
+import { startServers } from './servers.ts'
 
 await launch(async (launcher) => {
-  const { config, databaseUrlOf } = await layFoundation(launcher, { argv: process.argv.slice(2) })
+  const { config, databaseUrlOf } = await startServers(launcher, { argv: process.argv.slice(2) })
   await launcher.done(shutdownTelemetry)
 
   const { deps, signedInAt, close } = openDeps('parley', config)

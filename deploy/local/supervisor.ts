@@ -1,30 +1,27 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { ProcessPlan } from './plan.ts'
+import type { ProcessPlan } from './cluster-plan.ts'
 
-/** A life shorter than this counts as a failed start. */
-const soundLifeMs = 10_000
+/** A process that ends sooner counts as a failed start. */
+const shortestRunMs = 10_000
 const longestPauseMs = 5_000
 const stopPatienceMs = 2_500
 
 export interface Supervised {
-  /** SIGTERM, and SIGKILL for what does not end within 2.5 s. */
+  /** Sends SIGTERM, and SIGKILL after 2.5 s. */
   stop(): Promise<void>
-  /** Ends the process in the same way; resolves once the one in its place serves. Rejects when the supervisor is stopped meanwhile. */
+  /** Ends the process in the same way. Resolves when its successor serves. @throws when the supervisor is stopped meanwhile. */
   replace(): Promise<void>
 }
 
-/**
- * Keeps a process running: one that ends is said so and started again, at once after a sound life and with growing pauses
- * when it ends soon after its start.
- */
+/** Starts a process and restarts it when it ends, with growing pauses when it ends soon after its start. */
 export function supervise(plan: ProcessPlan, say: (line: string) => void): Supervised {
   const stopping = new AbortController()
   let child: ChildProcess
   let failures = 0
   let isFirst = true
-  let isWanted = false
+  let isAskedFor = false
   let serving = Promise.withResolvers<void>()
 
   async function keepRunning() {
@@ -36,17 +33,17 @@ export function supervise(plan: ProcessPlan, say: (line: string) => void): Super
       const end = await endOf(child)
       if (stopping.signal.aborted) return
 
-      failures = performance.now() - begun < soundLifeMs && !isWanted ? failures + 1 : 0
+      failures = performance.now() - begun < shortestRunMs && !isAskedFor ? failures + 1 : 0
       isFirst = false
-      if (!isWanted) say(`${plan.name} (pid ${child.pid}) has ended (${end}), starting it again`)
-      isWanted = false
+      if (!isAskedFor) say(`${plan.name} (pid ${child.pid}) has ended (${end}), starting it again`)
+      isAskedFor = false
       const pauseMs = failures < 2 ? 0 : Math.min(100 * 2 ** failures, longestPauseMs)
       await delay(pauseMs, undefined, { signal: stopping.signal }).catch(() => {})
     }
   }
   const ended = keepRunning()
 
-  /** SIGTERM, and after a while SIGKILL, to the process there is now. */
+  /** Ends the current process. */
   function end() {
     const ending = child
     ending.kill('SIGTERM')
@@ -62,7 +59,7 @@ export function supervise(plan: ProcessPlan, say: (line: string) => void): Super
     },
     async replace() {
       stopping.signal.throwIfAborted()
-      isWanted = true
+      isAskedFor = true
       serving = Promise.withResolvers()
       end()
       await Promise.race([serving.promise, ended])
@@ -72,8 +69,8 @@ export function supervise(plan: ProcessPlan, say: (line: string) => void): Super
 }
 
 /**
- * Detached, so that Ctrl-C reaches the launcher alone, which then stops everything in its order; tied to the launcher by its
- * standard input, which closes however the launcher ends. It says over the channel when it listens (`runService`).
+ * The process is detached, so that Ctrl-C reaches only the launcher, which stops all processes in order. Its standard input closes
+ * however the launcher ends (`end-with-launcher.ts`). It reports over the IPC channel that it listens (`runService`).
  */
 function spawnService({ args, env }: ProcessPlan): ChildProcess {
   return spawn(process.execPath, args, { env, detached: true, stdio: ['pipe', 'inherit', 'inherit', 'ipc'] })
@@ -83,6 +80,33 @@ async function endOf(child: ChildProcess): Promise<string> {
   try {
     const [code, signal] = await once(child, 'exit')
     return signal ?? `code ${code}`
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+const readyPatienceMs = 90_000
+
+/**
+ * Waits until a service is ready. A gateway is ready when all services behind it are.
+ * @throws Error with its last answer after 90 s, or when `signal` is aborted.
+ */
+export async function untilReady(address: string, signal: AbortSignal): Promise<void> {
+  const until = performance.now() + readyPatienceMs
+  for (;;) {
+    const answer = await askReadiness(`${address}/health/ready`)
+    if (answer === 'ready') return
+    if (performance.now() > until) throw new Error(`${address} did not get ready. Its last answer: ${answer}`)
+    // No more often, because the starting processes need the processor.
+    await delay(200, undefined, { signal })
+  }
+}
+
+async function askReadiness(url: string): Promise<string> {
+  try {
+    const reply = await fetch(url, { signal: AbortSignal.timeout(3_000) })
+    const text = await reply.text()
+    return reply.status === 200 ? 'ready' : text
   } catch (error) {
     return (error as Error).message
   }

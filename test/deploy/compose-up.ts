@@ -1,6 +1,6 @@
 import { cpSync, mkdirSync } from 'node:fs'
 import path from 'node:path'
-import { type EmbeddedPart, freePort, keptPort, startPostgres, startRedis } from '@parley/embedded'
+import { type EmbeddedServer, freePort, keptPort, startPostgres, startRedis } from '@parley/embedded'
 import { vi } from 'vitest'
 import { composition, withoutProfile } from './composition.ts'
 import type { Container, Engine, RunOptions } from './engine.ts'
@@ -20,7 +20,7 @@ export class ComposeUp {
   #directory: string
   #ports = new Map<string, number>()
   #begun = new Map<string, Promise<void>>()
-  #parts: EmbeddedPart[] = []
+  #parts: EmbeddedServer[] = []
 
   constructor(engine: Engine, directory: string) {
     this.#engine = engine

@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { connectDatabase } from '@parley/database'
-import { type EmbeddedPart, startPostgres } from '@parley/embedded'
+import { type EmbeddedServer, startPostgres } from '@parley/embedded'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { root } from './rendered.ts'
 
 const directory = mkdtempSync(path.join(tmpdir(), 'parley-roles-'))
 const secrets = path.join(directory, 'secrets')
-let postgres: EmbeddedPart
+let postgres: EmbeddedServer
 
 // A server of its own: roles belong to the server, not to a database.
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { type EmbeddedPart, startPostgres, startRedis } from '@parley/embedded'
+import { type EmbeddedServer, startPostgres, startRedis } from '@parley/embedded'
 import { Person, type Reply } from '@parley/test'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Installation, launch, type Topology } from '../src/launch.ts'
@@ -9,8 +9,8 @@ import { type Installation, launch, type Topology } from '../src/launch.ts'
 /** PostgreSQL and Redis of our own, so that nobody starts them again before we do. */
 describe.each(['solo', 'cluster'] as const)('%s', { timeout: 90_000 }, (topology: Topology) => {
   let directory: string
-  let postgres: EmbeddedPart
-  let redis: EmbeddedPart
+  let postgres: EmbeddedServer
+  let redis: EmbeddedServer
   let installation: Installation
   let ann: Person
 

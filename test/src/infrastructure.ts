@@ -11,7 +11,7 @@ import {
   roleName,
   setRolePassword,
 } from '@parley/database'
-import { type EmbeddedPart, startPostgres, startRedis } from '@parley/embedded'
+import { type EmbeddedServer, startPostgres, startRedis } from '@parley/embedded'
 import { sql } from 'kysely'
 import { inject } from 'vitest'
 import { startPostgresContainer, startRedisContainer, type TestServer } from './containers.ts'
@@ -154,5 +154,5 @@ export async function createRedis(): Promise<TestRedis> {
     await redis.stop()
     await rm(directory, { recursive: true, force: true })
   }
-  return Object.assign(Object.create(redis) as EmbeddedPart, { discard })
+  return Object.assign(Object.create(redis) as EmbeddedServer, { discard })
 }

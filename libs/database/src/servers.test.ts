@@ -7,7 +7,7 @@ import path from 'node:path'
 import { Writable } from 'node:stream'
 import { promisify } from 'node:util'
 import { connectDatabase, isDatabaseAway } from '@parley/database'
-import { type EmbeddedPart, freePort, startPostgres } from '@parley/embedded'
+import { type EmbeddedServer, freePort, startPostgres } from '@parley/embedded'
 import { createLogger } from '@parley/telemetry'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test, vi } from 'vitest'
@@ -69,8 +69,8 @@ const changed = (url: string, changes: Partial<Pick<URL, 'hostname' | 'port' | '
   Object.assign(new URL(url), changes).href
 
 describe('several servers', () => {
-  let primary: EmbeddedPart
-  let standby: EmbeddedPart
+  let primary: EmbeddedServer
+  let standby: EmbeddedServer
   beforeAll(async () => {
     primary = await start('primary')
     await execute(primary.url, 'create table kept (name text)')
@@ -98,7 +98,7 @@ describe('several servers', () => {
     return start('standby')
   }
 
-  const host = ({ url }: EmbeddedPart) => new URL(url).host
+  const host = ({ url }: EmbeddedServer) => new URL(url).host
   const naming = (...hosts: string[]) => primary.url.replace(host(primary), hosts.join(','))
   const portOf = async (url: string) => {
     const { rows } = await sql<{ port: number }>`select inet_server_port() as port`.execute(open(url).db)
@@ -146,7 +146,7 @@ describe('several servers', () => {
 })
 
 describe.skipIf(!hasOpenssl)(`a server with TLS${hasOpenssl ? '' : ' (no openssl on this machine)'}`, () => {
-  let server: EmbeddedPart
+  let server: EmbeddedServer
   let authority: string
   let stranger: string
   /** Its certificate is for `localhost`. */

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type EmbeddedPart, type PartExit, startPostgres } from './index.ts'
-import { findProcesses } from './leftovers.ts'
+import { type EmbeddedServer, type ServerExit, startPostgres } from './index.ts'
+import { findProcesses } from './processes.ts'
 
 const isRoot = process.getuid?.() === 0
 let home: string
 let directory: string
-let postgres: EmbeddedPart
+let postgres: EmbeddedServer
 
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'parley-postgres-'))
@@ -23,8 +23,8 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true })
 })
 
-describe('a PostgreSQL of our own', () => {
-  test('knows the cases of every script, in lower() and in ILIKE', async () => {
+describe('an embedded PostgreSQL', () => {
+  test('converts the case of every script, in lower() and in ILIKE', async () => {
     const sql = `select lower('ÄÖΣЖ') as lower, 'ÅNGSTRÖM' ilike '%ngström' as alike, getdatabaseencoding() as encoding`
     expect(await query(sql)).toEqual([{ lower: 'äöσж', alike: true, encoding: 'UTF8' }])
   })
@@ -45,7 +45,7 @@ describe('a PostgreSQL of our own', () => {
     await expect(client.connect()).rejects.toMatchObject(code ? { code } : { message: /password/ })
   })
 
-  test('answers on 127.0.0.1 alone, and trusts nobody there', async () => {
+  test('listens only on 127.0.0.1, and asks everybody for a password', async () => {
     const rules = await query(`select distinct auth_method from pg_hba_file_rules`)
     const sockets = await query(
       `select current_setting('listen_addresses') || current_setting('unix_socket_directories') as all`,
@@ -53,7 +53,7 @@ describe('a PostgreSQL of our own', () => {
     expect([rules, sockets]).toEqual([[{ auth_method: 'scram-sha-256' }], [{ all: '127.0.0.1' }]])
   })
 
-  test('keeps its password, port and log to its owner, and the password off every command line', async () => {
+  test('makes password, port and log readable only by their owner, and puts the password on no command line', async () => {
     for (const name of ['password', 'port', 'postgres.log'])
       expect((await stat(join(directory, name))).mode & 0o777).toBe(0o600)
     expect((await stat(join(directory, 'data'))).mode & 0o777).toBe(0o700)
@@ -75,14 +75,14 @@ describe('a PostgreSQL of our own', () => {
     expect(await query('select one from stopped')).toEqual([{ one: 1 }])
   }, 120_000)
 
-  test('tells when it is killed, and comes back with everything committed', async () => {
+  test('reports that it was killed, and restarts with all committed data', async () => {
     await query('create table killed as select 1 as one')
     const busy = new Client({ connectionString: postgres.url })
     busy.on('error', () => {})
     await busy.connect()
     const cut = expect(busy.query('select pg_sleep(60)')).rejects.toThrow()
     const { pid } = postgres
-    const exit = new Promise<PartExit>((resolve) => postgres.onExit(resolve))
+    const exit = new Promise<ServerExit>((resolve) => postgres.onExit(resolve))
     postgres.kill('SIGKILL')
     expect(await exit).toEqual({ code: null, signal: 'SIGKILL' })
 
@@ -92,7 +92,7 @@ describe('a PostgreSQL of our own', () => {
     expect(await query('select one from killed')).toEqual([{ one: 1 }])
   }, 120_000)
 
-  test('does not report an end that was asked for, and unsubscribes', async () => {
+  test('reports no requested end, and calls no unsubscribed callback', async () => {
     const exits: string[] = []
     postgres.onExit(() => exits.push('asked for'))
     const unsubscribe = postgres.onExit(() => exits.push('unsubscribed'))
@@ -100,7 +100,7 @@ describe('a PostgreSQL of our own', () => {
     expect(exits).toEqual([])
 
     unsubscribe()
-    const exit = new Promise<PartExit>((resolve) => postgres.onExit(resolve))
+    const exit = new Promise<ServerExit>((resolve) => postgres.onExit(resolve))
     postgres.kill('SIGKILL')
     await exit
     expect(exits).toEqual(['asked for'])
@@ -119,7 +119,7 @@ describe('a PostgreSQL of our own', () => {
 })
 
 describe.runIf(isRoot)('under root', () => {
-  test('its data moves to where another user can reach it when the directory is behind a closed door', async () => {
+  test('moves its data to a directory that its user can enter, and links it', async () => {
     const closed = await mkdtemp(join(tmpdir(), 'parley-closed-'))
     const link = join(closed, 'postgres')
     const said: string[] = []
@@ -140,7 +140,7 @@ describe.runIf(isRoot)('under root', () => {
     }
   }, 120_000)
 
-  test('the data of a test stays in its temporary folder', async () => {
+  test('keeps the data of a test in its temporary directory', async () => {
     const temporary = await mkdtemp(join(tmpdir(), 'parley-temporary-'))
     const careless = await startPostgres({ directory: join(temporary, 'postgres'), durable: false })
     expect((await lstat(join(temporary, 'postgres'))).isDirectory()).toBe(true)

@@ -1,56 +1,55 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { keptPort } from './kept.port.ts'
-import { keptSecret } from './kept.secret.ts'
-import { endLeftovers } from './leftovers.ts'
-import { type EmbeddedPart, startPart } from './part.ts'
-import { findPostgres } from './postgres.binaries.ts'
-import { draftCluster, ensureCluster } from './postgres.cluster.ts'
-import { clusterOwner, prepareHome } from './postgres.owner.ts'
-import { probePostgres } from './postgres.probe.ts'
+import { Client, DatabaseError } from 'pg'
+import { keptPort, keptSecret } from './kept-values.ts'
+import { findPostgres } from './postgres-binaries.ts'
+import { clusterOwner, draftCluster, ensureCluster, preparePostgresDirectory } from './postgres-cluster.ts'
+import { endLeftovers } from './processes.ts'
+import { type EmbeddedServer, type Probe, startServer } from './server-process.ts'
 
 export interface EmbeddedOptions {
-  /** The part's own folder: its data, password, port and log live there. */
+  /** The server's own directory, with its data, password, port and log. */
   directory: string
   /** Where fetched programs are kept; by default `.cache/parley` in the checkout. */
   cacheDirectory?: string
-  /** True keeps what was acknowledged through a crash of the machine; false is for tests, fast and careless. */
+  /** Whether acknowledged writes survive a crash of the machine. Tests do without, which is faster. */
   durable: boolean
-  /** Told, one line each, what a person may want to know: a download, a leftover that was ended. */
+  /** Called with lines for the person at the terminal, such as a download or a leftover process that was ended. */
   log?: (line: string) => void
 }
 
-/** User and database alike; the user is the superuser of this server. */
+/** The name of the superuser and of the database. */
 const NAME = 'parley'
 
 /**
- * Starts a PostgreSQL of our own on a loopback port and ends before what a killed launcher left running on the same directory.
- * Its database `parley` is UTF-8 with Unicode-aware `lower()` and ILIKE. The caller holds the data directory's lock.
- * Throws when no binaries are to be had, when the data is of another major version, or with the log's end when it does not start.
+ * Starts a PostgreSQL on a loopback port. Ends first what a killed launcher left running on the same directory. Its database
+ * `parley` is UTF-8 with Unicode-aware `lower()` and ILIKE. The caller holds the data directory's lock.
+ * @throws Error when no binaries are found, when the data belongs to another major version, or with the end of the log.
  */
-export async function startPostgres(options: EmbeddedOptions): Promise<EmbeddedPart> {
+export async function startPostgres(options: EmbeddedOptions): Promise<EmbeddedServer> {
   const log = options.log ?? (() => {})
-  const directory = await prepareHome(options.directory, options.durable, log)
+  const directory = await preparePostgresDirectory(options.directory, options.durable, log)
   const password = await keptSecret(directory, 'password')
   const data = join(directory, 'data')
   const logFile = join(directory, 'postgres.log')
   const owner = await clusterOwner(data)
   const binaries = await findPostgres(options.cacheDirectory, owner, log)
 
-  const clearWay = async () => {
+  const prepare = async () => {
     const ended = await endLeftovers('postgres', data, ['SIGINT', 'SIGQUIT', 'SIGKILL'], 6_000)
     if (ended.length > 0) log(`Ended a PostgreSQL that an earlier start left running (pid ${ended.join(', ')})`)
-    await disownPidFile(data)
+    await claimPidFile(data)
   }
   await endLeftovers('initdb', draftCluster(data), ['SIGKILL'], 6_000)
   await endLeftovers('postgres', draftCluster(data), ['SIGKILL'], 6_000)
-  await clearWay()
+  await prepare()
   await ensureCluster({ binaries, owner, data, password, name: NAME, durable: options.durable })
 
   const port = await keptPort(directory)
-  return startPart({
+  const url = `postgres://${NAME}:${password}@127.0.0.1:${port}/${NAME}`
+  return startServer({
     name: 'PostgreSQL',
-    url: `postgres://${NAME}:${password}@127.0.0.1:${port}/${NAME}`,
+    url,
     command: binaries.postgres,
     args: ['-D', data, ...settings(port, options.durable)],
     env: { LC_ALL: 'C', TZ: 'UTC' },
@@ -60,8 +59,8 @@ export async function startPostgres(options: EmbeddedOptions): Promise<EmbeddedP
       { signal: 'SIGINT', patienceMs: 6_000 },
       { signal: 'SIGQUIT', patienceMs: 2_000 },
     ],
-    prepare: clearWay,
-    probe: () => probePostgres({ port, user: NAME, password, database: NAME }),
+    prepare,
+    probe: () => probe(url),
   })
 }
 
@@ -74,7 +73,7 @@ function settings(port: number, durable: boolean): string[] {
     shared_buffers: '256MB',
     max_wal_size: '2GB',
     wal_compression: 'on',
-    // Solid-state disks; and the queries here are too short for just-in-time compilation to pay.
+    // For solid-state disks. The queries are too short for just-in-time compilation to pay off.
     random_page_cost: 1.1,
     jit: 'off',
     timezone: 'UTC',
@@ -84,11 +83,33 @@ function settings(port: number, durable: boolean): string[] {
   return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`])
 }
 
+const PROBE_LIMIT_MS = 5_000
+
+/** Signs in and leaves again. By SCRAM both sides prove that they know the password. */
+async function probe(connectionString: string): Promise<Probe> {
+  const client = new Client({ connectionString, connectionTimeoutMillis: PROBE_LIMIT_MS, ssl: false })
+  // The server may close the connection at any moment; `connect` reports what matters.
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    return 'ready'
+  } catch (error) {
+    if (error instanceof DatabaseError) return refusals.has(error.code ?? '') ? 'refused' : 'starting'
+    return (error as Error).message.startsWith('SASL') ? 'refused' : 'silent'
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+/** Wrong password, not allowed in, no such database. Other errors (57P03 starting, 53300 too many connections) may pass. */
+const refusals = new Set(['28P01', '28000', '3D000'])
+
 /**
- * Puts our own pid in the place of a dead server's: PostgreSQL takes its parent's pid there for stale, while the pid of the dead may meanwhile be
- * anybody's and would make it refuse. The file stays because its other lines guard against orphans still attached to the shared memory.
+ * Writes our own pid into the pid file of a killed server. PostgreSQL takes its parent's pid there for stale. The pid of the
+ * killed server may belong to any process by now, and PostgreSQL would refuse to start. The file stays, because its other lines
+ * protect against orphans that still use the shared memory.
  */
-async function disownPidFile(data: string): Promise<void> {
+async function claimPidFile(data: string): Promise<void> {
   const file = join(data, 'postmaster.pid')
   const content = await readFile(file, 'utf8').catch(() => '')
   if (content) await writeFile(file, content.replace(/^-?\d+/, String(process.pid)))

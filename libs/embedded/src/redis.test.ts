@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type EmbeddedPart, type PartExit, startRedis } from './index.ts'
+import { type EmbeddedServer, type ServerExit, startRedis } from './index.ts'
 
 let home: string
 let directory: string
-let redis: EmbeddedPart
+let redis: EmbeddedServer
 
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'parley-redis-'))
@@ -20,7 +20,7 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true })
 })
 
-describe('a Redis of our own', () => {
+describe('an embedded Redis', () => {
   test('refuses a wrong password and none', async () => {
     const { port } = new URL(redis.url)
     await expect(ask((client) => client.ping(), `redis://:wrong@127.0.0.1:${port}`)).rejects.toThrow(/WRONGPASS|NOAUTH/)
@@ -28,7 +28,7 @@ describe('a Redis of our own', () => {
     expect(await ask((client) => client.ping())).toBe('PONG')
   })
 
-  test('never forgets to make room, and keeps an append-only file', async () => {
+  test('evicts nothing, and keeps an append-only file', async () => {
     const settings = await ask((client) =>
       client.config('GET', 'maxmemory-policy', 'appendonly', 'appendfsync', 'bind'),
     )
@@ -37,7 +37,7 @@ describe('a Redis of our own', () => {
     )
   })
 
-  test('keeps password, configuration and log to its owner', async () => {
+  test('makes password, configuration and log readable only by their owner', async () => {
     for (const name of ['password', 'redis.conf', 'port', 'redis.log']) {
       expect((await stat(join(directory, name))).mode & 0o777).toBe(0o600)
     }
@@ -53,22 +53,22 @@ describe('a Redis of our own', () => {
     expect(await ask((client) => client.get('note'))).toBe('stopped')
   }, 60_000)
 
-  test('tells when it is killed, and comes back with its data', async () => {
+  test('reports that it was killed, and restarts with its data', async () => {
     await ask((client) => client.set('note', 'killed'))
-    const exit = new Promise<PartExit>((resolve) => redis.onExit(resolve))
+    const exit = new Promise<ServerExit>((resolve) => redis.onExit(resolve))
     redis.kill('SIGKILL')
     expect(await exit).toEqual({ code: null, signal: 'SIGKILL' })
     await redis.restart()
     expect(await ask((client) => client.get('note'))).toBe('killed')
   }, 60_000)
 
-  test('stops although it was halted', async () => {
+  test('stops after SIGSTOP', async () => {
     redis.kill('SIGSTOP')
     await redis.restart()
     expect(await ask((client) => client.ping())).toBe('PONG')
   }, 60_000)
 
-  test('writes nothing when it need not be durable', async () => {
+  test('writes nothing to disk when it is not durable', async () => {
     const careless = await startRedis({ directory: join(home, 'careless'), durable: false })
     await ask((client) => client.set('note', 'gone'), careless.url)
     await careless.stop()

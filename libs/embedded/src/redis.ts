@@ -1,19 +1,18 @@
 import { mkdir, open, realpath } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { join } from 'node:path'
-import { keptPort } from './kept.port.ts'
-import { keptSecret } from './kept.secret.ts'
-import { endLeftovers } from './leftovers.ts'
-import { type EmbeddedPart, startPart } from './part.ts'
+import { keptPort, keptSecret } from './kept-values.ts'
 import type { EmbeddedOptions } from './postgres.ts'
-import { findRedis } from './redis.binaries.ts'
-import { probeRedis } from './redis.probe.ts'
+import { endLeftovers } from './processes.ts'
+import { findRedis } from './redis-binaries.ts'
+import { type EmbeddedServer, type Probe, startServer } from './server-process.ts'
 
 /**
- * Starts a Redis (or Valkey) of our own on a loopback port and ends before what a killed launcher left running on the same directory.
- * Durable keeps an append-only file flushed every second. The caller holds the data directory's lock.
- * Throws when none is to be had, naming the command that helps, or with the log's end when it does not start.
+ * Starts a Redis or Valkey on a loopback port. Ends first what a killed launcher left running on the same directory. When it is
+ * durable it keeps an append-only file, flushed every second. The caller holds the data directory's lock.
+ * @throws Error when no program is found, naming the command that installs one, or with the end of the log.
  */
-export async function startRedis(options: EmbeddedOptions): Promise<EmbeddedPart> {
+export async function startRedis(options: EmbeddedOptions): Promise<EmbeddedServer> {
   const log = options.log ?? (() => {})
   await mkdir(join(options.directory, 'data'), { recursive: true, mode: 0o700 })
   const directory = await realpath(options.directory)
@@ -21,17 +20,17 @@ export async function startRedis(options: EmbeddedOptions): Promise<EmbeddedPart
   const { command, env } = await findRedis(options.cacheDirectory, log)
 
   const configFile = join(directory, 'redis.conf')
-  const clearWay = async () => {
+  const prepare = async () => {
     for (const name of ['redis-server', 'valkey-server']) {
       const ended = await endLeftovers(name, configFile, ['SIGTERM', 'SIGKILL'], 5_000)
       if (ended.length > 0) log(`Ended a Redis that an earlier start left running (pid ${ended.join(', ')})`)
     }
   }
-  await clearWay()
+  await prepare()
   const port = await keptPort(directory)
   await writePrivately(configFile, configuration(port, password, join(directory, 'data'), options.durable))
 
-  return startPart({
+  return startServer({
     name: 'Redis',
     url: `redis://:${password}@127.0.0.1:${port}`,
     command,
@@ -39,12 +38,12 @@ export async function startRedis(options: EmbeddedOptions): Promise<EmbeddedPart
     env,
     logFile: join(directory, 'redis.log'),
     ending: [{ signal: 'SIGTERM', patienceMs: 6_000 }],
-    prepare: clearWay,
-    probe: () => probeRedis(port, password),
+    prepare,
+    probe: () => probe(port, password),
   })
 }
 
-/** The password is in this file (mode 0600) because a command line can be read by everybody; the title stays off so that we find the process by it. */
+/** The password is in this file (mode 0600) because every user can read a command line. Without a process title we find the process by its command line. */
 function configuration(port: number, password: string, data: string, durable: boolean): string {
   const lines = [
     'bind 127.0.0.1',
@@ -53,7 +52,7 @@ function configuration(port: number, password: string, data: string, durable: bo
     `dir ${JSON.stringify(data)}`,
     'daemonize no',
     'set-proc-title no',
-    // Queues live in it: it must refuse rather than forget.
+    // The job queues are in it: it must refuse writes rather than drop keys.
     'maxmemory-policy noeviction',
     'save ""',
     ...(durable ? ['appendonly yes', 'appendfsync everysec'] : ['appendonly no']),
@@ -69,4 +68,30 @@ async function writePrivately(path: string, content: string): Promise<void> {
   } finally {
     await file.close()
   }
+}
+
+const PROBE_LIMIT_MS = 5_000
+
+/** Signs in and sends a PING. It is `starting` while it loads its data. */
+function probe(port: number, password: string): Promise<Probe> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: '127.0.0.1' })
+    const settle = (probe: Probe) => {
+      socket.destroy()
+      resolve(probe)
+    }
+    let received = ''
+
+    socket.setTimeout(PROBE_LIMIT_MS, () => settle('silent'))
+    socket.on('error', () => settle('silent'))
+    socket.on('close', () => settle('silent'))
+    socket.on('connect', () => socket.write(`AUTH ${password}\r\nPING\r\n`))
+    socket.on('data', (chunk) => {
+      received += chunk.toString('latin1')
+      const [signedIn, served] = received.split('\r\n')
+      if (!received.includes('\r\n')) return
+      if (signedIn !== '+OK') return settle(signedIn!.startsWith('-LOADING') ? 'starting' : 'refused')
+      if (received.split('\r\n').length > 2) settle(served === '+PONG' ? 'ready' : 'starting')
+    })
+  })
 }

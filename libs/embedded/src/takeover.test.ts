@@ -8,7 +8,7 @@ import { Redis } from 'ioredis'
 import { Client } from 'pg'
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { lockDataDirectory, startPostgres, startRedis } from './index.ts'
-import { endLeftovers, findProcesses } from './leftovers.ts'
+import { endLeftovers, findProcesses } from './processes.ts'
 
 let directory: string
 let launcher: ChildProcess
@@ -34,7 +34,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true, force: true })
 })
 
-test('after a kill -9 of the launcher the next start ends what it left and goes on with its data', async () => {
+test('after a kill -9 of the launcher the next start ends its servers and uses their data', async () => {
   await expect(lockDataDirectory(directory)).rejects.toThrow(`pid ${launcher.pid}`)
   await write(started.urls)
   launcher.kill('SIGKILL')
@@ -63,7 +63,7 @@ test('after a kill -9 of the launcher the next start ends what it left and goes 
   expect(await running()).toEqual([[], []])
 }, 120_000)
 
-test('a PostgreSQL killed together with its launcher starts again, whoever has its old pid now', async () => {
+test('a PostgreSQL killed with its launcher starts again, although another process has its old pid', async () => {
   await write(started.urls)
   launcher.kill('SIGKILL')
   process.kill(started.postgres, 'SIGKILL')

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { version } from '@parley/config/version'
-import { type EmbeddedPart, startPostgres, startRedis } from '@parley/embedded'
+import { type EmbeddedServer, startPostgres, startRedis } from '@parley/embedded'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '../src/testing/otlp-receiver.ts'
 import { startTracedApp } from './traced-app.launcher.ts'
@@ -12,7 +12,7 @@ const CLIENT = 3
 
 describe('a process with the preload and a collector', () => {
   let home: string
-  let parts: EmbeddedPart[] = []
+  let parts: EmbeddedServer[] = []
   let collector: OtlpReceiver
   let everything: string
   let lines: Record<string, unknown>[]

@@ -4,14 +4,14 @@ import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { audienceOf, everyone, type Routing } from '@parley/contract'
-import { type EmbeddedPart, startPostgres } from '@parley/embedded'
+import { type EmbeddedServer, startPostgres } from '@parley/embedded'
 import { connectRedis, redisNames } from '@parley/redis'
 import { createLogger } from '@parley/telemetry'
 import { prepareDatabase } from '@parley/test'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { openTestServer, type ServerDatabase, type TestNode, type TestServer } from './testing/test-server.ts'
 
-let postgres: EmbeddedPart
+let postgres: EmbeddedServer
 let server: TestServer
 let node: TestNode
 

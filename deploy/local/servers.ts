@@ -12,41 +12,42 @@ import {
   roleName,
   setRolePassword,
 } from '@parley/database'
-import { type EmbeddedPart, keptSecret, lockDataDirectory, startPostgres, startRedis } from '@parley/embedded'
+import { type EmbeddedServer, keptSecret, lockDataDirectory, startPostgres, startRedis } from '@parley/embedded'
 import { openDeps } from '@parley/service'
 import { type Launcher, StartRefused } from './launcher.ts'
 
+/** What the launcher provides unless it is configured. */
 interface Provided {
   databaseUrl: string
-  /** None when Sentinels or a cluster are configured. */
+  /** Undefined when Sentinels or a cluster are configured. */
   redisUrl?: string
   jwtSecret: string
 }
 
-/** Stands for what the launcher itself will provide, while the rest of the configuration is judged. */
+/** Used while the configuration is validated, before the servers are started. */
 const placeholder = {
   databaseUrl: 'postgres://embedded.invalid/parley',
   redisUrl: 'redis://embedded.invalid',
   jwtSecret: 'made and kept by the launcher on the first start',
 }
 
-export interface FoundationOptions {
+export interface StartOptions {
   argv: readonly string[]
   /** Connections to PostgreSQL that each process may open, unless configured. */
   poolSize?: number
 }
 
 /**
- * What both launchers stand on: a sound configuration, the data directory for ourselves, PostgreSQL and Redis (our own where none
- * is named), the schema, the initial admin. Nothing is started when the configuration has a fault.
+ * The first steps of both launchers: validates the configuration, locks the data directory, starts PostgreSQL and Redis unless
+ * they are configured, migrates the schema and makes the initial admin. A faulty configuration starts nothing.
  * @throws ConfigError, StartRefused
  */
-export async function layFoundation(launcher: Launcher, { argv, poolSize }: FoundationOptions) {
+export async function startServers(launcher: Launcher, { argv, poolSize }: StartOptions) {
   const draft = await loadConfig({ argv, defaults: localDefaults(placeholder, poolSize) })
   const port = await findPort(draft)
-  await holdDataDirectory(launcher, draft.dataDir)
+  await lockDirectory(launcher, draft.dataDir)
 
-  const part = (name: string) => ({
+  const options = (name: string) => ({
     directory: join(draft.dataDir, name),
     durable: true,
     log: launcher.say,
@@ -55,9 +56,11 @@ export async function layFoundation(launcher: Launcher, { argv, poolSize }: Foun
   const { url, sentinels, clusterNodes } = draft.redis
   const wantsRedis = url === placeholder.redisUrl && !sentinels && !clusterNodes
   if (wantsPostgres || wantsRedis) launcher.say('Starting PostgreSQL and Redis …')
-  // Undone in the opposite order: Redis ends before PostgreSQL.
-  const postgres = wantsPostgres ? await keep(launcher, 'PostgreSQL', () => startPostgres(part('postgres'))) : undefined
-  const redis = wantsRedis ? await keep(launcher, 'Redis', () => startRedis(part('redis'))) : undefined
+  // Undone in the reverse order: Redis ends before PostgreSQL.
+  const postgres = wantsPostgres
+    ? await keepRunning(launcher, 'PostgreSQL', () => startPostgres(options('postgres')))
+    : undefined
+  const redis = wantsRedis ? await keepRunning(launcher, 'Redis', () => startRedis(options('redis'))) : undefined
 
   const provided = {
     databaseUrl: postgres?.url ?? placeholder.databaseUrl,
@@ -73,7 +76,7 @@ export async function layFoundation(launcher: Launcher, { argv, poolSize }: Foun
   return { config, postgres, redis, databaseUrlOf: roles && ((role: DatabaseRole) => urlOf(config, role, roles)) }
 }
 
-/** How a launcher on a developer's machine differs from an installation. */
+/** Defaults of a developer's machine, where they differ from an installation's. */
 const localDefaults = ({ databaseUrl, redisUrl, jwtSecret }: Provided, poolSize = 10): DeepPartial<Config> => ({
   log: { level: 'warn' },
   server: { shutdownSeconds: 2 },
@@ -83,31 +86,35 @@ const localDefaults = ({ databaseUrl, redisUrl, jwtSecret }: Provided, poolSize 
   auth: { jwtSecret },
 })
 
-async function holdDataDirectory(launcher: Launcher, directory: string) {
+async function lockDirectory(launcher: Launcher, directory: string) {
   const lock = await lockDataDirectory(directory).catch(refuse)
   await launcher.done(() => lock.release())
 }
 
-/** The embedded parts say what is wrong and what helps. */
+/** The errors of libs/embedded say what is wrong and what helps. */
 function refuse(error: Error): never {
   throw new StartRefused(error.message)
 }
 
-/** A part that dies is started again: everything else can wait for it. */
-async function keep(launcher: Launcher, name: string, start: () => Promise<EmbeddedPart>): Promise<EmbeddedPart> {
-  const part = await start().catch(refuse)
-  part.onExit(({ code, signal }) => {
+/** Restarts a server that dies. The services wait for it. */
+async function keepRunning(
+  launcher: Launcher,
+  name: string,
+  start: () => Promise<EmbeddedServer>,
+): Promise<EmbeddedServer> {
+  const server = await start().catch(refuse)
+  server.onExit(({ code, signal }) => {
     launcher.say(`${name} has ended (${signal ?? `code ${code}`}), starting it again`)
-    part.restart().then(
-      () => launcher.say(`${name} is back (pid ${part.pid})`),
+    server.restart().then(
+      () => launcher.say(`${name} is back (pid ${server.pid})`),
       (error: Error) => launcher.say(`${name} does not come back: ${error.message}`),
     )
   })
-  await launcher.done(() => part.stop())
-  return part
+  await launcher.done(() => server.stop())
+  return server
 }
 
-/** What the passwords of our own PostgreSQL's roles are derived from. */
+/** The passwords of the roles in the embedded PostgreSQL are derived from it. */
 interface RoleSecret {
   password: string
 }
@@ -135,8 +142,8 @@ async function prepareDatabase(config: Config, roles: RoleSecret | undefined) {
 }
 
 /**
- * The configured port, or a free one for 0. Asked before anything is started: with `reusePort` a stranger would silently
- * share the port with us.
+ * The configured port, or a free one for 0. Checked before anything is started: with `reusePort` another program could share the
+ * port without an error.
  */
 async function findPort({ server: { host, port } }: Config): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>()

@@ -11,7 +11,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(directory, { recursive: true }))
 
-test('is made once, kept to its owner, and its own for each name', async () => {
+test('a secret is made once for each name, and only its owner can read it', async () => {
   const secrets = await Promise.all(Array.from({ length: 10 }, () => keptSecret(directory, 'jwt')))
   expect(new Set(secrets).size).toBe(1)
   expect(Buffer.from(secrets[0]!, 'base64url')).toHaveLength(32)
@@ -21,7 +21,7 @@ test('is made once, kept to its owner, and its own for each name', async () => {
   expect((await readdir(directory)).sort()).toEqual(['jwt', 'other'])
 })
 
-test('an empty file is a fault, never a secret', async () => {
+test('an empty secret file is an error', async () => {
   await writeFile(join(directory, 'jwt'), '')
   await expect(keptSecret(directory, 'jwt')).rejects.toThrow('is empty')
 })

@@ -4,21 +4,21 @@ import { access, readFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { childEnvironment } from '@parley/config'
-import { cachedEntry, exists } from './cache.directory.ts'
-import { fetchDebianPackages, unpackedLibraries } from './debian-packages.ts'
+import { cachedEntry, exists, fetchDebianPackages, unpackedLibraries } from './fetched-programs.ts'
 
 export interface RedisBinary {
   command: string
   env: Record<string, string>
 }
 
-/** Streams, XAUTOCLAIM and what the job queue's scripts need. */
+/** The oldest version with XAUTOCLAIM and all that the job queue's scripts use. */
 const OLDEST = [6, 2] as const
 const HOMEBREW = ['/opt/homebrew/bin', '/usr/local/bin']
 
 /**
- * A Redis or Valkey server: of the PATH, of Homebrew, or (on Debian and Ubuntu, with no right but to write the cache) fetched with apt once and kept.
- * Throws with the one command that helps when none is to be had.
+ * Finds a Redis or Valkey server on the PATH or in Homebrew. On Debian and Ubuntu it is otherwise fetched once with apt, into the
+ * cache, without root.
+ * @throws Error with the command that installs one.
  */
 export async function findRedis(cacheDirectory: string | undefined, log: (line: string) => void): Promise<RedisBinary> {
   const path = (childEnvironment({}).PATH ?? '').split(delimiter).filter(Boolean)
@@ -48,7 +48,6 @@ async function fetchedRedis(cacheDirectory: string | undefined, log: (line: stri
   return unpackedRedis(root)
 }
 
-/** The unpacked packages bring their libraries along. */
 async function unpackedRedis(root: string): Promise<RedisBinary> {
   const programs = ['redis-server', 'valkey-server'].map((program) => join(root, 'usr/bin', program))
   const command = (await exists(programs[0]!)) ? programs[0]! : programs[1]!
@@ -61,7 +60,7 @@ async function serves({ command, env }: RedisBinary): Promise<boolean> {
   return Number(major) > OLDEST[0] || (Number(major) === OLDEST[0] && Number(minor) >= OLDEST[1])
 }
 
-/** Of the same cache another system may be served (a checkout mounted into a container): its packages are others. */
+/** Systems may share a cache (a checkout mounted into a container), and each needs its own packages. */
 async function systemName(): Promise<string> {
   const release = await readFile('/etc/os-release', 'utf8').catch(() => '')
   const value = (key: string) => new RegExp(`^${key}="?([\\w.-]+)`, 'm').exec(release)?.[1] ?? 'unknown'

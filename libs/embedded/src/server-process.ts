@@ -3,31 +3,35 @@ import { once } from 'node:events'
 import { open, readFile, rename, stat } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 
-export interface PartExit {
+export interface ServerExit {
   code: number | null
   signal: NodeJS.Signals | null
 }
 
-/** A server of our own that runs beside the services: PostgreSQL or Redis. */
-export interface EmbeddedPart {
-  /** With user, password and port; stays the same over `restart()`. */
+/** A PostgreSQL or Redis that Parley starts for itself. */
+export interface EmbeddedServer {
+  /** With user, password and port. `restart()` does not change it. */
   readonly url: string
-  /** Changes with `restart()`. */
+  /** `restart()` changes it. */
   readonly pid: number
   readonly logFile: string
-  /** Ends it in order, within 10 s at most (what does not end is killed); safe to call twice. */
+  /** Ends it gracefully, or kills it after 10 s. Idempotent. */
   stop(): Promise<void>
-  /** Sends a signal, for fault tests; `onExit` tells the end. */
+  /** Sends a signal, for fault tests. */
   kill(signal: NodeJS.Signals): void
-  /** Starts it anew on the same port with the same data, ending it in order before when it still runs. Throws when the port is taken. */
+  /** Ends it gracefully when it runs, and starts it on the same port with the same data. @throws Error when the port is taken. */
   restart(): Promise<void>
-  /** Calls back on every end that neither `stop()` nor `restart()` asked for. Returns the way to unsubscribe. */
-  onExit(callback: (exit: PartExit) => void): () => void
+  /** Calls back when it ends without `stop()` or `restart()`. Returns a function that unsubscribes. */
+  onExit(callback: (exit: ServerExit) => void): () => void
 }
 
+/**
+ * What a sign-in found: `ready` it succeeded; `starting` the server is not open yet; `silent` nothing answers; `refused` the server
+ * does not know the password.
+ */
 export type Probe = 'ready' | 'starting' | 'silent' | 'refused'
 
-export interface PartPlan {
+export interface ServerPlan {
   name: string
   url: string
   command: string
@@ -35,11 +39,11 @@ export interface PartPlan {
   env: Record<string, string>
   owner?: { uid: number; gid: number }
   logFile: string
-  /** What ends it, gentle first; each signal is given its time before the next. */
+  /** The signals that end it, in order; each is given its patience before the next. */
   ending: readonly { signal: NodeJS.Signals; patienceMs: number }[]
-  /** Before each start: whatever a killed predecessor left in the way. */
+  /** Called before each start: removes what a killed predecessor left. */
   prepare(): Promise<void>
-  /** Signs in to what runs there. */
+  /** Signs in to the server on this port. */
   probe(): Promise<Probe>
 }
 
@@ -48,11 +52,12 @@ const START_LIMIT_MS = 120_000
 const RETRY_LIMIT_MS = 15_000
 
 /**
- * Starts the planned program detached, in a process group of its own (Ctrl-C in the terminal must reach the services first), and waits until it
- * lets us in with its password. Throws with the end of its log when it does not.
+ * Starts the program in a process group of its own, so that Ctrl-C in the terminal reaches the services first, and waits until it
+ * accepts our password.
+ * @throws Error with the end of its log when it does not.
  */
-export async function startPart(plan: PartPlan): Promise<EmbeddedPart> {
-  const watchers = new Set<(exit: PartExit) => void>()
+export async function startServer(plan: ServerPlan): Promise<EmbeddedServer> {
+  const watchers = new Set<(exit: ServerExit) => void>()
   const asked = new WeakSet<ChildProcess>()
   let child = await startChild()
   let turn: Promise<void> = Promise.resolve()
@@ -65,7 +70,7 @@ export async function startPart(plan: PartPlan): Promise<EmbeddedPart> {
     return started
   }
 
-  // One after the other: a restart asked for during a stop must not run beside it.
+  // One after the other: a restart must not run beside a stop.
   const inTurn = (work: () => Promise<void>) => {
     turn = turn.then(work, work)
     return turn
@@ -96,10 +101,10 @@ export async function startPart(plan: PartPlan): Promise<EmbeddedPart> {
 }
 
 /**
- * A program that ends at once is tried again for a while: after a `kill -9` PostgreSQL refuses until the last orphan of the dead server has let go
- * of the shared memory.
+ * Starts a program again when it ends at once, for some seconds: after a `kill -9` PostgreSQL refuses to start until the last
+ * orphan of the killed server has released the shared memory.
  */
-async function startUntilReady(plan: PartPlan): Promise<ChildProcess> {
+async function startUntilReady(plan: ServerPlan): Promise<ChildProcess> {
   const begun = performance.now()
   for (let pauseMs = 100; ; pauseMs = Math.min(pauseMs * 2, 1_000)) {
     await plan.prepare()
@@ -120,7 +125,7 @@ async function startUntilReady(plan: PartPlan): Promise<ChildProcess> {
   }
 }
 
-async function spawnDetached(plan: PartPlan): Promise<ChildProcess> {
+async function spawnDetached(plan: ServerPlan): Promise<ChildProcess> {
   if (await isLong(plan.logFile)) await rename(plan.logFile, `${plan.logFile}.1`)
   const log = await open(plan.logFile, 'a', 0o600)
   try {
@@ -138,8 +143,8 @@ async function spawnDetached(plan: PartPlan): Promise<ChildProcess> {
   }
 }
 
-/** False when the program ended instead. Recovery after a crash takes its time, so an answer of "starting" is waited out. */
-async function becomesReady(plan: PartPlan, child: ChildProcess): Promise<boolean> {
+/** False when the program ended. Waits while it is starting, because recovery after a crash takes long. */
+async function becomesReady(plan: ServerPlan, child: ChildProcess): Promise<boolean> {
   const until = performance.now() + START_LIMIT_MS
   while (performance.now() < until) {
     const answer = await plan.probe()
@@ -152,11 +157,11 @@ async function becomesReady(plan: PartPlan, child: ChildProcess): Promise<boolea
   throw new Error(`${plan.name} was not ready in time. The end of ${plan.logFile}:\n${await lastLines(plan.logFile)}`)
 }
 
-async function endChild(plan: PartPlan, child: ChildProcess): Promise<void> {
+async function endChild(plan: ServerPlan, child: ChildProcess): Promise<void> {
   if (hasEnded(child)) return
   child.ref()
   const ended = once(child, 'exit')
-  // A stopped process (SIGSTOP) acts on no other signal before it is continued.
+  // A process stopped by SIGSTOP handles other signals only after SIGCONT.
   child.kill('SIGCONT')
   for (const { signal, patienceMs } of plan.ending) {
     child.kill(signal)

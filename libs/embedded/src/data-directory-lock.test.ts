@@ -22,7 +22,7 @@ test('a second lock is refused with the pid of the holder, until the first is re
   await (await lockDataDirectory(directory)).release()
 })
 
-test('of many at once one gets it', async () => {
+test('one of several concurrent calls gets the lock', async () => {
   const tries = await Promise.allSettled(Array.from({ length: 10 }, () => lockDataDirectory(directory)))
   const locks = tries.flatMap((attempt) => (attempt.status === 'fulfilled' ? [attempt.value] : []))
   expect(locks).toHaveLength(1)
@@ -31,7 +31,7 @@ test('of many at once one gets it', async () => {
 })
 
 test.each([
-  ['a file lies in its place', async () => writeFile(directory, ''), () => `${directory} is not a directory`],
+  ['a file has its name', async () => writeFile(directory, ''), () => `${directory} is not a directory`],
   [
     'a file lies on the way to it',
     async () => {
@@ -41,14 +41,14 @@ test.each([
     () => 'is not a directory. Move that file away',
   ],
   [
-    'a directory lies where its lock should be',
+    'its lock file is a directory',
     async () => mkdir(join(directory, 'launcher.lock'), { recursive: true }),
     () => `${join(directory, 'launcher.lock')} is a directory`,
   ],
-])('when %s, the refusal names the directory and what to do', async (_what, spoil, words) => {
+])('when %s, the error names the directory and what to do', async (_what, spoil, words) => {
   await spoil()
   const refusal: Error = await lockDataDirectory(directory).then(
-    () => new Error('it was accepted'),
+    () => new Error('no error was thrown'),
     (error) => error,
   )
   expect(refusal.message).toContain(`The data directory ${directory} cannot be used: `)

@@ -14,33 +14,37 @@ export interface ProcessPlan {
   name: string
   /** Counted from 1. */
   replica: number
-  /** What is started together and stopped together. */
+  /** Processes of one stage start and stop together. */
   stage: 'worker' | 'service' | 'gateway'
-  /** Where it answers. */
   address: string
   args: string[]
-  /** Carries the configuration; secrets never stand on a command line. */
+  /** Carries the configuration, because secrets must not be on a command line. */
   env: Record<string, string>
 }
 
 export interface PlanOptions {
   config: Config
-  /** Of each service. */
+  /** Processes of each service. */
   replicas: number
-  /** The person's configuration file: functions in it (mail templates) cannot travel by environment. */
+  /** The configuration file. It may contain functions (mail templates), which do not fit into the environment. */
   configFile: string | undefined
-  /** Where each service signs in to PostgreSQL with a role of its own; without it all use the configured address. */
+  /** The address with which each service signs in to PostgreSQL by its role; without it all use the configured address. */
   databaseUrlOf?: ((role: DatabaseRole) => string) | undefined
 }
 
-/** Who runs where. Ports are kept in the data directory, so a process comes back where the others look for it. */
-export async function drawPlan({ config, replicas, configFile, databaseUrlOf }: PlanOptions): Promise<ProcessPlan[]> {
+/** Plans the processes. Ports are kept in the data directory, so a process comes back on the port that the others know. */
+export async function planCluster({
+  config,
+  replicas,
+  configFile,
+  databaseUrlOf,
+}: PlanOptions): Promise<ProcessPlan[]> {
   const { host, port } = config.server
-  const portOf = portKeeper(join(config.dataDir, 'cluster'), port)
+  const portOf = portAllocator(join(config.dataDir, 'cluster'), port)
   const plan: ProcessPlan[] = []
 
   const add = (service: string, replica: number, stage: ProcessPlan['stage'], address: string, settings: Settings) => {
-    // Metrics of the processes are found on consecutive ports from the configured one on.
+    // The processes serve metrics on consecutive ports, from the configured one on.
     const metrics = { port: config.metrics.port === 0 ? 0 : config.metrics.port + plan.length }
     const isUser = databaseUrlOf && databaseUsers.includes(service)
     const database = isUser ? { database: { url: databaseUrlOf(service as DatabaseRole) } } : {}
@@ -54,7 +58,7 @@ export async function drawPlan({ config, replicas, configFile, databaseUrlOf }: 
     })
     return address
   }
-  const addInside = async (service: string, stage: ProcessPlan['stage']) => {
+  const addReplicas = async (service: string, stage: ProcessPlan['stage']) => {
     const addresses: string[] = []
     for (let replica = 1; replica <= replicas; replica++) {
       const server = { host: '127.0.0.1', port: await portOf(`${service}-${replica}`) }
@@ -63,9 +67,9 @@ export async function drawPlan({ config, replicas, configFile, databaseUrlOf }: 
     return addresses
   }
 
-  await addInside('worker', 'worker')
+  await addReplicas('worker', 'worker')
   const upstreams: Record<string, string[]> = {}
-  for (const service of upstreamServices) upstreams[service] = await addInside(service, 'service')
+  for (const service of upstreamServices) upstreams[service] = await addReplicas(service, 'service')
   for (let replica = 1; replica <= replicas; replica++) {
     const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
     add('gateway', replica, 'gateway', address, { server: { reusePort: replicas > 1 }, gateway: { upstreams } })
@@ -82,14 +86,14 @@ const preloads = ['@parley/telemetry/preload', './end-with-launcher.ts'].flatMap
 
 const entryOf = (service: string) => join(repository, 'services', service, 'src/main.ts')
 
-function portKeeper(directory: string, taken: number) {
+function portAllocator(directory: string, taken: number) {
   const given = new Set([taken])
   return async (name: string): Promise<number> => {
-    // Asking for a port does not hold it: two names may be given the same one, then the second asks elsewhere.
-    for (let attempt = 1; ; attempt++) {
-      const home = join(directory, attempt === 1 ? name : `${name}.${attempt}`)
-      await mkdir(home, { recursive: true, mode: 0o700 })
-      const port = await keptPort(home)
+    // `keptPort` does not reserve the port: two names may get the same one, and the second name then keeps another.
+    for (let n = 1; ; n++) {
+      const folder = join(directory, n === 1 ? name : `${name}.${n}`)
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+      const port = await keptPort(folder)
       if (given.has(port)) continue
       given.add(port)
       return port

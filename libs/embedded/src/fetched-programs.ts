@@ -1,0 +1,154 @@
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { access, constants, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { delimiter, join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { childEnvironment } from '@parley/config'
+
+const repositoryCache = resolve(import.meta.dirname, '../../../.cache/parley')
+
+const ABANDONED_AFTER_MS = 60 * 60 * 1_000
+
+/**
+ * The path of the entry `name` in the cache of fetched programs; `make` fills a draft of it when it is not there. The cache is in
+ * the checkout, where start, tests and bench share it, or in the user's own cache when the checkout cannot be written.
+ */
+export async function cachedEntry(
+  name: string,
+  cacheDirectory: string | undefined,
+  make: (draft: string) => Promise<void>,
+): Promise<string> {
+  const places = cacheDirectory ? [cacheDirectory] : [repositoryCache, join(homedir(), '.cache/parley')]
+  for (const place of places) {
+    const entry = join(place, name)
+    if (await exists(entry)) return entry
+  }
+  return makeEntry(await firstWritable(places), name, make)
+}
+
+/** The draft is renamed when it is complete, so an entry is always whole. Of several processes the first one wins. */
+async function makeEntry(place: string, name: string, make: (draft: string) => Promise<void>): Promise<string> {
+  const entry = join(place, name)
+  await removeAbandonedDrafts(place)
+  const draft = join(place, `.${name}.${process.pid}.${randomBytes(4).toString('hex')}`)
+  await mkdir(draft, { recursive: true, mode: 0o755 })
+  try {
+    await make(draft)
+    await rename(draft, entry).catch(async (error: NodeJS.ErrnoException) => {
+      if (!(error.code === 'ENOTEMPTY' || error.code === 'EEXIST')) throw error
+    })
+  } finally {
+    await rm(draft, { recursive: true, force: true })
+  }
+  return entry
+}
+
+/** Drafts of processes that were killed. No download may take an hour. */
+async function removeAbandonedDrafts(place: string): Promise<void> {
+  for (const name of await readdir(place)) {
+    const path = join(place, name)
+    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }))
+    if (name.startsWith('.') && Date.now() - mtimeMs > ABANDONED_AFTER_MS)
+      await rm(path, { recursive: true, force: true })
+  }
+}
+
+/** The first of these directories that this process can create or write. */
+async function firstWritable(places: readonly string[]): Promise<string> {
+  for (const place of places) {
+    const usable = await mkdir(place, { recursive: true, mode: 0o755 })
+      .then(() => access(place, constants.W_OK | constants.X_OK))
+      .then(
+        () => true,
+        () => false,
+      )
+    if (usable) return place
+  }
+  throw new Error(`No folder to keep programs in: none of ${places.join(', ')} can be written`)
+}
+
+export const exists = (path: string) =>
+  stat(path).then(
+    () => true,
+    () => false,
+  )
+
+const run = promisify(execFile)
+const STEP_LIMIT_MS = 180_000
+
+/**
+ * Unpacks Debian or Ubuntu packages into a directory. apt works with lists and state of its own there: the system is not changed
+ * and root is not needed. apt checks the signatures. The packages in `librariesOf` come with the libraries they depend on.
+ * @throws Error with apt's message.
+ */
+export async function fetchDebianPackages(
+  root: string,
+  names: readonly string[],
+  { librariesOf = [] }: { librariesOf?: readonly string[] } = {},
+): Promise<void> {
+  const work = join(root, '.apt')
+  const debs = join(work, 'debs')
+  for (const path of ['state/lists/partial', 'cache/archives/partial', 'debs'])
+    await mkdir(join(work, path), { recursive: true })
+
+  // A source that we do not need may fail to update. The download shows whether it matters.
+  const complaints = await apt(work, ['update']).catch((error: Error) => error.message)
+  try {
+    await apt(work, ['download', ...names], debs)
+    const libraries = await neededLibraries(debs, librariesOf)
+    if (libraries.length > 0) await apt(work, ['download', ...libraries], debs)
+  } catch (error) {
+    throw new Error(`${complaints}${(error as Error).message}`, { cause: error })
+  }
+  for (const deb of await readdir(debs)) await run('dpkg', ['-x', join(debs, deb), root])
+  await rm(work, { recursive: true, force: true })
+}
+
+/** The environment variable that makes an unpacked program find the libraries unpacked with it (lib/<architecture>, usr/lib/<architecture>). */
+export async function unpackedLibraries(root: string): Promise<{ LD_LIBRARY_PATH: string }> {
+  const libraries: string[] = []
+  for (const lib of [join(root, 'usr/lib'), join(root, 'lib')]) {
+    for (const entry of await readdir(lib).catch(() => []))
+      if (entry.includes('-linux-')) libraries.push(join(lib, entry))
+  }
+  return { LD_LIBRARY_PATH: libraries.join(delimiter) }
+}
+
+/** The libraries that the packages declare. The C library is always installed, and two versions of it must not be mixed. */
+async function neededLibraries(debs: string, packages: readonly string[]): Promise<string[]> {
+  const files = (await readdir(debs)).filter((file) => packages.includes(file.split('_')[0]!))
+  const dependencies = await Promise.all(
+    files.map((file) => run('dpkg-deb', ['--field', join(debs, file), 'Depends']).then(({ stdout }) => stdout)),
+  )
+  return dependencies
+    .join(',')
+    .split(',')
+    .map((dependency) => dependency.trim().split(/[\s|:(]/)[0]!)
+    .filter((name) => name.startsWith('lib') && name !== 'libc6')
+}
+
+/** Returns apt's warnings. @throws Error with apt's message. */
+async function apt(work: string, args: string[], cwd = work): Promise<string> {
+  const options = {
+    'Dir::State': join(work, 'state'),
+    'Dir::State::status': '/var/lib/dpkg/status',
+    'Dir::Cache': join(work, 'cache'),
+    // As root, apt would download as a user who may not write here.
+    'APT::Sandbox::User': 'root',
+    'Acquire::Languages': 'none',
+    'Acquire::Retries': '2',
+    'Debug::NoLocking': '1',
+  }
+  const flags = Object.entries(options).flatMap(([name, value]) => ['-o', `${name}=${value}`])
+  // A proxy may be set in the environment.
+  const env = { ...childEnvironment({}), LC_ALL: 'C' }
+  try {
+    const limits = { timeout: STEP_LIMIT_MS, maxBuffer: 16 * 1024 * 1024 }
+    const { stderr } = await run('apt-get', [...flags, '-q', ...args], { cwd, env, ...limits })
+    return stderr
+  } catch (error) {
+    const { stderr, message } = error as Error & { stderr?: string }
+    throw new Error(stderr || message)
+  }
+}

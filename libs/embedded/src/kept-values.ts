@@ -1,0 +1,92 @@
+/** Ports, secrets and addresses that are made once and kept in the data directory, so that they survive a restart. */
+import { randomBytes, randomInt } from 'node:crypto'
+import { link, mkdir, open, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+
+// Below the ranges from which Linux (32768) and macOS (49152) take the ports of outgoing connections. Inside such a range a
+// client that keeps reconnecting to a closed port can connect to itself, and the server could not take its port back.
+const LOWEST = 15_000
+const HIGHEST = 30_000
+
+/** The port that this process tries next. It starts at random, so that two processes rarely try the same one. */
+let next = randomInt(LOWEST, HIGHEST)
+
+/** A loopback port on which nothing listens. This process gets each port only once. */
+export async function freePort(): Promise<number> {
+  for (let tried = 0; tried < 100; tried++) {
+    const port = next
+    next = port + 1 < HIGHEST ? port + 1 : LOWEST
+    if (await isFree(port)) return port
+  }
+  throw new Error(`No free port found on 127.0.0.1 between ${LOWEST} and ${HIGHEST}`)
+}
+
+/** The port in the file `directory/port` when it is free. Otherwise a new free port, which is written there. */
+export async function keptPort(directory: string): Promise<number> {
+  const file = join(directory, 'port')
+  const kept = Number(await readFile(file, 'utf8').catch(() => ''))
+  if (Number.isInteger(kept) && kept > 0 && kept < 65_536 && (await isFree(kept))) return kept
+
+  const port = await freePort()
+  await writeFile(file, `${port}\n`, { mode: 0o600 })
+  return port
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', () => resolve(false))
+    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => resolve(true)))
+  })
+}
+
+/**
+ * The secret in the file `directory/name` (mode 0600): base64url of `bytes` random bytes, made by the first call. Processes that
+ * call at the same time get the same secret.
+ * @throws Error when the file belongs to another user or is empty.
+ */
+export async function keptSecret(directory: string, name: string, bytes = 32): Promise<string> {
+  const path = join(directory, name)
+  return (await readSecret(path)) ?? (await makeSecret(directory, path, bytes))
+}
+
+async function readSecret(path: string): Promise<string | undefined> {
+  try {
+    const secret = (await readFile(path, 'utf8')).trim()
+    if (!secret) throw new Error(`The secret file ${path} is empty: restore it, or remove it to have a new one made`)
+    return secret
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return undefined
+    if (code === 'EACCES') throw new Error(`${path} belongs to another user: start as that user`, { cause: error })
+    throw error
+  }
+}
+
+/** Written and flushed under another name, then linked: a crash leaves no secret or a whole one, and the first of several wins. */
+async function makeSecret(directory: string, path: string, bytes: number): Promise<string> {
+  await mkdir(directory, { recursive: true })
+  const draft = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
+  const file = await open(draft, 'wx', 0o600)
+  try {
+    await file.writeFile(randomBytes(bytes).toString('base64url'))
+    await file.sync()
+    await link(draft, path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error
+    })
+  } finally {
+    await file.close()
+    await rm(draft, { force: true })
+  }
+  return (await readSecret(path))!
+}
+
+/** The address of the PostgreSQL that `startPostgres` runs in this directory; undefined when none was started there yet. */
+export async function keptPostgresUrl(directory: string): Promise<string | undefined> {
+  const [password, port] = await Promise.all(
+    ['password', 'port'].map((name) => readFile(join(directory, name), 'utf8').catch(() => '')),
+  )
+  if (!password?.trim() || !port?.trim()) return undefined
+  return `postgres://parley:${password.trim()}@127.0.0.1:${port.trim()}/parley`
+}

@@ -1,0 +1,174 @@
+import { type ExecFileException, execFile } from 'node:child_process'
+import {
+  chmod,
+  chown,
+  mkdir,
+  mkdtemp,
+  open,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { exists } from './fetched-programs.ts'
+import type { PostgresBinaries } from './postgres-binaries.ts'
+
+/** The system user that PostgreSQL runs as. */
+export type Owner = { uid: number; gid: number }
+
+/** Debian's nobody:nogroup. The number has no rights on any Linux. */
+const NOBODY: Owner = { uid: 65_534, gid: 65_534 }
+const RELOCATED = '/var/lib/parley'
+
+const isRoot = () => process.getuid?.() === 0
+
+/** PostgreSQL refuses to run as root: then it runs as the owner of the data, or as nobody. Undefined when this process is not root. */
+export async function clusterOwner(data: string): Promise<Owner | undefined> {
+  if (!isRoot()) return undefined
+  const { uid, gid } = await stat(data).catch(() => NOBODY)
+  return uid === 0 ? NOBODY : { uid, gid }
+}
+
+/**
+ * Creates PostgreSQL's directory and returns its real path. When this process is root and the other user cannot enter the parent
+ * (a home directory with mode 0700), the directory becomes a link to one in /var/lib/parley.
+ */
+export async function preparePostgresDirectory(
+  directory: string,
+  durable: boolean,
+  log: (line: string) => void,
+): Promise<string> {
+  const found = await realpath(directory).catch(() => undefined)
+  if (found && (!isRoot() || (await canReach(NOBODY, found)))) return found
+  if (!found) await mkdir(dirname(directory), { recursive: true })
+
+  const parent = await realpath(dirname(directory))
+  // A test's new temporary directory has mode 0700. Let others pass, so that the data stays in it and is removed with it.
+  if (isRoot() && !durable && dirname(parent) === (await realpath(tmpdir()))) await chmod(parent, 0o711)
+  if (!found && isRoot() && !(await canReach(NOBODY, parent))) {
+    await mkdir(RELOCATED, { recursive: true, mode: 0o755 })
+    const relocated = await mkdtemp(join(RELOCATED, 'postgres-'))
+    await chmod(relocated, 0o711)
+    await symlink(relocated, directory)
+    log(`PostgreSQL cannot run as root, and no other user can reach ${parent}: its data is kept in ${relocated}`)
+    return relocated
+  }
+  await mkdir(directory, { recursive: true })
+  await chmod(directory, isRoot() ? 0o711 : 0o700)
+  return realpath(directory)
+}
+
+/** Whether that user may enter this directory. The system is asked, because access lists and mounts count as well as modes. */
+async function canReach({ uid, gid }: Owner, directory: string): Promise<boolean> {
+  const asked = promisify(execFile)('/bin/sh', ['-c', 'cd "$1"', 'sh', directory], { uid, gid, cwd: '/', env: {} })
+  return asked.then(
+    () => true,
+    () => false,
+  )
+}
+
+interface Cluster {
+  binaries: PostgresBinaries
+  owner: Owner | undefined
+  data: string
+  password: string
+  /** Of the superuser and of the database. */
+  name: string
+  durable: boolean
+}
+
+/** A data directory is made under this name and renamed when it is complete. */
+export const draftCluster = (data: string) => `${data}.draft`
+
+/**
+ * Makes the data directory with user, password and database unless it exists. An interrupted first start leaves only a draft.
+ * @throws Error when the data belongs to another major version than the binaries.
+ */
+export async function ensureCluster(cluster: Cluster): Promise<void> {
+  const { data, binaries, durable } = cluster
+  if (await exists(data)) return refuseOtherMajor(data, binaries.major)
+
+  const draft = draftCluster(data)
+  // A child of a killed initdb may still be writing there for a moment.
+  await rm(draft, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
+  await mkdir(draft, { mode: 0o700 })
+  if (cluster.owner) await chown(draft, cluster.owner.uid, cluster.owner.gid)
+  await initialise(cluster, draft)
+  await createDatabase(cluster, draft)
+  await rename(draft, data)
+  if (durable) await syncDirectory(dirname(data))
+}
+
+async function refuseOtherMajor(data: string, major: number): Promise<void> {
+  const found = Number(await readFile(join(data, 'PG_VERSION'), 'utf8'))
+  if (found === major) return
+  throw new Error(
+    `${data} was made by PostgreSQL ${found}, here runs ${major}: dump it with ${found} and load it with ${major} (pg_dumpall), or use pg_upgrade`,
+  )
+}
+
+async function initialise({ binaries, owner, password, name, durable }: Cluster, draft: string): Promise<void> {
+  const passwordFile = `${draft}.password`
+  await writeFile(passwordFile, password, { mode: 0o600 })
+  try {
+    if (owner) await chown(passwordFile, owner.uid, owner.gid)
+    // The built-in locale converts case alike on every platform, and its sort order never changes, so indexes stay valid.
+    const locale =
+      binaries.major >= 17
+        ? ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
+        : ['--locale=C.UTF-8']
+    await runAs(owner, binaries.initdb, [
+      '-D',
+      draft,
+      `--username=${name}`,
+      `--pwfile=${passwordFile}`,
+      '--auth=scram-sha-256',
+      '--encoding=UTF8',
+      ...locale,
+      ...(durable ? [] : ['--no-sync']),
+    ])
+  } finally {
+    await rm(passwordFile, { force: true })
+  }
+}
+
+/** Single-user mode needs no client and no port. */
+const createDatabase = ({ binaries, owner, name, durable }: Cluster, draft: string) =>
+  runAs(
+    owner,
+    binaries.postgres,
+    ['--single', '-D', draft, '-c', `fsync=${durable ? 'on' : 'off'}`, '-c', 'exit_on_error=on', 'postgres'],
+    `CREATE DATABASE ${name}\n`,
+  )
+
+function runAs(owner: Owner | undefined, command: string, args: string[], input = ''): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const done = (error: ExecFileException | null, stdout: string, stderr: string) =>
+      error ? reject(new Error(`${command} failed:\n${stdout}${stderr}${hint(stderr)}`)) : resolve()
+    const child = execFile(command, args, { cwd: '/', env: { LC_ALL: 'C', TZ: 'UTC' }, ...owner }, done)
+    // It may end before it has read its input. Its exit code tells whether that is an error.
+    child.stdin?.on('error', () => {})
+    child.stdin?.end(input)
+  })
+}
+
+/** Containers that run under an arbitrary user id get this error. */
+const hint = (stderr: string) =>
+  stderr.includes('could not look up effective user ID')
+    ? 'PostgreSQL needs its user in /etc/passwd: add an entry for this user id, start as another user, or give DATABASE_URL'
+    : ''
+
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r')
+  try {
+    await directory.sync()
+  } finally {
+    await directory.close()
+  }
+}
