@@ -11,9 +11,8 @@ import { sendRoutes } from './sending/send.routes.ts'
 import { createSender } from './sending/sender.ts'
 import { threadRoutes } from './threads/threads.routes.ts'
 import { typingRoutes } from './typing/typing.routes.ts'
-import { binaryFileRoutes, fileRoutes } from './uploads/files.routes.ts'
-import { imageRoutes } from './uploads/images.routes.ts'
-import { createUploadMemory } from './uploads/memory.ts'
+import { createUploadMemory } from './uploads/upload-memory.ts'
+import { binaryFileRoutes, fileRoutes, imageRoutes } from './uploads/uploads.routes.ts'
 import { webhookPostRoutes } from './webhook-posts/webhook-posts.routes.ts'
 
 /** What people say to each other. */

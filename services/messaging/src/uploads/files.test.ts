@@ -2,7 +2,7 @@ import { limits } from '@parley/contract'
 import { type Person, samples } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
-import { storeUpload } from './upload.storing.ts'
+import { storeUpload } from './store-upload.ts'
 
 const environment = testEnvironment()
 /** A container of the older kind, with the document as one stream. */

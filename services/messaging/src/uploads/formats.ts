@@ -1,26 +1,26 @@
 import { isUtf8 } from 'node:buffer'
 import { invalid } from '@parley/contract'
 import { fileTypeFromBuffer } from 'file-type'
+import sax from 'sax'
 import { isOfficeDocument, type OfficeFormat } from './office.ts'
-import { isSvg } from './svg.ts'
 
 interface Format {
   contentType: string
-  /** Whether the content is what the extension says; `found` is the extension that recognition gives it, if any. */
+  /** Whether the content has this format. `found` is the extension that file-type gives it, if any. */
   fits(bytes: Buffer, found: string | undefined): boolean
 }
 
 const foundAs = (...extensions: string[]) => ({
   fits: (_bytes: Buffer, found: string | undefined) => found !== undefined && extensions.includes(found),
 })
-/** An archive with the parts of an office document, or with a password a container of the older kind. */
+/** An archive with the parts of an office document, or, when it has a password, a container of the older kind. */
 const office = (format: OfficeFormat): Format => ({
   contentType: `application/vnd.openxmlformats-officedocument.${format}`,
   fits: (bytes, found) => (found === 'zip' ? isOfficeDocument(bytes, format) : found === 'cfb' && isLocked(bytes)),
 })
 /**
- * Nothing but text has no control characters; a PDF may. What else is recognised by its first letters is more likely a text that
- * begins with them: `MAC address`, `BMI`.
+ * Other formats have control characters, which text has not; a PDF may be without them. Anything else that file-type finds by
+ * the first letters is more likely a text that begins with them: `MAC address`, `BMI`.
  */
 const text = { fits: (bytes: Buffer, found: string | undefined) => found !== 'pdf' && isText(bytes) }
 const markdown = { contentType: 'text/markdown', ...text }
@@ -52,15 +52,15 @@ const imageFormats = new Map<string, Format>([
 ])
 
 /**
- * The content type of a file, by its extension and its content: both must say the same.
- * @throws ApiError 400 when they do not, or the format is none that is accepted.
+ * The content type of a file, by its extension and its content, which must agree.
+ * @throws ApiError 400 when they do not, or the format is not accepted.
  */
 export const recogniseFile = (bytes: Buffer, extension: string) => recognise(fileFormats, 'file', bytes, extension)
 
 /** The same for an image. */
 export const recogniseImage = (bytes: Buffer, extension: string) => recognise(imageFormats, 'image', bytes, extension)
 
-/** The content type of an image without a name. @throws ApiError 400 when it is no image of a format that is accepted. */
+/** The content type of an image without a name. @throws ApiError 400 when it is not an image of an accepted format. */
 export async function recogniseThumbnail(bytes: Buffer): Promise<string> {
   const found = await recognisedExtension(bytes)
   for (const { contentType, fits } of imageFormats.values()) if (fits(bytes, found)) return contentType
@@ -78,8 +78,8 @@ async function recognise(formats: Map<string, Format>, what: string, bytes: Buff
 }
 
 /**
- * What is cut off or nonsense makes some of the recognisers stumble: it is then not recognised. Archives are not given to them, they would
- * unpack what is in there.
+ * Some recognisers throw on damaged files: those are not recognised. Archives are not given to file-type, which would unpack
+ * their contents.
  */
 const recognisedExtension = async (bytes: Buffer) =>
   isArchive(bytes) ? 'zip' : ((await fileTypeFromBuffer(bytes).catch(() => undefined))?.ext as string | undefined)
@@ -103,7 +103,7 @@ function isText(bytes: Buffer): boolean {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
 const controls = /[\0-\x08\x0e-\x1a\x1c-\x1f]/
 
-/** A large one is judged by how it begins and ends: to parse it would take many times its size in memory. */
+/** A large file is judged by its first and last character: to parse it would take many times its size in memory. */
 function isJson(bytes: Buffer): boolean {
   if (!isUtf8(bytes)) return false
   const head = bytes
@@ -125,3 +125,39 @@ function parses(text: string): boolean {
     return false
   }
 }
+
+/** The root element comes within this, behind comments and declarations. */
+const searchedBytes = 64 * 1024
+/** The parser gets so much at once, and is checked in between. */
+const stepCharacters = 1_024
+/**
+ * Something that begins with `<!` and is no comment, CDATA or DOCTYPE after so many characters is none of them. The parser would
+ * compare all of it at each further character.
+ */
+const longestKeyword = 16
+
+/** Whether this is XML in UTF-8 with the root element `svg`. Entities in its declarations are not resolved. */
+export function isSvg(bytes: Buffer): boolean {
+  if (!isUtf8(bytes)) return false
+  let root: string | undefined
+  // Lenient: a strict parser refuses the entities that drawing programs declare.
+  const parser = sax.parser(false, { lowercase: true })
+  parser.onopentag = ({ name }) => {
+    root ??= name
+  }
+  parser.ontext = (text) => {
+    if (text.trim() !== '') root ??= ''
+  }
+  parser.onerror = () => {
+    root ??= ''
+  }
+  const text = bytes.subarray(0, searchedBytes).toString()
+  for (let from = 0; from < text.length && root === undefined; from += stepCharacters) {
+    parser.write(text.slice(from, from + stepCharacters))
+    if (declarationOf(parser).length > longestKeyword) root ??= ''
+  }
+  return root === 'svg' || (root?.endsWith(':svg') ?? false)
+}
+
+/** The text behind a `<!` that the parser has read so far. Its types lack this property. */
+const declarationOf = (parser: sax.SAXParser) => (parser as sax.SAXParser & { sgmlDecl: string }).sgmlDecl

@@ -4,10 +4,10 @@ import type { AccessClaims } from '@parley/identity'
 import { dropRest } from '@parley/service'
 import Fastify from 'fastify'
 import { expect, onTestFinished, test } from 'vitest'
-import { createUploadMemory } from './memory.ts'
-import { readUploads } from './upload.body.ts'
+import { readUploadBodies } from './upload-bodies.ts'
+import { createUploadMemory } from './upload-memory.ts'
 
-test('whoever leaves before their upload is read leaves its memory to their next one', async () => {
+test('a client that leaves before its upload is read gives its memory back', async () => {
   const app = Fastify()
   onTestFinished(() => app.close())
   const arrived = Promise.withResolvers<void>()
@@ -19,8 +19,8 @@ test('whoever leaves before their upload is read leaves its memory to their next
     await once(raw, 'close')
     gone.resolve()
   })
-  const bodies = readUploads(app, createUploadMemory({ uploadsOfOne: 1 }), 'bytes')
-  app.post('/', (request) => bodies.use(request, async () => bodies.wholeOf(request).toString()))
+  readUploadBodies(app, createUploadMemory({ uploadsOfOne: 1 }))
+  app.post('/', async (request) => String(request.body))
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
 
   const leaving = connect((app.server.address() as AddressInfo).port, '127.0.0.1')
@@ -42,7 +42,7 @@ test('a body that is too large is refused at once, and its connection serves the
     dropRest(request.raw)
     return reply.removeHeader('connection').code(error.status).send(error.message)
   })
-  readUploads(app, createUploadMemory(), 'bytes')
+  readUploadBodies(app, createUploadMemory())
   app.post('/', () => 'taken')
   app.get('/', () => 'the next')
   await app.listen({ host: '127.0.0.1', port: 0 })

@@ -1,0 +1,136 @@
+import { createHash, hash } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { thumbnailKey } from '@parley/blobs'
+import { firstCharacters, invalid, tooMuch, unavailable } from '@parley/contract'
+import { claimOf, findAnswer, once, recordJob, type Transaction } from '@parley/database'
+import type { Deps } from '@parley/service'
+import { insertUpload, lockUploader, type NewUpload, sumUnattached, updateStored } from './uploads.queries.ts'
+
+export interface Upload extends Omit<NewUpload, 'size' | 'thumbnailSize' | 'digest' | 'createdAt'> {
+  bytes: Buffer
+  thumbnail: { bytes: Buffer; contentType: string } | undefined
+}
+
+/**
+ * Stores an upload and returns its name. First its row is inserted, then the bytes are stored, then the row is marked as stored.
+ * If the process dies in between, nobody can see the row, and the clean-up removes it with its bytes. The worker makes the
+ * thumbnail of an image that has none. With an `Idempotency-Key`, a repeated request gets the name of the first one; of two at the
+ * same time, the clean-up removes the upload that was stored second.
+ * @throws ApiError 413 when the uploader has too many uploads that are on no message; as `once` for the key.
+ */
+export async function storeUpload(deps: Deps, upload: Upload, key?: string): Promise<string> {
+  const { db, blobs, clock } = deps
+  const { bytes, thumbnail, ...facts } = upload
+  const { contentType } = facts
+  const size = bytes.length
+  const sizes = { size, thumbnailSize: thumbnail?.bytes.length ?? 0 }
+  const digest = await digestOf(bytes)
+  const { uploadedBy, kind, channelId, originalName } = facts
+  const thumbnailDigest = thumbnail ? hash('sha256', thumbnail.bytes) : null
+  const claim = claimOf(
+    uploadedBy,
+    key,
+    'upload',
+    kind,
+    channelId,
+    originalName,
+    digest.toString('hex'),
+    thumbnailDigest,
+  )
+  const earlier = claim && (await findAnswer(db, claim, clock()))
+  if (earlier) return JSON.parse(earlier)
+
+  const filename = await insertWithinQuota(deps, { ...facts, ...sizes, digest, createdAt: clock() })
+
+  await blobs.put(filename, bytes, { size, contentType })
+  if (thumbnail) {
+    const { bytes, contentType } = thumbnail
+    await blobs.put(thumbnailKey(filename), bytes, { size: bytes.length, contentType })
+  }
+
+  let isCollected = false
+  try {
+    return await db.transaction().execute((trx) => once(trx, claim, clock(), markStored))
+  } catch (error) {
+    // The clean-up removed the row while the bytes were being stored: only this process knows of them.
+    if (isCollected) await blobs.delete([filename, thumbnailKey(filename)])
+    throw error
+  }
+
+  async function markStored(trx: Transaction): Promise<string> {
+    const thumbnailType = thumbnail?.contentType ?? null
+    isCollected = !(await updateStored(trx, filename, { thumbnailType, storedAt: clock() }))
+    if (isCollected) throw unavailable()
+    if (upload.kind === 'image' && !thumbnail) await recordJob(trx, 'make-thumbnail', { filename })
+    return filename
+  }
+}
+
+/** Concurrent uploads of one person take turns here, so that together they stay within the quota. */
+function insertWithinQuota({ db, config }: Deps, upload: NewUpload): Promise<string> {
+  const { uploadedBy, size, thumbnailSize, createdAt } = upload
+  const most = config.uploads.maxUnattachedBytes
+  return db.transaction().execute(async (trx) => {
+    await lockUploader(trx, uploadedBy)
+    const rules = { least: leastBytes, storingSince: createdAt - storingMs }
+    const unattached = await sumUnattached(trx, uploadedBy, rules)
+    if (unattached + Math.max(size + thumbnailSize, leastBytes) > most) throw tooMuchUnattached(most)
+    return insertUpload(trx, upload)
+  })
+}
+
+/** The least that an upload counts as: its row takes space too. */
+const leastBytes = 4_096
+/** An upload that is not stored after this time has failed. */
+const storingMs = 15 * 60_000
+
+const tooMuchUnattached = (most: number) =>
+  tooMuch(
+    `Your uploads that are on no message would be more than ${Math.floor(most / 1024 / 1024)} MB: send them, or wait until they are removed ` +
+      'after 24 hours',
+  )
+
+/** SHA-256, in steps, so that other requests are served meanwhile. */
+async function digestOf(bytes: Buffer): Promise<Buffer> {
+  const hash = createHash('sha256')
+  for (let from = 0; from < bytes.length; from += stepBytes) {
+    hash.update(bytes.subarray(from, from + stepBytes))
+    await nextTurn()
+  }
+  return hash.digest()
+}
+
+const stepBytes = 1024 * 1024
+
+const longestName = 200
+const extensionLength = 16
+
+/** `extension` is in lower case, without the dot, and empty when the name has none. */
+export interface OriginalName {
+  name: string
+  extension: string
+}
+
+/**
+ * Makes a name that can be shown and saved anywhere: without folders, invisible characters, characters that change the
+ * direction of text (`annexe\u202Efdp.exe` reads as `annexeexe.pdf`) or that file systems refuse, and with at most 200
+ * characters, of which the extension is kept. Letters of any script stay. @throws ApiError 400 when there is no name.
+ */
+export function readOriginalName(given: string): OriginalName {
+  if (given.trim() === '') throw invalid('filename must not be empty')
+  const last = given.toWellFormed().normalize('NFC').replace(forbidden, '').split(/[/\\]/).at(-1)!
+  const clean = last
+    .replace(refusedByFileSystems, '_')
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+    .replace(/[. ]+$/, '')
+  const [, stem = '', extension = ''] = withExtension.exec(clean) ?? [clean, clean]
+  const kept = extension === '' ? '' : `.${extension}`
+  const shortened = firstCharacters(stem.replace(/^[. ]+/, ''), longestName - kept.length).trimEnd()
+  return { name: `${shortened || 'file'}${kept}`, extension: extension.toLowerCase() }
+}
+
+const withExtension = new RegExp(`^(.*)\\.([A-Za-z0-9]{1,${extensionLength}})$`)
+/** Control, direction, invisible and private characters; a joiner within a word is part of some scripts, and stays. */
+const forbidden = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff0-\uffff]/gu
+const refusedByFileSystems = /[<>:"|?*]/g

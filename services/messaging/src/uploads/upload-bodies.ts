@@ -1,0 +1,146 @@
+import { on } from 'node:events'
+import type { Readable } from 'node:stream'
+import { invalid, limits, tooLarge, unavailable } from '@parley/contract'
+import { refuseNul } from '@parley/service'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Reservation, UploadMemory } from './upload-memory.ts'
+
+/** Above the size of 25 MB as base64, so that a client that sends a little too much is told about the file. */
+const bodyLimit = 40 * 1024 * 1024
+/** Of the JSON beside the files. */
+const restLimit = 64 * 1024
+/** Of the values in the JSON: 40 MB could hold millions of them, which take many times their text in memory. */
+const mostValues = 5_000
+
+/**
+ * Sets how the upload routes of this app read bodies. A body is read when `memory` has room for it; its client sends nothing
+ * before that. The memory is given back with the reply. With `base64Fields` the body is JSON in which these fields may be long;
+ * without, `request.body` is the bytes as they were sent.
+ */
+export function readUploadBodies(app: FastifyInstance, memory: UploadMemory, base64Fields?: readonly string[]): void {
+  const reservations = new WeakMap<FastifyRequest, Reservation>()
+
+  async function read(request: FastifyRequest, payload: Readable): Promise<Buffer> {
+    const declared = request.headers['content-length']
+    const length = declared === undefined ? bodyLimit : Number(declared)
+    if (length > bodyLimit) throw tooLarge()
+    // A body of JSON is there as bytes and as text for a moment.
+    const reservation = await memory.reserve(request.claims.userId, base64Fields ? 2 * length : length)
+    reservations.set(request, reservation)
+    return readInto(Buffer.allocUnsafeSlow(length), payload, reservation)
+  }
+
+  app.removeAllContentTypeParsers()
+  if (base64Fields) {
+    app.addContentTypeParser(json, async (request: FastifyRequest, payload: Readable) =>
+      parseJson(await read(request, payload), base64Fields),
+    )
+    app.addContentTypeParser('*', async (_request: FastifyRequest, payload: Readable) => {
+      if ((await discard(payload)) === 0) return {}
+      throw invalid('Please send the body as JSON, with the header Content-Type: application/json')
+    })
+  } else {
+    app.addContentTypeParser('*', async (request: FastifyRequest, payload: Readable) => {
+      const declared = Number(request.headers['content-length'] ?? 0)
+      if (declared > bodyLimit) throw tooLarge()
+      if (declared <= limits.file) return read(request, payload)
+      if ((await discard(payload)) > 0) throw tooLong('file', limits.file)
+    })
+  }
+  app.addHook('onSend', async (request) => reservations.get(request)?.release())
+}
+
+const json = /^application\/(?:[\w.-]+\+)?json(?:;|$)/i
+
+/** 400: the file that was sent is larger than allowed. */
+export const tooLong = (field: string, bytes: number) =>
+  invalid(`The ${field} is larger than ${bytes / 1024 / 1024} MB`)
+
+/** @throws ApiError 413 when the body is longer than the buffer, 503 when its reservation is withdrawn meanwhile. */
+async function readInto(buffer: Buffer, payload: Readable, reservation: Reservation): Promise<Buffer> {
+  const { withdrawn } = reservation
+  // Its client left while it waited for memory: no event will come.
+  if (payload.destroyed) throw brokenOff()
+  let length = 0
+  try {
+    // By events, because an iterator of the stream would not see the withdrawal before the next chunk comes.
+    for await (const [chunk] of on(payload, 'data', { signal: withdrawn, close: ['end', 'close'] })) {
+      if (length + chunk.length > buffer.length) throw tooLarge()
+      length += chunk.copy(buffer, length)
+      reservation.received(length)
+    }
+  } catch (error) {
+    if (withdrawn.aborted) throw unavailable('The file came too slowly while others waited. Please try again', 5)
+    throw payload.errored ? brokenOff() : error
+  }
+  if (!payload.readableEnded) throw brokenOff()
+  reservation.complete()
+  return buffer.subarray(0, length)
+}
+
+/** Reads a body that is refused, so that its client hears why. Returns its length. @throws ApiError 413 when it is too long. */
+async function discard(payload: Readable): Promise<number> {
+  let length = 0
+  try {
+    // A stream that is destroyed would take the connection's next request with it.
+    for await (const chunk of payload.iterator({ destroyOnReturn: false })) {
+      length += chunk.length
+      if (length > bodyLimit) throw tooLarge()
+    }
+  } catch (error) {
+    throw payload.errored ? brokenOff() : error
+  }
+  return length
+}
+
+const brokenOff = () => invalid('The body ended too early')
+
+/** @throws ApiError 400 when the body is not JSON, or more than 64 KB beside its long fields. */
+function parseJson(body: Buffer, longFields: readonly string[]): unknown {
+  if (hasTooManyValues(body)) throw restTooLong()
+  const value = parse(body.toString())
+  refuseNul(value)
+  const rest = JSON.stringify(value, (name, inner) => (longFields.includes(name) ? undefined : inner))
+  if (rest.length > restLimit) throw restTooLong()
+  return value
+}
+
+/** Values are separated by these characters, and base64 has none of them. */
+const hasTooManyValues = (body: Buffer) =>
+  [',', '[', '{'].some((separator) => {
+    let count = 0
+    for (let at = body.indexOf(separator); at !== -1 && count <= mostValues; at = body.indexOf(separator, at + 1))
+      count++
+    return count > mostValues
+  })
+
+function parse(text: string): unknown {
+  if (text.trim() === '') return {}
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw invalid('The body is not valid JSON')
+  }
+}
+
+const restTooLong = () => invalid('The fields beside the file are too long')
+
+/**
+ * Decodes a field of a body from base64 (RFC 4648, section 4: with padding, without line breaks). The text is removed from the body, so
+ * that its memory is free while the bytes are stored.
+ * @throws ApiError 400 when the text is anything else.
+ */
+export function takeBase64<F extends string>(body: { [field in F]?: string }, field: F): Buffer {
+  const text = body[field] ?? ''
+  delete body[field]
+  if (text.startsWith('data:')) throw invalid(`${field} is a data: URL. Please send only what follows its comma`)
+  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
+  const bytes = Buffer.from(text, 'base64')
+  // Node tolerates other characters, which the first condition finds, and misplaced or missing padding, which the length shows.
+  if (notBase64.test(text) || bytes.length !== (text.length / 4) * 3 - padding) {
+    throw invalid(`${field} is not base64: letters, digits, + and /, padded with = at the end, without line breaks`)
+  }
+  return bytes
+}
+
+const notBase64 = /[^A-Za-z0-9+/=]/

@@ -1,0 +1,157 @@
+import { tooMany, unavailable } from '@parley/contract'
+import { createPersonCounts } from '../person-counts.ts'
+
+/** The bodies of uploads that this process holds at once: four of the largest ones, as base64. */
+const budgetBytes = 144 * 1024 * 1024
+/** One person may have a quarter of it, or one upload. */
+const personBytes = budgetBytes / 4
+const personUploads = 16
+/** An upload waits at most this long for memory: less than a gateway waits for a reply. */
+const patienceMs = 20_000
+const mostWaiting = 200
+/** A body that has been arriving for some seconds and is slower than this loses its memory when others wait. */
+const slowBytesPerSecond = 256 * 1024
+const graceMs = 5_000
+const checkMs = 1_000
+
+/** The memory of one upload. */
+export interface Reservation {
+  /** Tells how many bytes of the body have arrived. */
+  received(bytes: number): void
+  /** Tells that the whole body has arrived: it is not withdrawn any more. */
+  complete(): void
+  /** Aborted when the body arrives too slowly while others wait: stop reading, and release. */
+  readonly withdrawn: AbortSignal
+  /** Idempotent. */
+  release(): void
+}
+
+export interface UploadMemory {
+  /**
+   * Resolves when an upload may take this much memory.
+   * @throws ApiError 429 when this person has too many uploads under way, 503 when too many wait already, or it took too long.
+   */
+  reserve(userId: string, bytes: number): Promise<Reservation>
+}
+
+interface WaitingUpload {
+  userId: string
+  bytes: number
+  grant(): void
+}
+
+interface ArrivingBody {
+  bytesPerSecond(): number
+  isNew(): boolean
+  withdraw(): void
+}
+
+/**
+ * Shares out the memory for uploads, first come, first served, except to people who have their part already. While an upload
+ * waits for memory, the slowest body loses its reservation, one body at a time.
+ */
+export function createUploadMemory({
+  most = budgetBytes,
+  mostOfOne = personBytes,
+  uploadsOfOne = personUploads,
+  waitMs = patienceMs,
+  slow = slowBytesPerSecond,
+  newMs = graceMs,
+  everyMs = checkMs,
+} = {}): UploadMemory {
+  const waiting = new Set<WaitingUpload>()
+  const arriving = new Set<ArrivingBody>()
+  const reservedBytes = createPersonCounts()
+  const underWay = createPersonCounts()
+  let timer: NodeJS.Timeout | undefined
+
+  const fits = ({ userId, bytes }: WaitingUpload) => {
+    const own = reservedBytes.of(userId)
+    return reservedBytes.total + bytes <= most && (own === 0 || own + bytes <= mostOfOne)
+  }
+
+  /**
+   * Grants in order: a small upload does not overtake a large one for which the budget is too small now. Returns whether an upload
+   * waits for that.
+   */
+  function grantWaiting(): boolean {
+    for (const next of waiting) {
+      if (fits(next)) {
+        waiting.delete(next)
+        next.grant()
+      } else if (reservedBytes.total + next.bytes > most) return true
+    }
+    return false
+  }
+
+  function addReserved(userId: string, bytes: number) {
+    reservedBytes.add(userId, bytes)
+    if (grantWaiting()) timer ??= setInterval(withdrawSlowest, everyMs).unref()
+    else timer = void clearInterval(timer)
+  }
+
+  function withdrawSlowest() {
+    const [slowest] = [...arriving]
+      .filter((body) => !body.isNew() && body.bytesPerSecond() < slow)
+      .sort((a, b) => a.bytesPerSecond() - b.bytesPerSecond())
+    slowest?.withdraw()
+  }
+
+  function createReservation(userId: string, bytes: number): Reservation {
+    const withdrawal = new AbortController()
+    const begun = performance.now()
+    const ageMs = () => performance.now() - begun
+    let receivedBytes = 0
+    const body: ArrivingBody = {
+      bytesPerSecond: () => (receivedBytes * 1_000) / ageMs(),
+      isNew: () => ageMs() < newMs,
+      withdraw() {
+        arriving.delete(body)
+        withdrawal.abort()
+      },
+    }
+    arriving.add(body)
+    let isReleased = false
+    return {
+      received(bytes) {
+        receivedBytes = bytes
+      },
+      complete: () => void arriving.delete(body),
+      withdrawn: withdrawal.signal,
+      release() {
+        if (isReleased) return
+        isReleased = true
+        arriving.delete(body)
+        underWay.add(userId, -1)
+        addReserved(userId, -bytes)
+      },
+    }
+  }
+
+  return {
+    reserve(userId, bytes) {
+      return new Promise((resolve, reject) => {
+        if (underWay.of(userId) >= uploadsOfOne) return reject(tooMany('You are uploading too many files at once', 5))
+        if (waiting.size >= mostWaiting) return reject(busy())
+        underWay.add(userId, 1)
+        const patience = setTimeout(() => {
+          waiting.delete(entry)
+          underWay.add(userId, -1)
+          reject(busy())
+        }, waitMs)
+        const entry = { userId, bytes, grant }
+        waiting.add(entry)
+        addReserved(userId, 0)
+
+        function grant() {
+          clearTimeout(patience)
+          const reservation = createReservation(userId, bytes)
+          addReserved(userId, bytes)
+          resolve(reservation)
+        }
+      })
+    },
+  }
+}
+
+const busy = () => unavailable('Too many files are being uploaded right now. Please try again', 5)

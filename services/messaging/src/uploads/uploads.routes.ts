@@ -1,0 +1,165 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { accessChannel, accessConversation } from '@parley/access'
+import { Attachment, Id, IdempotencyHeaders, invalid, limits, refusals } from '@parley/contract'
+import type { Deps } from '@parley/service'
+import type { FastifyRequest } from 'fastify'
+import { type Static, Type } from 'typebox'
+import { accessParent } from '../threads/reply.creation.ts'
+import { recogniseFile, recogniseImage, recogniseThumbnail } from './formats.ts'
+import { readOriginalName, storeUpload } from './store-upload.ts'
+import { readUploadBodies, takeBase64, tooLong } from './upload-bodies.ts'
+import type { UploadMemory } from './upload-memory.ts'
+
+const unattached =
+  'or it is removed; of what is on no message one person may have 500 MB (`uploads.maxUnattachedBytes`), beyond that it is a 413.'
+const base64 = { contentEncoding: 'base64', description: 'base64, with padding, without line breaks' }
+const nameOf = (what: string) =>
+  Type.String({ description: `What the ${what} is called, with its extension`, maxLength: 4_096 })
+
+const uploadedFile = {
+  200: Type.Object({ success: Type.Literal(true), attachment: Attachment }),
+  ...refusals(400, 401, 409, 413, 429, 503),
+}
+const acceptedFiles =
+  'At most 25 MB; PDF, TXT, Markdown, CSV, JSON, ZIP, DOC, DOCX, XLS, XLSX, PPT or PPTX, by its extension and its ' +
+  `content. Put the attachment on a message within 24 hours, ${unattached}`
+
+const UploadFile = {
+  summary: 'Upload a file, to be attached to messages',
+  headers: IdempotencyHeaders,
+  description: acceptedFiles,
+  body: Type.Object({
+    filename: nameOf('file'),
+    file: Type.String(base64),
+    contentType: Type.Optional(Type.String({ description: 'A hint: what is recognised is stored' })),
+  }),
+  response: uploadedFile,
+}
+
+const UploadBytes = {
+  summary: 'Upload a file as it is',
+  headers: IdempotencyHeaders,
+  description: `The body is the file. ${acceptedFiles}`,
+  consumes: ['application/octet-stream'],
+  querystring: Type.Object({ filename: nameOf('file') }),
+  body: Type.Unknown({ description: 'The bytes of the file' }),
+  response: uploadedFile,
+}
+
+const ImageBody = Type.Object({
+  filename: nameOf('image'),
+  image: Type.String(base64),
+  thumbnail: Type.Optional(Type.String({ ...base64, description: 'At most 1 MB; made by the server when left out' })),
+})
+type ImageBody = Static<typeof ImageBody>
+
+const image = {
+  description:
+    'At most 10 MB; JPG, PNG, WebP or SVG, by its extension and its content. It belongs to where it is uploaded. Put its ' +
+    `name on a message there within 24 hours, ${unattached}`,
+  headers: IdempotencyHeaders,
+  body: ImageBody,
+  response: {
+    200: Type.Object({ success: Type.Literal(true), filename: Type.String() }),
+    ...refusals(400, 401, 403, 404, 409, 413, 429, 503),
+  },
+}
+const UploadChannelImage = {
+  summary: 'Upload an image for messages of a channel',
+  params: Type.Object({ channelId: Id }),
+  ...image,
+}
+const UploadReplyImage = {
+  summary: 'Upload an image for replies to a message',
+  params: Type.Object({ messageId: Id }),
+  ...image,
+}
+const UploadDirectImage = {
+  summary: 'Upload an image for direct messages',
+  params: Type.Object({ conversationId: Id }),
+  ...image,
+}
+
+/** Attachments as base64 in JSON. */
+export const fileRoutes =
+  (deps: Deps, memory: UploadMemory): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    readUploadBodies(app, memory, ['file'])
+    app.post('/files', { schema: UploadFile }, (request) =>
+      storeFile(deps, request, request.body.filename, () => takeBase64(request.body, 'file')),
+    )
+  }
+
+/** Attachments as they are. */
+export const binaryFileRoutes =
+  (deps: Deps, memory: UploadMemory): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    readUploadBodies(app, memory)
+    app.post('/files/binary', { schema: UploadBytes }, (request) =>
+      storeFile(deps, request, request.query.filename, () =>
+        Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
+      ),
+    )
+  }
+
+/** An image belongs to the channel or conversation that it is uploaded to. */
+export const imageRoutes =
+  (deps: Deps, memory: UploadMemory): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const { db } = deps
+    readUploadBodies(app, memory, ['image', 'thumbnail'])
+
+    app.post('/channels/:channelId/messages/image', { schema: UploadChannelImage }, async (request) => {
+      const channel = await accessChannel(db, request.caller, request.params.channelId)
+      return storeImage(deps, request, channel.id, request.body)
+    })
+
+    app.post('/messages/:messageId/thread/image', { schema: UploadReplyImage }, async (request) => {
+      const { channel } = await accessParent(db, request.caller, request.params.messageId)
+      return storeImage(deps, request, channel.id, request.body)
+    })
+
+    app.post('/conversations/:conversationId/messages/image', { schema: UploadDirectImage }, async (request) => {
+      const conversation = await accessConversation(db, request.caller, request.params.conversationId)
+      return storeImage(deps, request, conversation.id, request.body)
+    })
+  }
+
+async function storeFile(deps: Deps, request: FastifyRequest, givenName: string, read: () => Buffer) {
+  const { name, extension } = readOriginalName(givenName)
+  const bytes = read()
+  if (bytes.length > limits.file) throw tooLong('file', limits.file)
+  const contentType = await recogniseFile(bytes, extension)
+  const { userId } = request.caller
+  const facts = {
+    kind: 'file',
+    channelId: null,
+    originalName: name,
+    extension,
+    contentType,
+    uploadedBy: userId,
+  } as const
+  const filename = await storeUpload(deps, { ...facts, bytes, thumbnail: undefined }, keyOf(request))
+  const attachment = { filename, originalName: name, contentType, size: bytes.length }
+  return { success: true as const, attachment }
+}
+
+async function storeImage(deps: Deps, request: FastifyRequest, channelId: string, body: ImageBody) {
+  const { name, extension } = readOriginalName(body.filename)
+  const bytes = takeBase64(body, 'image')
+  if (bytes.length > limits.image) throw tooLong('image', limits.image)
+  const contentType = await recogniseImage(bytes, extension)
+  const thumbnail = body.thumbnail === undefined ? undefined : await readThumbnail(body)
+  const { userId } = request.caller
+  const facts = { kind: 'image', channelId, originalName: name, extension, contentType, uploadedBy: userId } as const
+  return { success: true as const, filename: await storeUpload(deps, { ...facts, bytes, thumbnail }, keyOf(request)) }
+}
+
+async function readThumbnail(body: ImageBody) {
+  const bytes = takeBase64(body, 'thumbnail')
+  if (bytes.length === 0) throw invalid('thumbnail must not be empty')
+  if (bytes.length > limits.thumbnail) throw tooLong('thumbnail', limits.thumbnail)
+  return { bytes, contentType: await recogniseThumbnail(bytes) }
+}
+
+const keyOf = ({ headers }: FastifyRequest) => headers['idempotency-key'] as string | undefined
