@@ -1,33 +1,30 @@
 import type { Readable } from 'node:stream'
+import type { ByteRange } from '@parley/blobs'
 import { ApiError } from '@parley/contract'
 import { create as contentDisposition } from 'content-disposition'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type ByteRange, readRange } from './range.ts'
 
 export interface Bytes {
   size: number
   contentType: string
-  /** Without its quotes; the same for the same bytes only. */
+  /** Without its quotes. Other bytes have another one. */
   etag: string
-  /** What the file is saved as. */
+  /** The name under which a browser saves the file. */
   originalName: string
   disposition: 'attachment' | 'inline'
   /** The bytes themselves, or a range of them. */
   open(range: ByteRange | undefined): Promise<Readable>
 }
 
-/** Kept, but asked for each time: who may read may change, and people share browsers. With the ETag that costs no bytes. */
+/** Browsers ask again each time, because rights change and people share browsers. With the ETag that costs no bytes. */
 const cacheControl = 'private, no-cache'
 
-/**
- * Nothing in what people upload may run as a page of ours: it is shown without scripts, forms, frames and an origin, and
- * is what it is said to be.
- */
+/** An uploaded file never runs as a page of this server: browsers show it without scripts, forms, frames and an origin. */
 const policy = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
 
 /**
- * Answers bytes that people uploaded: whole, one range of them, or that the caller has them already (RFC 9110).
- * @throws ApiError 416 when there is nothing in the range.
+ * Sends uploaded bytes: all of them, one range, or a 304 when the client has them already (RFC 9110).
+ * @throws ApiError 416 when there are no bytes in the range.
  */
 export async function answerBytes(
   { method, headers }: FastifyRequest,
@@ -35,7 +32,7 @@ export async function answerBytes(
   { size, contentType, etag: tag, originalName, disposition, open }: Bytes,
 ): Promise<FastifyReply> {
   const etag = `"${tag}"`
-  const isKnown = names(headers['if-none-match'], etag)
+  const isKnown = matches(headers['if-none-match'], etag)
   const isCurrent = headers['if-range'] === undefined || headers['if-range'] === etag
   const range = isCurrent && !isKnown ? readRange(headers.range, size) : undefined
   if (range === 'unsatisfiable') {
@@ -46,7 +43,7 @@ export async function answerBytes(
   reply.headers({
     etag,
     'accept-ranges': 'bytes',
-    // What CORS said of the origin stays.
+    // Keeps what CORS has added.
     vary: [reply.getHeader('vary') ?? [], 'Authorization'].flat().join(', '),
     'cache-control': cacheControl,
     'content-security-policy': policy,
@@ -65,7 +62,24 @@ export async function answerBytes(
   return reply.code(range ? 206 : 200).send(bytes)
 }
 
-/** A weak tag of the same bytes will do. */
-const names = (header: string | undefined, etag: string) =>
+/** By weak comparison. */
+const matches = (header: string | undefined, etag: string) =>
   header !== undefined &&
   (header.trim() === '*' || header.split(',').some((each) => each.trim().replace(/^W\//, '') === etag))
+
+/**
+ * Reads the header `Range` (RFC 9110, section 14). Undefined means all bytes: also for several ranges, and for a header that is not
+ * a range of bytes. `unsatisfiable`: there are no bytes in the range.
+ */
+function readRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | undefined {
+  // The grammar has no white space. To allow it in two places would take quadratic time for a header full of it.
+  const [, first, last] = /^bytes=(\d*)-(\d*)$/i.exec(header ?? '') ?? []
+  if (first === undefined || last === undefined || (first === '' && last === '')) return undefined
+  if (first === '') {
+    const length = Math.min(Number(last), size)
+    return length === 0 ? 'unsatisfiable' : { start: size - length, end: size - 1 }
+  }
+  if (last !== '' && Number(last) < Number(first)) return undefined
+  if (Number(first) >= size) return 'unsatisfiable'
+  return { start: Number(first), end: last === '' ? size - 1 : Math.min(Number(last), size - 1) }
+}

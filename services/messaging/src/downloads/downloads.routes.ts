@@ -1,12 +1,14 @@
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { accessChannel, accessConversation, accessFile, accessImage } from '@parley/access'
-import { Id, refusals } from '@parley/contract'
+import { BlobMissing, type BlobStore, type ByteRange, thumbnailKey } from '@parley/blobs'
+import { Id, notFound, refusals } from '@parley/contract'
 import type { UploadRow } from '@parley/database'
 import type { Deps } from '@parley/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { answerBytes } from './answer-bytes.ts'
-import { thumbnailOf, wholeOf } from './upload-bytes.ts'
+import { answerBytes, type Bytes } from './answer-bytes.ts'
 
 const Filename = Type.String({ description: 'As the upload answered it' })
 const bytes = (description: string) => ({
@@ -80,3 +82,37 @@ export const downloadRoutes =
       return answerBytes(request, reply, bytes)
     }
   }
+
+/** The bytes as they were uploaded. Browsers save files and show images. */
+const wholeOf = (blobs: BlobStore, { kind, filename, digest, ...upload }: UploadRow): Bytes => ({
+  ...upload,
+  etag: digest.toString('hex'),
+  disposition: kind === 'image' ? 'inline' : 'attachment',
+  open: (range) => openBlob(blobs, filename, range),
+})
+
+/** The thumbnail of an image, or the image itself while it has none. */
+async function thumbnailOf(blobs: BlobStore, upload: UploadRow): Promise<Bytes> {
+  const image = wholeOf(blobs, upload)
+  const { thumbnailType } = upload
+  if (thumbnailType === null) return image
+
+  // Its size is not stored. It is small.
+  const bytes = await buffer(await openBlob(blobs, thumbnailKey(upload.filename)))
+  return {
+    ...image,
+    size: bytes.length,
+    contentType: thumbnailType,
+    etag: `${image.etag}-thumbnail`,
+    open: async (range) => Readable.from([range ? bytes.subarray(range.start, range.end + 1) : bytes]),
+  }
+}
+
+/** @throws ApiError 404 when the clean-up has just removed the upload. */
+async function openBlob(blobs: BlobStore, key: string, range?: ByteRange): Promise<Readable> {
+  try {
+    return await blobs.get(key, range)
+  } catch (error) {
+    throw error instanceof BlobMissing ? notFound('file') : error
+  }
+}

@@ -31,7 +31,7 @@ describe('GET /files/:filename', () => {
   })
 
   test.each(['bytes=5-4', 'bytes=x', 'bytes=-', 'bytes=0-1,5-6', 'lines=1-2', 'bytes=1-2x', 'bytes= 0 - 1 '])(
-    '%s is no range that we know: all of it',
+    '%s is not one range of bytes: all bytes are answered',
     async (range) => {
       const { status, bytes } = await environment.people.bob.downloads(path, { range })
       expect([status, bytes.length]).toEqual([200, text.length])
@@ -45,7 +45,7 @@ describe('GET /files/:filename', () => {
     expect(headers['cache-control']).toBe('no-store')
   })
 
-  test('whoever has it already is told so, and a part is given only of what they have', async () => {
+  test('If-None-Match with the ETag answers 304, and If-Range with another one answers all bytes', async () => {
     const { bob } = environment.people
     const { headers } = await bob.downloads(path)
     const etag = headers.etag as string
@@ -65,7 +65,7 @@ describe('GET /files/:filename', () => {
     expect((await bob.downloads(path, { range: 'bytes=0-1', 'if-range': '"other"' })).status).toBe(200)
   })
 
-  test('says that its answer depends on the origin of the page too, as CORS does', async () => {
+  test('Vary names Origin and Authorization', async () => {
     const { ann, bob } = environment.people
     const image = await ann.uploadsImage(
       `/channels/${environment.channel.secret.id}/messages`,
@@ -106,7 +106,7 @@ describe('GET /files/:filename', () => {
     expect((await ann.downloads(unknown[0]!)).status).toBe(404)
   })
 
-  test('goes with the channel, and comes with being a member', async () => {
+  test('a new member may read the file, and nobody when the channel is deleted', async () => {
     const { ann, cat } = environment.people
     const channel = await ann.creates({ name: 'for a while', isPrivate: true })
     const attachment = await ann.uploads('notes.txt', 'notes')
