@@ -20,13 +20,13 @@ describe('a batch as text', () => {
     ])
   })
 
-  test('is read without the moment of its recording too', () => {
+  test('is read without the time of recording too', () => {
     expect(decodeBatch('abc 7 1\n{"to":"nobody"}\t\t')).toEqual([
       { pos: 7, routing: { to: 'nobody' }, trace: null, event: null },
     ])
   })
 
-  test.each(['', 'abc', 'abc x 3\n', 'abc 5 0\n'])('is refused when it is none: %j', (text) => {
+  test.each(['', 'abc', 'abc x 3\n', 'abc 5 0\n'])('is refused when it is malformed: %j', (text) => {
     expect(() => readHeader(text)).toThrow('not a batch')
   })
 

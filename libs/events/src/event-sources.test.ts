@@ -11,7 +11,7 @@ const events = (first: number, last: number, chars?: number) =>
   Array.from({ length: last - first + 1 }, (_, index) => event(first + index, chars))
 const positions = (found: { pos: number }[] | undefined) => found?.map(({ pos }) => pos)
 
-test('keeps so many events at most, and knows what it no longer has', () => {
+test('keeps a limited number of events and knows which it dropped', () => {
   const window = createWindow(3, 1_000_000)
   window.add(events(1, 5))
   expect(positions(window.after(2, 10))).toEqual([3, 4, 5])
@@ -20,7 +20,7 @@ test('keeps so many events at most, and knows what it no longer has', () => {
   expect(window.after(1, 10)).toBeUndefined()
 })
 
-test('keeps so many bytes at most, of one large event none', () => {
+test('keeps a limited number of bytes, and drops a single event above that', () => {
   const window = createWindow(1_000, 10_000)
   window.add(events(1, 20, 1_000))
   const kept = positions(window.after(19, 10))

@@ -46,7 +46,7 @@ describe('a feed', () => {
     expect(await listener.read(0, 10)).toMatchObject([{ pos: 1 }, { pos: 2 }])
   })
 
-  test('waits with the next events until the ones before are dealt with', async () => {
+  test('waits with the next events until the previous ones are handled', async () => {
     relay()
     const gate = Promise.withResolvers<void>()
     const handed: number[][] = []
@@ -73,7 +73,7 @@ describe('a feed', () => {
     expect(await listener.waitFor(1, 1)).toBe(false)
   })
 
-  test('heals after its subscription was cut', async () => {
+  test('goes on after its subscription was cut', async () => {
     relay()
     const listener = await feed()
     await says('one')
@@ -84,7 +84,7 @@ describe('a feed', () => {
     expect(listener.resets).toEqual([])
   })
 
-  test('finds by itself what was appended but never published', async () => {
+  test('finds events that were appended but never published', async () => {
     const listener = await feed()
     await says('silent')
     const { epoch } = await lease()
@@ -107,7 +107,7 @@ describe('a feed', () => {
     expect(listener.resets).toEqual([])
   })
 
-  test('reads from PostgreSQL what it cannot make sense of in Redis', async () => {
+  test('reads from PostgreSQL what is malformed in Redis', async () => {
     const listener = await feed()
     const { epoch } = await lease()
     await says('one')
@@ -119,7 +119,7 @@ describe('a feed', () => {
     expect(listener.resets).toEqual([])
   })
 
-  test('drops what it knows already, and takes the rest of a batch that overlaps', async () => {
+  test('drops known events and takes the rest of an overlapping batch', async () => {
     const listener = await feed()
     const { epoch } = await lease()
     const line = (name: string) => `{"to":"everyone"}\t\t{"payload":{"name":"${name}"}}`
@@ -165,7 +165,7 @@ describe('a feed', () => {
     expect(await listener.read(0, 1)).toBe('gone')
   })
 
-  test('does not lose events that its listener failed to take, it says so', async () => {
+  test('resets, and loses no events, when its listener fails', async () => {
     relay()
     let failures = 1
     const listener = await feed({

@@ -29,7 +29,7 @@ describe('the oldest generation of the outbox', () => {
     expect(await rowsIn(1)).toHaveLength(1)
   })
 
-  test('is kept while anything in it is not settled', async () => {
+  test('is kept while a row in it may still lack its position', async () => {
     await fill(1)
     await says('settled', 'not settled')
     await fill(0)
@@ -56,7 +56,7 @@ describe('the oldest generation of the outbox', () => {
 })
 
 describe('old positions', () => {
-  test('are forgotten after two windows, but none that a leader needs to take over', async () => {
+  test('are deleted after two windows, except those that the next leader needs', async () => {
     for (const name of ['one', 'two', 'three']) {
       await says(name)
       await stepWithoutAppend()
@@ -71,7 +71,7 @@ describe('old positions', () => {
     expect(rows).toEqual([{ last_pos: 2 }, { last_pos: 3 }])
   })
 
-  test('tell how far back the replay window reaches', async () => {
+  test('show how far back the replay window reaches', async () => {
     await says('one')
     await stepWithoutAppend()
     await says('two')

@@ -33,19 +33,19 @@ describe('progress', () => {
     expect(progress.holes).toEqual([{ first: 5, last: 6 }])
   })
 
-  test('settles nothing by a poll that was cut, for it may not have taken all it saw', () => {
+  test('settles nothing by a poll that was cut, because it may not have taken all it saw', () => {
     const progress = createProgress({ id: 0, pos: 0 }, [])
     progress.advance(poll({ ids: [2], pos: 1, xid: 100, xmin: 90 }))
     progress.advance(poll({ ids: [3], pos: 2, xid: 101, xmin: 101, cut: true }))
     expect(progress.low.id).toBe(0)
   })
 
-  test('begins a turn with the holes that the one before left', () => {
+  test('begins a term with the holes of the previous one', () => {
     const progress = createProgress({ id: 5, pos: 9 }, [9, 4, 7, 8])
     expect(progress).toMatchObject({ high: 9, low: { id: 5, pos: 9 }, holes: [{ first: 6, last: 6 }] })
   })
 
-  test('does not take the highest id of an earlier turn for settled before its own transaction number says so', () => {
+  test('does not settle the highest id of an earlier term before its own transaction number allows it', () => {
     const progress = createProgress({ id: 5, pos: 9 }, [9])
     progress.advance(poll({ xmin: 1_000, pos: 10 }))
     expect(progress.low.id).toBe(5)

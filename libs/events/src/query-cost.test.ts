@@ -42,12 +42,12 @@ describe.each(everyStatistics)('with %s', (statistics) => {
     ['a generation of the outbox to empty', () => rotateOutbox(database.pool, { id: 0, pos: 0 }, hourMs), 5],
   ]
 
-  test.each(works)('%s costs as many rows as it has', async (_what, work, most) => {
+  test.each(works)('reading %s costs a few rows per result', async (_what, work, most) => {
     for (let n = 0; n < 8; n++) await work()
     expect(await database.read(work)).toBeLessThanOrEqual(most)
   })
 
-  test('and what is read is right', async () => {
+  test('and the results are right', async () => {
     const batches = await readBatches(database.pool, events / 2, 2_000)
     expect(batches).toHaveLength(2_000 / batch)
     expect(batches[0]).toMatchObject({ first: events / 2 + 1, count: batch })

@@ -7,7 +7,7 @@ import { entryField, openEventStream } from './redis-stream.ts'
 const { held, relay, feed, says, stepWithoutAppend, streamed, lease, logger, onEnd } = deliveryEnvironment()
 
 describe('the stream in Redis', () => {
-  test('gets from the next leader what the one before had committed but not appended', async () => {
+  test('gets from the next leader the events that the previous one committed but did not append', async () => {
     const listener = await feed()
     await says('one', 'two')
     await stepWithoutAppend()
@@ -76,7 +76,7 @@ describe('the stream in Redis', () => {
     await eventually(async () => expect(await held.raw.ttl(redisNames().stream(before.epoch))).toBeGreaterThan(0))
   })
 
-  test('is not ahead for a leader that finds Redis before it has taken its first step', async () => {
+  test('is not ahead for a leader that reads Redis before its first step', async () => {
     const first = relay()
     await says('one', 'two')
     await eventually(async () => expect(await streamed()).toEqual(['one', 'two']))

@@ -34,7 +34,7 @@ async function openTransaction(name: string) {
 }
 
 describe('positions', () => {
-  test('pass over ids that were rolled back', async () => {
+  test('skip ids that were rolled back', async () => {
     relay()
     const listener = await feed()
     const lost = await openTransaction('lost')
@@ -152,7 +152,7 @@ describe('the lease', () => {
     expect(first.isLeader).toBe(false)
   })
 
-  test('of a paused leader is worth nothing: two relays never give one position twice', async () => {
+  test('of a paused leader is void: two relays never give one position twice', async () => {
     const paused = relay()
     const listener = await feed()
     await says('before')
@@ -239,7 +239,7 @@ describe('PostgreSQL that was promoted or restored', () => {
   const ownHistory = async () =>
     (await held.database.pool.query('select database_history() as history')).rows[0].history as string
 
-  test('is told apart by what any role may see', async () => {
+  test('is recognised by any role', async () => {
     expect(await ownHistory()).toMatch(/^\d+\/[0-9A-F]{8}$/)
     const client = await held.database.pool.connect()
     await client.query('begin; create role nobody_special; set local role nobody_special')

@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.discard())
 
-test('a connection to a master that became a replica is made anew', async () => {
+test('reconnects when the master became a replica', async () => {
   const redis = connectRedis({
     settings: { url: server.url },
     name: 'test',

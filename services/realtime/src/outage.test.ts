@@ -72,7 +72,7 @@ async function listenSilently(port: number) {
 }
 
 describe('while PostgreSQL is away', () => {
-  test('streams stay, new ones are told to come again, and everything goes on when it is back', async () => {
+  test('streams stay open, new ones get 503, and delivery goes on when it is back', async () => {
     const ann = await server.addMember('ann')
     const channel = await server.addChannel('private', [ann])
     const stream = await node.open(ann)
@@ -88,7 +88,7 @@ describe('while PostgreSQL is away', () => {
     await stream.close()
   })
 
-  test('what needs to be judged waits for it, in order', async () => {
+  test('events whose audience must be read wait for it, in order', async () => {
     const ann = await server.addMember('ann')
     const channel = await server.addChannel('private', [ann])
     const stream = await node.open(ann)
@@ -110,7 +110,7 @@ describe('while PostgreSQL is away', () => {
     await stream.close()
   })
 
-  test('a node can stop, whatever waits for it', async () => {
+  test('a node can stop while events wait for it', async () => {
     const stopping = await server.startNode()
     const bob = await server.addMember('bob')
     const channels = [await server.addChannel('private', [bob]), await server.addChannel('private', [bob])]

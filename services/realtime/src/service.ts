@@ -1,45 +1,43 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createEphemeralFeed, createFeed, type Feed } from '@parley/events'
 import type { Deps, Service } from '@parley/service'
-import { createConnections } from './connections.ts'
-import { drain } from './drain.ts'
-import { createEntitlement } from './entitlement.ts'
-import { createEphemeralDelivery } from './ephemeral.ts'
-import { createFanOut } from './fan-out.ts'
-import { keepAlive } from './keep-alive.ts'
-import { createPlaces } from './presence/places.ts'
-import { createPresence } from './presence/presence.ts'
-import { createResume } from './resume.ts'
-import { createSessionWatch } from './session-watch.ts'
-import { streamRoutes } from './stream.routes.ts'
-import { observeWaiting } from './waiting.ts'
+import { createEphemeralDelivery } from './delivery/audience.ts'
+import { observeWaiting } from './delivery/delivery-metrics.ts'
+import { createEntitlement } from './delivery/entitlement.ts'
+import { createFanOut } from './delivery/fan-out.ts'
+import { createResume } from './delivery/resume.ts'
+import { createPresenceUpdates } from './presence/presence-updates.ts'
+import { createStreamSlots } from './presence/stream-slots.ts'
+import { createOpenStreams, keepAlive } from './streams/open-streams.ts'
+import { streamRoutes } from './streams/stream.routes.ts'
+import { createSessionWatch, drain } from './streams/stream-endings.ts'
 
 const memoryEvents = 10_000
-/** A start waits no longer for PostgreSQL: then the process is alive, and not ready. */
+/** A start waits for PostgreSQL no longer than this. After it the process is alive, but not ready. */
 const patienceMs = 2_000
 
-/** The event streams of clients: any node serves anyone, and keeps nothing that another node would need. */
+/** The event streams of clients. Any node serves anyone and keeps nothing that another node would need. */
 export function realtime(deps: Deps): Service {
   const { config, db, pool, logger, metrics, clock } = deps
   const feed = (): Feed => events
-  const connections = createConnections({ ...config.events, metrics, onCount: (userId) => places.count(userId) })
-  const places = createPlaces({ ...config.events, pool, connections, logger })
-  const presence = createPresence({ ...config.events, pool, connections, logger, metrics })
-  const entitlement = createEntitlement({ db, connections })
-  const fanOut = createFanOut({ connections, entitlement, feed, clock, logger, metrics })
+  const streams = createOpenStreams({ ...config.events, metrics, onCount: (userId) => slots.count(userId) })
+  const slots = createStreamSlots({ ...config.events, pool, streams, logger })
+  const presence = createPresenceUpdates({ ...config.events, pool, streams, logger, metrics })
+  const entitlement = createEntitlement({ db, streams })
+  const fanOut = createFanOut({ streams, entitlement, feed, clock, logger, metrics })
   const waiting = observeWaiting({ db, metrics, position: fanOut.position })
   const resume = createResume({
     db,
     feed,
     fanOut,
     entitlement,
-    connections,
+    streams,
     waiting,
     events: config.events,
     clock,
     logger,
   })
-  const sessionWatch = createSessionWatch({ db, connections, clock, logger })
+  const sessionWatch = createSessionWatch({ db, streams, clock, logger })
   const events = createFeed({
     pool,
     redis: config.redis,
@@ -49,31 +47,31 @@ export function realtime(deps: Deps): Service {
     memoryBytes: config.events.memoryBytes,
     onEvents: fanOut.receive,
     onReset(reason) {
-      logger.warn({ reason, streams: connections.all.size }, 'the order of events begins anew, all streams end')
+      logger.warn({ reason, streams: streams.all.size }, 'the order of events begins anew, all streams end')
       fanOut.reset()
       entitlement.forget()
-      for (const connection of connections.all) connections.end(connection, 'reset')
+      for (const stream of streams.all) streams.end(stream, 'reset')
     },
   })
   const ephemeral = createEphemeralFeed({
     redis: config.redis,
     logger,
-    onEvent: createEphemeralDelivery({ connections, entitlement, logger }).deliver,
+    onEvent: createEphemeralDelivery({ streams, entitlement, logger }).deliver,
   })
   let stopKeepAlive = () => {}
   let beginning: Promise<void> | undefined
   let hasBegun = false
   let closing = false
 
-  /** Waits for PostgreSQL and its schema: without the place where events begin no stream can be opened. */
+  /** Waits for PostgreSQL and its schema: no stream can be opened before the position where events begin is known. */
   async function begin() {
     await events.start()
     if (closing) return
     await ephemeral.start()
-    await places.start()
+    await slots.start()
     await presence.start()
     sessionWatch.start()
-    stopKeepAlive = keepAlive(connections, config.events.keepAliveSeconds)
+    stopKeepAlive = keepAlive(streams, config.events.keepAliveSeconds)
     hasBegun = true
   }
 
@@ -83,15 +81,15 @@ export function realtime(deps: Deps): Service {
       events: {
         required: true,
         async run() {
-          if (!hasBegun) throw new Error('where events begin is not known yet')
+          if (!hasBegun) throw new Error('the position where events begin is not known yet')
         },
       },
     },
     async plugin(app) {
       await app.register(
         streamRoutes(deps, {
-          connections,
-          places,
+          streams,
+          slots,
           entitlement,
           fanOut,
           resume,
@@ -102,7 +100,7 @@ export function realtime(deps: Deps): Service {
       )
       app.addHook('preClose', async () => {
         closing = true
-        await drain(connections, config.events.drainSeconds)
+        await drain(streams, config.events.drainSeconds)
       })
     },
     async start() {
@@ -110,16 +108,16 @@ export function realtime(deps: Deps): Service {
       await Promise.race([beginning, delay(patienceMs, undefined, { ref: false })])
     },
     async stop() {
-      // In this order: what is let go while it waits for PostgreSQL would otherwise make room for the next to wait.
+      // The feed closes first. Otherwise events that no longer wait for PostgreSQL would be followed by others that do.
       const followed = events.close()
       fanOut.reset()
       ephemeral.close()
       await beginning
       stopKeepAlive()
       sessionWatch.stop()
-      connections.stopObserving()
+      streams.stopObserving()
       waiting.stop()
-      await Promise.all([followed, presence.stop(), places.stop()])
+      await Promise.all([followed, presence.stop(), slots.stop()])
     },
   }
 }

@@ -64,7 +64,7 @@ describe('presence', () => {
     expect(told(observer, ann)).toEqual(['online', 'offline'])
   })
 
-  test('tells nobody of somebody who is back in time', async () => {
+  test('does not change when the person reconnects in time', async () => {
     const ann = await server.addMember('ann')
     for (let round = 0; round < 6; round++) {
       const stream = await nodes[round % 2]!.open(ann)
@@ -108,7 +108,7 @@ describe('presence', () => {
     expect(told(observer, ann)).toEqual(['away', 'offline'])
   })
 
-  test('of those on a node that died ends, and of those who have streams elsewhere stays', async () => {
+  test('ends for people on a node that died, unless they have streams elsewhere', async () => {
     const [ann, bob] = [await server.addMember('ann'), await server.addMember('bob')]
     const stream = await nodes[0].open(bob)
     const onDeadNode = async (member: Member, streams: object) => {
@@ -128,7 +128,7 @@ describe('presence', () => {
     await stream.close()
   })
 
-  test('survives that a node was taken for dead by mistake', async () => {
+  test('stays when a live node was taken for dead', async () => {
     const ann = await server.addMember('ann')
     const stream = await nodes[1].open(ann)
     await server.db.deleteFrom('presenceNodes').execute()
@@ -145,7 +145,7 @@ describe('presence', () => {
     await stream.close()
   })
 
-  test('of somebody removed is nobody’s business', async () => {
+  test('is no longer shown for somebody who was removed', async () => {
     const ann = await server.addMember('ann')
     await server.db.updateTable('users').set({ removedAt: Date.now() }).where('id', '=', ann.id).execute()
     await set(ann, 'away')
@@ -165,8 +165,8 @@ describe('presence', () => {
   })
 })
 
-describe('many who come at once', () => {
-  test('are told to everybody, a few at a time, each as they are in the end', async () => {
+describe('many people who connect at once', () => {
+  test('are told to every stream, a few at a time, each with the final status', async () => {
     const careful = await server.startNode({ offlineSeconds: 60, presencePerSecond: 40 })
     const reader = await careful.open(await server.addMember('reader'))
     const crowd = await Promise.all(Array.from({ length: 150 }, () => server.addMember('crowd')))
@@ -185,7 +185,7 @@ describe('many who come at once', () => {
     await careful.stop()
   })
 
-  test('are told to a reader who was behind once that is over, as they are by then', async () => {
+  test('are told to a slow reader once it has caught up, with their status at that time', async () => {
     const patient = await server.startNode({ offlineSeconds, maxBufferBytes: 100_000_000 })
     const member = await server.addMember('slow')
     const socket = net.connect(Number(new URL(patient.url).port), '127.0.0.1')

@@ -1,7 +1,7 @@
 import { everyone, onlyUsers } from '@parley/contract'
 import type { EventStream } from '@parley/test'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Member, openTestServer, type TestNode, type TestServer } from './testing/test-server.ts'
+import { type Member, openTestServer, type TestNode, type TestServer } from '../testing/test-server.ts'
 
 const streamsEach = 150
 const people = 8
@@ -20,7 +20,7 @@ afterAll(() => server.close())
 const said = ({ received }: EventStream) =>
   received.flatMap(({ type, payload }) => (type === 'UPDATE_SERVER_SETTINGS' ? [payload.name] : []))
 
-test('more streams than one turn of the loop writes to all get everything once and in order, those too that come meanwhile', async () => {
+test('streams of several turns of the event loop, and those opened meanwhile, get everything once and in order', async () => {
   const streams: { member: Member; stream: EventStream; before: string[] }[] = []
   for (let n = 0; n < streamsEach; n++) {
     const opened = await Promise.all(members.map((member) => node.open(member)))

@@ -2,54 +2,54 @@ import { tooMany } from '@parley/contract'
 import { type Connection as DatabaseConnection, uuidv7 } from '@parley/database'
 import { endPresence, enterStreams, keepNode, removeDeadNodes } from '@parley/presence'
 import type { Logger } from '@parley/telemetry'
-import type { Connections } from '../connections.ts'
+import type { OpenStreams } from '../streams/open-streams.ts'
 
-export interface PlacesParts {
+export interface StreamSlotsParts {
   pool: DatabaseConnection['pool']
-  connections: Pick<Connections, 'people'>
+  streams: Pick<OpenStreams, 'people'>
   maxStreamsPerUser: number
-  /** From somebody's last stream to `offline`. */
+  /** Time from the end of somebody's last stream until they are `offline`. */
   offlineSeconds: number
   logger: Logger
 }
 
-/** Room for one stream, from before it is opened until it is in `connections`, or was not opened after all. */
-export interface Place {
-  leave(): void
+/** Room for one stream, held from before it is opened until it is in `streams`, or was not opened after all. */
+export interface StreamSlot {
+  release(): void
 }
 
-export type Places = ReturnType<typeof createPlaces>
+export type StreamSlots = ReturnType<typeof createStreamSlots>
 
 const batchSize = 500
 const claimPatienceMs = 2_000
 const retryMs = 250
 
 /**
- * Keeps in PostgreSQL how many streams people have on this node: who is online follows from it, and the limit of streams
- * per person, which all nodes share. What changes while a statement is under way goes with the next, so a thousand people
- * who come at once are a few statements.
+ * Keeps in PostgreSQL how many streams people have on this node. It decides who is online, and enforces the limit of streams
+ * per person, which all nodes share. Changes during one statement go with the next, so a thousand people who connect at once
+ * cost a few statements.
  */
-export function createPlaces({ pool, connections, maxStreamsPerUser, offlineSeconds, logger }: PlacesParts) {
+export function createStreamSlots({ pool, streams, maxStreamsPerUser, offlineSeconds, logger }: StreamSlotsParts) {
   const nodeId = uuidv7()
   const graceMs = offlineSeconds * 1_000
   const times = { graceMs, nodeLifeMs: graceMs / 2 }
-  /** What PostgreSQL says of this node, 0 left out. */
+  /** What PostgreSQL has of this node, without zeros. */
   const entered = new Map<string, number>()
   const held = new Map<string, number>()
   const asking = new Map<string, ((isGranted: boolean) => void)[]>()
   const changed = new Set<string>()
   let writing: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
-  let tending: Promise<void> | undefined
+  let upkeeping: Promise<void> | undefined
   let isAway = false
-  let isTended = false
+  let isAlive = false
   let isClosed = false
 
-  const openOf = (userId: string) => (connections.people.get(userId)?.connections.size ?? 0) + (held.get(userId) ?? 0)
+  const openOf = (userId: string) => (streams.people.get(userId)?.streams.size ?? 0) + (held.get(userId) ?? 0)
 
   const isEntered = (userId: string) => openOf(userId) === (entered.get(userId) ?? 0) && !asking.has(userId)
 
-  /** Somebody may have more or fewer streams than before. */
+  /** To be called when somebody may have more or fewer streams than before. */
   function count(userId: string) {
     if (isEntered(userId)) return
     changed.add(userId)
@@ -57,10 +57,10 @@ export function createPlaces({ pool, connections, maxStreamsPerUser, offlineSeco
   }
 
   /**
-   * Room for one more stream of this person. While PostgreSQL does not say, only this node's own limit holds.
+   * Room for one more stream of this person. While PostgreSQL does not answer, only this node's own limit holds.
    * @throws ApiError 429 when they have as many as they may, on all nodes together.
    */
-  async function claim(userId: string): Promise<Place> {
+  async function claim(userId: string): Promise<StreamSlot> {
     const { promise, resolve } = Promise.withResolvers<boolean>()
     asking.set(userId, [...(asking.get(userId) ?? []), resolve])
     count(userId)
@@ -70,14 +70,14 @@ export function createPlaces({ pool, connections, maxStreamsPerUser, offlineSeco
     if (!isGranted) throw tooMany('You have too many event streams open', 30)
 
     return {
-      leave() {
+      release() {
         add(held, userId, -1)
         count(userId)
       },
     }
   }
 
-  /** The place is held from this moment on, so that no statement in between takes it for free. */
+  /** The slot is held from this moment on, so that no statement in between counts it as free. */
   function grant(userId: string, answer: (isGranted: boolean) => void) {
     if (!withdraw(userId, answer)) return
     add(held, userId, 1)
@@ -100,12 +100,12 @@ export function createPlaces({ pool, connections, maxStreamsPerUser, offlineSeco
   }
 
   async function writeAll() {
-    // Whoever comes in the same turn goes along.
+    // Claims of the same turn share the statement.
     await new Promise(setImmediate)
     while (changed.size > 0) {
       const taken = changed.values().take(batchSize).toArray()
       for (const userId of taken) changed.delete(userId)
-      // A place that was taken by its stream is the same number as before.
+      // A slot that its stream has taken leaves the number unchanged.
       const userIds = taken.filter((userId) => !isEntered(userId))
       if (userIds.length === 0) continue
       try {
@@ -130,11 +130,11 @@ export function createPlaces({ pool, connections, maxStreamsPerUser, offlineSeco
       { ...times, maxStreams: maxStreamsPerUser },
     )
     for (const { userId, open, answers } of claims) {
-      const streams = granted.get(userId) ?? 0
-      if (streams > 0) entered.set(userId, streams)
+      const slots = granted.get(userId) ?? 0
+      if (slots > 0) entered.set(userId, slots)
       else entered.delete(userId)
       for (const [index, answer] of answers.entries()) {
-        if (index < streams - open) grant(userId, answer)
+        if (index < slots - open) grant(userId, answer)
         else if (withdraw(userId, answer)) answer(false)
       }
       count(userId)
@@ -142,22 +142,22 @@ export function createPlaces({ pool, connections, maxStreamsPerUser, offlineSeco
     if (!wasKnown) enterAnew()
   }
 
-  /** Other nodes took this one for dead, or it has just begun. */
+  /** Enters everything again, because other nodes took this one for dead or it has just started. */
   function enterAnew() {
     entered.clear()
-    for (const userId of [...connections.people.keys(), ...held.keys()]) count(userId)
+    for (const userId of [...streams.people.keys(), ...held.keys()]) count(userId)
   }
 
-  /** Says that this node lives, and does for all what any node may do. */
-  async function tend() {
+  /** Says that this node is alive, and does the upkeep that any node may do for all. */
+  async function upkeep() {
     try {
       if (!(await keepNode(pool, nodeId))) enterAnew()
       await removeDeadNodes(pool, times)
       await endPresence(pool)
-      isTended = true
+      isAlive = true
     } catch (err) {
-      isTended = false
-      logger.debug({ err }, 'presence waits for the database')
+      isAlive = false
+      logger.debug({ err }, 'the upkeep of presence failed, it will be tried again')
     }
   }
 
@@ -165,24 +165,24 @@ export function createPlaces({ pool, connections, maxStreamsPerUser, offlineSeco
     claim,
     count,
     async start() {
-      await tend()
+      await upkeep()
       timer = setInterval(
         () => {
-          tending ??= tend().finally(() => {
-            tending = undefined
+          upkeeping ??= upkeep().finally(() => {
+            upkeeping = undefined
           })
         },
         Math.min(1_000, graceMs / 20),
       )
     },
-    /** Enters that nobody is here any more; what cannot be entered is found out by the other nodes. */
+    /** Releases all slots of this node. If that fails, the other nodes find that it is dead. */
     async stop() {
       clearInterval(timer)
       isClosed = true
-      await Promise.all([tending, writing])
-      if (isTended && !isAway)
+      await Promise.all([upkeeping, writing])
+      if (isAlive && !isAway)
         await removeDeadNodes(pool, times, nodeId).catch((err) =>
-          logger.debug({ err }, 'this node leaves without a word'),
+          logger.debug({ err }, 'node shut down without releasing its stream slots'),
         )
     },
   }

@@ -1,19 +1,19 @@
 /**
- * The frames one delivery has for a connection, in order: those for everybody, and between them those that only some
- * get. Connections that get the same share one sequence and so the same bytes; a step is found without comparing
- * because the frames of a delivery come one after the other.
+ * The frames that one delivery has for a stream, in order: the shared frames, and between them those that only some streams
+ * get. Streams that get the same frames share one sequence and so the same bytes. Frames are added in the order of the
+ * delivery, so comparing with the last step is enough to find the shared sequence.
  */
-export interface Sequence {
-  before: Sequence | null
+export interface FrameSequence {
+  before: FrameSequence | null
   frame: Buffer | null
   /** How many of the shared frames come before `frame`. */
   sharedBefore: number
-  lastStep: Sequence | null
+  lastStep: FrameSequence | null
   bytes: Buffer | null
 }
 
-/** The sequence of those who get nothing but what everybody gets. */
-export const emptySequence = (): Sequence => ({
+/** The sequence of streams that get the shared frames only. */
+export const emptySequence = (): FrameSequence => ({
   before: null,
   frame: null,
   sharedBefore: 0,
@@ -22,14 +22,14 @@ export const emptySequence = (): Sequence => ({
 })
 
 /** The sequence with one more frame at its end. */
-export function followedBy(sequence: Sequence, frame: Buffer, sharedBefore: number): Sequence {
+export function followedBy(sequence: FrameSequence, frame: Buffer, sharedBefore: number): FrameSequence {
   if (sequence.lastStep?.frame !== frame) {
     sequence.lastStep = { before: sequence, frame, sharedBefore, lastStep: null, bytes: null }
   }
   return sequence.lastStep
 }
 
-/** Frames that everybody gets, joined; each part of them can be cut out without copying. */
+/** The shared frames, joined. A part of them can be cut out without copying. */
 export interface Shared {
   bytes: Buffer
   /** `ends[n]` is where frame `n` ends. */
@@ -46,17 +46,17 @@ export function joinShared(frames: Buffer[]): Shared {
   return { bytes: frames.length === 1 ? frames[0]! : Buffer.concat(frames, end), ends }
 }
 
-/** What is written to the connections of a sequence. */
-export function bytesOf(sequence: Sequence, shared: Shared): Buffer {
+/** The bytes for the streams of a sequence. */
+export function bytesOf(sequence: FrameSequence, shared: Shared): Buffer {
   sequence.bytes ??= join(sequence, shared)
   return sequence.bytes
 }
 
-function join(sequence: Sequence, { bytes, ends }: Shared): Buffer {
+function join(sequence: FrameSequence, { bytes, ends }: Shared): Buffer {
   const startOf = (frames: number) => (frames === 0 ? 0 : ends[frames - 1]!)
   const parts: Buffer[] = []
   let until = bytes.length
-  for (let step: Sequence | null = sequence; step?.frame; step = step.before) {
+  for (let step: FrameSequence | null = sequence; step?.frame; step = step.before) {
     const from = startOf(step.sharedBefore)
     if (from < until) parts.push(bytes.subarray(from, until))
     parts.push(step.frame)

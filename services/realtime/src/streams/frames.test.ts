@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readCursor, writeCursor } from './cursor.ts'
+import { readCursor, writeCursor } from './frames.ts'
 
 test('a cursor is read as it was written', () => {
   const cursor = { epoch: 'a1b2c3d4e5f6', pos: 1234 }
@@ -20,4 +20,4 @@ test.each([
   'a.9999999999999999',
   'a b.1',
   'a.1\n',
-])('%j is none', (text) => expect(readCursor(text)).toBeNull())
+])('%j is no cursor', (text) => expect(readCursor(text)).toBeNull())

@@ -1,17 +1,17 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { bytesOf, emptySequence, followedBy, joinShared, type Sequence } from './sequence.ts'
+import { bytesOf, emptySequence, type FrameSequence, followedBy, joinShared } from './frame-sequence.ts'
 
 const readers = 6
 /** Who gets a frame: everybody, or some. */
 const frameAudience = fc.oneof(fc.constant('everybody' as const), fc.uniqueArray(fc.nat(readers - 1)))
 
-test('everybody gets exactly their frames, in order, and the same frames are the same bytes', () => {
+test('every stream gets exactly its frames, in order, and equal frames share the same bytes', () => {
   fc.assert(
     fc.property(fc.array(frameAudience, { maxLength: 12 }), (audiences) => {
       const shared: Buffer[] = []
       const root = emptySequence()
-      const sequences: (Sequence | null)[] = Array.from({ length: readers }, () => null)
+      const sequences: (FrameSequence | null)[] = Array.from({ length: readers }, () => null)
       const expected = Array.from({ length: readers }, () => '')
 
       for (const [index, audience] of audiences.entries()) {

@@ -3,31 +3,30 @@ import type { Routing } from '@parley/contract'
 import { anyOf, type ChannelKind, type Database, isUnset } from '@parley/database'
 import type { PositionedEvent } from '@parley/events'
 import { sql } from 'kysely'
-import type { Connections, Person } from './connections.ts'
+import type { OpenStreams } from '../streams/open-streams.ts'
 
-/** What is known of who may read a channel or conversation. Kept as new as the newest event that passed. */
+/** Who may read a channel or conversation, at least as new as the newest event that passed. */
 interface KnownChannel {
   kind: ChannelKind
   version: number
   members: ReadonlySet<string>
 }
 
-/** An audience with everything looked up, so that judging it asks nobody. */
+/** An audience with everything looked up: judging a person needs no further query. */
 export type Judged =
   | { to: 'everyone' | 'nobody' }
   | { to: 'people'; userIds: ReadonlySet<string> }
   | { to: 'readers'; kind: ChannelKind; members: ReadonlySet<string> }
   | { to: 'outsiders'; members: ReadonlySet<string> }
 
-/** All that matters of an event here. */
 type Routed = Pick<PositionedEvent, 'routing'>
 
 export type Entitlement = ReturnType<typeof createEntitlement>
 
 export interface EntitlementParts {
   db: Database
-  connections: Connections
-  /** Most channels kept in memory, beside those of the events under way. */
+  streams: OpenStreams
+  /** Most channels kept in memory, beside those of the current events. */
   knownChannels?: number
 }
 
@@ -35,10 +34,10 @@ const nobody: Judged = { to: 'nobody' }
 const everyone: Judged = { to: 'everyone' }
 
 /**
- * Who may receive what, judged at delivery from what this node knows of channels and admins. The events themselves keep
- * it right: one that names a newer membership than is known here must wait for `load`.
+ * Judges at delivery who may receive an event, by what this node knows of channels and admins. The events keep that
+ * knowledge current: an event that names a newer membership version waits for `load`.
  */
-export function createEntitlement({ db, connections, knownChannels = 20_000 }: EntitlementParts) {
+export function createEntitlement({ db, streams, knownChannels = 20_000 }: EntitlementParts) {
   const channels = new Map<string, KnownChannel>()
   let changes = 0
   let loading = 0
@@ -52,14 +51,14 @@ export function createEntitlement({ db, connections, knownChannels = 20_000 }: E
     return known !== undefined && known.version >= routing.version
   }
 
-  /** Reads the channels of these events that are unknown, or known in an older version. Throws when the database is away. */
+  /** Reads the channels of these events that are unknown or known in an older version. @throws when the database is away. */
   async function load(events: readonly Routed[]): Promise<void> {
     loading++
     try {
       await readMissing(events)
     } finally {
       loading--
-      // Not before the events of this turn are judged: a channel they need would be nobody's.
+      // Only after the events of this turn are judged: a channel that is not known has no audience.
       if (channels.size > knownChannels) setImmediate(forgetOldest)
     }
   }
@@ -89,7 +88,7 @@ export function createEntitlement({ db, connections, knownChannels = 20_000 }: E
     const known = channels.get(id)
     if (known && found && known.version > found.membersVersion) return
     channels.delete(id)
-    // A channel without a row is no longer anybody's, but those who could read it are still told so.
+    // A channel without a row keeps the audience it had, which still has to be told of the deletion.
     if (found)
       channels.set(id, { kind: found.kind, version: found.membersVersion, members: new Set(found.members?.split(',')) })
     else channels.set(id, { kind: known?.kind ?? 'direct', members: known?.members ?? new Set(), version })
@@ -108,10 +107,10 @@ export function createEntitlement({ db, connections, knownChannels = 20_000 }: E
     return isReader(kind, { isAdmin: false, isMember: false }) ? everyone : { to: 'readers', kind, members }
   }
 
-  /** Reads anew what these people may do; whoever was removed loses their streams. Throws when the database is away. */
+  /** Reads again whether these people are admins; ends the streams of those who were removed. @throws when the database is away. */
   async function reloadUsers(userIds: readonly string[]): Promise<void> {
     changes++
-    const present = userIds.filter((id) => connections.people.has(id))
+    const present = userIds.filter((id) => streams.people.has(id))
     if (present.length === 0) return
     const found = await db
       .selectFrom('users')
@@ -121,21 +120,21 @@ export function createEntitlement({ db, connections, knownChannels = 20_000 }: E
       .execute()
     const admin = new Map(found.map(({ id, isAdmin }) => [id, isAdmin]))
     for (const id of present) {
-      const person = connections.people.get(id)
+      const person = streams.people.get(id)
       if (!person) continue
-      connections.setAdmin(person, admin.get(id) ?? false)
-      if (!admin.has(id)) for (const connection of person.connections) connections.end(connection, 'session')
+      streams.setAdmin(person, admin.get(id) ?? false)
+      if (!admin.has(id)) for (const stream of person.streams) streams.end(stream, 'session')
     }
   }
 
   function endSessions(sessionIds: readonly string[]) {
     changes++
     for (const id of sessionIds) {
-      for (const connection of connections.sessions.get(id)?.connections ?? []) connections.end(connection, 'session')
+      for (const stream of streams.sessions.get(id)?.streams ?? []) streams.end(stream, 'session')
     }
   }
 
-  /** Versions mean nothing any more when the order of events begins anew: the database may be an older one. */
+  /** Forgets all versions, because the order of events begins anew: the database may be an older one. */
   function forget() {
     changes++
     channels.clear()
@@ -148,34 +147,18 @@ export function createEntitlement({ db, connections, knownChannels = 20_000 }: E
     judge,
     reloadUsers,
     endSessions,
-    /** Grows whenever rights change: whoever read rights before such a change and registers after it must read again. */
+    /** Grows whenever rights change. Rights that were read before a change must be read again. */
     get changes() {
       return changes
     },
   }
 }
 
-/** Whether this person gets an event of that audience. */
-export function isEntitled(audience: Judged, { userId, isAdmin }: Person): boolean {
-  switch (audience.to) {
-    case 'everyone':
-      return true
-    case 'nobody':
-      return false
-    case 'people':
-      return audience.userIds.has(userId)
-    case 'readers':
-      return isReader(audience.kind, { isAdmin, isMember: audience.members.has(userId) })
-    case 'outsiders':
-      return !isReader('private', { isAdmin, isMember: audience.members.has(userId) })
-  }
-}
-
 type FoundChannel = Awaited<ReturnType<typeof readChannels>>[number]
 
 /**
- * Deleted channels too: their last event still has an audience. One statement, so that version and members agree; members
- * as one text, because the driver reads arrays slowly and there may be thousands.
+ * Deleted channels too, whose last event still has an audience. One statement, so that version and members agree. The members
+ * come as one text, because the driver reads arrays slowly and there may be thousands.
  */
 const readChannels = (db: Database, ids: string[]) =>
   db

@@ -2,7 +2,7 @@ import { startNodeSdk } from '@opentelemetry/sdk-node'
 import { audienceOf } from '@parley/contract'
 import { inSpan, SpanKind, shutdownTelemetry } from '@parley/telemetry'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openTestServer, type TestServer } from './testing/test-server.ts'
+import { openTestServer, type TestServer } from '../testing/test-server.ts'
 
 interface EndedSpan {
   name: string
@@ -29,7 +29,7 @@ afterAll(async () => {
   await shutdownTelemetry()
 })
 
-test('a delivery belongs to the trace of what caused it, and says how many streams it reached', async () => {
+test('the span of a delivery belongs to the trace of its cause and has the number of streams', async () => {
   const [ann, bob] = [await server.addMember('ann'), await server.addMember('bob')]
   const node = await server.startNode()
   const streams = [await node.open(ann), await node.open(ann), await node.open(bob)]

@@ -1,6 +1,6 @@
 import { everyone, nobody } from '@parley/contract'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openTestServer, type TestNode, type TestServer } from './testing/test-server.ts'
+import { openTestServer, type TestNode, type TestServer } from '../testing/test-server.ts'
 
 let server: TestServer
 let node: TestNode

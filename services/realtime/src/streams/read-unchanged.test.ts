@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { readUnchanged } from './unchanged.ts'
+import { readUnchanged } from './stream.routes.ts'
 
-test('what changes while it is read is read again', async () => {
+test('a value that changes while it is read is read again', async () => {
   let version = 1
   const readAt: number[] = []
   const value = await readUnchanged(

@@ -4,8 +4,8 @@ import { enterStreams, findPresenceChanges } from '@parley/presence'
 import { createMetrics } from '@parley/telemetry'
 import { everyStatistics, largeDatabase } from '@parley/test'
 import { describe, expect, test } from 'vitest'
-import { createConnections } from './connections.ts'
-import { createEntitlement } from './entitlement.ts'
+import { createEntitlement } from './delivery/entitlement.ts'
+import { createOpenStreams } from './streams/open-streams.ts'
 
 const many = 100_000
 const id = (kind: number, n: number) => `${kind}0000000-0000-7000-8000-${n.toString(16).padStart(12, '0')}`
@@ -45,13 +45,13 @@ describe.each(everyStatistics)('with %s', (statistics) => {
     ],
   ]
 
-  test.each(works)('%s costs as many rows as it has', async (_what, work, most) => {
+  test.each(works)('reading %s costs a few rows per result', async (_what, work, most) => {
     for (let n = 0; n < 8; n++) await work()
     expect(await database.read(work)).toBeLessThanOrEqual(most)
   })
 
   function readTenChannels() {
-    const entitlement = createEntitlement({ db: database.db, connections: noConnections() })
+    const entitlement = createEntitlement({ db: database.db, streams: noStreams() })
     const events = ten((n) => ({ routing: audienceOf({ id: id(3, 2 * n + 1), membersVersion: 1 }) }))
     return entitlement.load(events)
   }
@@ -70,8 +70,8 @@ describe.each(everyStatistics)('with %s', (statistics) => {
 
 const ten = <Item>(make: (n: number) => Item): Item[] => Array.from({ length: 10 }, (_, n) => make(n))
 
-const noConnections = () =>
-  createConnections({
+const noStreams = () =>
+  createOpenStreams({
     maxStreams: 1,
     maxStreamsPerUser: 1,
     maxBufferBytes: 1,

@@ -2,7 +2,7 @@ import net from 'node:net'
 import { audienceOf, everyone } from '@parley/contract'
 import type { EventStream } from '@parley/test'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { type Member, openTestServer, type TestNode, type TestServer } from './testing/test-server.ts'
+import { type Member, openTestServer, type TestNode, type TestServer } from '../testing/test-server.ts'
 
 let server: TestServer
 let nodes: [TestNode, TestNode]
@@ -69,7 +69,7 @@ describe('a client that comes back', () => {
     await again.close()
   })
 
-  test('is told so too when its cursor is older than what is kept', async () => {
+  test('fetches everything anew when its cursor is older than the events that are kept', async () => {
     const first = await nodes[0].open(ann)
     await first.close()
     for (const name of upTo(3, 'soon forgotten')) await server.says(everyone, name)
@@ -111,7 +111,7 @@ describe('the window', () => {
     await small.stop()
   })
 
-  test('ends where its age says, though older events are still kept, and never for who missed nothing', async () => {
+  test('ends at its age although older events are still kept, but not for a client that missed nothing', async () => {
     const short = await server.startNode({ replaySeconds: 2 })
     const first = await short.open(ann)
     await first.close()
@@ -173,7 +173,7 @@ describe('under load', () => {
 })
 
 describe('a client that does not read', () => {
-  test('is cut once too much is unsent, and resumes where it was', async () => {
+  test('is disconnected once too much is unsent, and resumes where it was', async () => {
     const [, small] = nodes
     const socket = net.connect(Number(new URL(small.url).port), '127.0.0.1')
     socket.write(`GET /events HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${ann.token}\r\n\r\n`)
@@ -205,7 +205,7 @@ describe('a client that does not read', () => {
 })
 
 describe('a client that reads slowly while it catches up', () => {
-  test('gets all of it, and is not taken for one that does not read', async () => {
+  test('gets everything and is not disconnected', async () => {
     const first = await nodes[0].open(ann)
     await first.close()
     const filler = 'x'.repeat(10_000)

@@ -5,7 +5,7 @@ import type { PositionedEvent } from '@parley/events'
 import { createMetrics } from '@parley/telemetry'
 import { createDatabase, type TestDatabase } from '@parley/test'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createConnections } from './connections.ts'
+import { createOpenStreams } from '../streams/open-streams.ts'
 import { createEntitlement } from './entitlement.ts'
 
 let database: TestDatabase
@@ -28,16 +28,16 @@ const about = (id: string): PositionedEvent => ({
   trace: null,
 })
 
-test('a channel is not forgotten before the events that were waiting for another one are judged', async () => {
+test('a channel is not forgotten before the events that waited for another channel are judged', async () => {
   const metrics = createMetrics({ service: 'test' })
-  const connections = createConnections({
+  const streams = createOpenStreams({
     maxStreams: 1,
     maxStreamsPerUser: 1,
     maxBufferBytes: 1,
     metrics,
     onCount() {},
   })
-  const entitlement = createEntitlement({ db: database.as('realtime').db, connections, knownChannels: 1 })
+  const entitlement = createEntitlement({ db: database.as('realtime').db, streams, knownChannels: 1 })
   const [known, unknown] = [about(await addChannel()), about(await addChannel())]
   await entitlement.load([known])
 

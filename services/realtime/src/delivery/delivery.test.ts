@@ -2,7 +2,7 @@ import { audienceOf, everyone, nobody, onlyUsers, type Routing } from '@parley/c
 import type { EventStream } from '@parley/test'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Member, openTestServer, type TestNode, type TestServer } from './testing/test-server.ts'
+import { type Member, openTestServer, type TestNode, type TestServer } from '../testing/test-server.ts'
 
 const names = ['ann', 'bob', 'cat', 'ada'] as const
 type Name = (typeof names)[number]
@@ -164,7 +164,7 @@ describe('the audience follows', () => {
     expect(await receivers(audienceOf({ id, membersVersion: 1 }))).toEqual(['ann', 'ada'])
   })
 
-  test('a replay is judged by what holds when it is delivered', async () => {
+  test('a replay is judged by the rights at the moment of its delivery', async () => {
     const { id, ...first } = await server.addChannel('private', [people.ann, people.bob])
     const bob = await node.open(people.bob)
     await bob.close()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createPresenceLog, type Part } from './presence.log.ts'
+import { createPresenceLog, type Part } from './presence-updates.ts'
 
 const change = (userId: string, changedBy: number, status: 'online' | 'away' | 'offline' = 'online') => ({
   userId,
@@ -10,7 +10,7 @@ const change = (userId: string, changedBy: number, status: 'online' | 'away' | '
 const inside = ({ bytes }: Part) =>
   [...String(bytes).matchAll(/"userId":"(\w+)","status":"(\w+)"/g)].map(([, ...found]) => found)
 
-test('gives so many people at once at most, in the order in which they changed', () => {
+test('takes at most a limited number of people, in the order of their changes', () => {
   const log = createPresenceLog()
   log.add(['a', 'b', 'c', 'd', 'e'].map((userId, index) => change(userId, index)))
   const [first, second] = [log.take(0, 3), log.take(3, 3)]
@@ -26,7 +26,7 @@ test('gives so many people at once at most, in the order in which they changed',
   expect([first.upTo, second.upTo, log.head]).toEqual([3, 5, 5])
 })
 
-test('tells of each person once, as they are in the end, and only what is new', () => {
+test('has only the newest update of each person', () => {
   const log = createPresenceLog()
   log.add([change('a', 1), change('b', 2), change('a', 3, 'away'), change('a', 3, 'away'), change('b', 1, 'offline')])
   const part = log.take(0, 10)
@@ -38,7 +38,7 @@ test('tells of each person once, as they are in the end, and only what is new', 
   expect(log.take(part.upTo, 10).people).toBe(0)
 })
 
-test('keeps what somebody was not told, and what may come again', () => {
+test('keeps updates that some stream was not told, and those that may be read again', () => {
   const log = createPresenceLog()
   log.add([change('a', 1), change('b', 2), change('c', 9)])
   log.forget(1, 5)

@@ -3,7 +3,7 @@ import http from 'node:http'
 import net from 'node:net'
 import { EventStream, type StreamRefused } from '@parley/test'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Member, openTestServer, type TestNode, type TestServer } from './testing/test-server.ts'
+import { type Member, openTestServer, type TestNode, type TestServer } from '../testing/test-server.ts'
 
 let server: TestServer
 let node: TestNode
@@ -68,7 +68,7 @@ describe('GET /events', () => {
 
   test.each([
     ['no token', async () => ''],
-    ['a token that is none', async () => '?token=nonsense'],
+    ['a malformed token', async () => '?token=nonsense'],
     [
       'a token of an ended session',
       async () => {
@@ -98,7 +98,7 @@ describe('GET /events', () => {
     expect((await read('/events?token=a&token=b', {}, () => false)).status).toBe(400)
   })
 
-  test('notices at once that a client has left, and gives its place to another', async () => {
+  test('notices at once that a client has left, and gives its slot to another', async () => {
     const member = await server.addMember('limited')
     const streams = [await node.open(member), await node.open(member)]
     const refused = await read('/events', { authorization: `Bearer ${member.token}` }, () => false)
@@ -112,7 +112,7 @@ describe('GET /events', () => {
     for (const stream of [another, streams[1]!]) await stream.close()
   })
 
-  test('a full node says when to come again', async () => {
+  test('a full node answers 503 with Retry-After', async () => {
     const full = await server.startNode({ maxStreams: 1 })
     const stream = await full.open(ann)
     const reply = await fetch(`${full.url}/events`, { headers: { authorization: `Bearer ${ann.token}` } })
@@ -127,7 +127,7 @@ describe('GET /events', () => {
     expect(body).toMatch(/\n\n: keep-alive\n\n/)
   })
 
-  test('a client whose connection was used before and sends more than its request is served all the same', async () => {
+  test('serves a client that reuses a connection and sends more than its request', async () => {
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
     await new Promise((resolve) =>
       http.get(`${node.url}/health`, { agent }, (reply) => reply.resume().on('end', resolve)),
@@ -149,7 +149,7 @@ describe('GET /events', () => {
     agent.destroy()
   })
 
-  test('a client that asks for two streams on one connection keeps neither when it has left', async () => {
+  test('ends both streams of a client that requested two on one connection and left', async () => {
     const first = await node.open(ann)
     const unknown = `${first.cursor!.split('.')[0]}.999999999`
     await first.close()
@@ -176,7 +176,7 @@ describe('GET /events', () => {
 })
 
 describe('a node that stops', () => {
-  test('ends its streams, refuses new ones and lets them go on elsewhere', async () => {
+  test('ends its streams and refuses new ones; clients resume on another node', async () => {
     const stopping = await server.startNode({ drainSeconds: 1 })
     const streams = await Promise.all(Array.from({ length: 20 }, () => stopping.open(ann)))
     const stopped = stopping.stop()

@@ -1,0 +1,188 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { PositionedEvent } from '@parley/events'
+import type { Logger, Metrics } from '@parley/telemetry'
+import { frameOf } from '../streams/frames.ts'
+import type { OpenStream, OpenStreams } from '../streams/open-streams.ts'
+import { visitAudience } from './audience.ts'
+import { createDeliveryMetrics, type Delivery, traceDeliveries } from './delivery-metrics.ts'
+import type { Entitlement } from './entitlement.ts'
+import { bytesOf, emptySequence, followedBy, joinShared } from './frame-sequence.ts'
+
+export interface FanOutParts {
+  streams: OpenStreams
+  entitlement: Entitlement
+  /** Epoch of the feed, and the last position that it handed on. */
+  feed: () => { epoch: string; position: number }
+  clock: () => number
+  logger: Logger
+  metrics: Metrics
+}
+
+export type FanOut = ReturnType<typeof createFanOut>
+
+const databaseRetryMs = 250
+/** Streams written to in one turn of the event loop. Between turns requests are answered and streams opened. */
+const streamsPerTurn = 1_000
+/** Pause between two deliveries while clients reconnect all at once: opening their streams comes first. */
+const surgePauseMs = 250
+
+/**
+ * Delivers events to the live streams. Events that arrive within one turn of the event loop are delivered together: every
+ * entitled stream gets one write, and streams that get the same frames share the bytes.
+ */
+export function createFanOut({ streams, entitlement, feed, clock, logger, metrics }: FanOutParts) {
+  const measured = createDeliveryMetrics(metrics, clock)
+  const waiting = new Set<{ pos: number; wake: () => void }>()
+  let pending: Delivery[] = []
+  let preparing = 0
+  let isWriting = false
+  let delivered = 0
+  let resets = 0
+  let deliveredAt = 0
+
+  /** Takes the next events, in order. They are queued before this returns or, when rights must be read, before it settles. */
+  function receive(events: PositionedEvent[]): void | Promise<void> {
+    if (events.length === 0) return
+    if (pending.length === 0 && preparing === 0) delivered = events[0]!.pos - 1
+    const changed = applyControls(events)
+    if (changed.length === 0 && entitlement.canJudge(events)) return enqueue(events)
+
+    preparing++
+    return prepare(events, changed, resets).finally(() => preparing--)
+  }
+
+  /** Ends the streams of ended sessions; returns the people whose rights must be read again. */
+  function applyControls(events: readonly PositionedEvent[]) {
+    const changed: string[] = []
+    for (const { routing } of events) {
+      if (routing.endSessions) entitlement.endSessions(routing.endSessions)
+      if (routing.reloadUsers) changed.push(...routing.reloadUsers)
+    }
+    return changed
+  }
+
+  /** Delivery never uses outdated rights: while the database is away, these and all later events wait. */
+  async function prepare(events: PositionedEvent[], changed: string[], begunAfter: number) {
+    for (let failures = 0; begunAfter === resets; failures++) {
+      try {
+        if (changed.length > 0) await entitlement.reloadUsers(changed)
+        await entitlement.load(events)
+        if (begunAfter === resets) enqueue(events)
+        return
+      } catch (error) {
+        if (failures === 0) logger.warn({ err: error }, 'delivery waits for the database')
+        await delay(databaseRetryMs)
+      }
+    }
+  }
+
+  function enqueue(events: readonly PositionedEvent[]) {
+    if (pending.length === 0 && !isWriting) schedule()
+    for (const event of events) pending.push({ event, audience: entitlement.judge(event.routing), streams: 0 })
+  }
+
+  function schedule() {
+    const pauseMs = streams.isSurging() ? deliveredAt + surgePauseMs - performance.now() : 0
+    if (pauseMs > 0) setTimeout(deliver, pauseMs)
+    else setImmediate(deliver)
+  }
+
+  /**
+   * Streams that are live at this moment get all of it. A stream that becomes live before the last of them was written to has
+   * replayed it already; the next delivery begins only when this one has ended.
+   */
+  function deliver() {
+    if (isWriting) return
+    const deliveries = pending
+    pending = []
+    if (deliveries.length === 0) return
+    const endSpans = traceDeliveries(deliveries)
+    const { plain, apart, shared } = address(deliveries)
+    delivered = deliveries.at(-1)!.event.pos
+    for (const waiter of waiting) {
+      if (waiter.pos > delivered) continue
+      waiting.delete(waiter)
+      waiter.wake()
+    }
+
+    const targets = apart.length === 0 ? plain : plain.concat(apart)
+    isWriting = true
+    writeSome(0)
+
+    function writeSome(from: number) {
+      const until = Math.min(from + streamsPerTurn, targets.length)
+      for (let index = from; index < until; index++) {
+        const stream = targets[index]!
+        const bytes = stream.sequence === null ? shared.bytes : bytesOf(stream.sequence, shared)
+        stream.sequence = null
+        if (stream.isLive) streams.write(stream, bytes)
+      }
+      if (until < targets.length) return void setImmediate(writeSome, until)
+
+      isWriting = false
+      measured.recordLag(deliveries)
+      endSpans()
+      deliveredAt = performance.now()
+      if (pending.length > 0) schedule()
+    }
+  }
+
+  /** Decides who gets what: `plain` streams get the shared frames only, those in `apart` have a sequence of their own. */
+  function address(deliveries: Delivery[]) {
+    const { epoch } = feed()
+    const shared: Buffer[] = []
+    const apart: OpenStream[] = []
+    const root = emptySequence()
+    let live = -1
+    for (const delivery of deliveries) {
+      const { event, audience } = delivery
+      if (event.event === null || audience.to === 'nobody') continue
+      const frame = frameOf(event, epoch)
+      if (audience.to === 'everyone') {
+        shared.push(frame)
+        if (live < 0) live = countLive(streams)
+        delivery.streams = live
+      } else {
+        visitAudience(audience, streams, (stream) => {
+          if (stream.sequence === null) apart.push(stream)
+          stream.sequence = followedBy(stream.sequence ?? root, frame, shared.length)
+          delivery.streams++
+        })
+      }
+      measured.count(delivery)
+    }
+    const plain: OpenStream[] = []
+    if (shared.length > 0) {
+      for (const stream of streams.all) if (stream.isLive && stream.sequence === null) plain.push(stream)
+    }
+    return { plain, apart, shared: joinShared(shared) }
+  }
+
+  /** Everything up to this position was written to the live streams, or will be before anything else. Changes only between turns of the event loop. */
+  const position = () => (pending.length > 0 || preparing > 0 ? delivered : feed().position)
+
+  /** Resolves once `pos` was delivered, or when `leave` aborts. */
+  function reached(pos: number, leave: AbortSignal): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const waiter = { pos, wake: resolve }
+    waiting.add(waiter)
+    leave.addEventListener('abort', () => waiting.delete(waiter) && resolve(), { once: true })
+    return promise
+  }
+
+  /** Drops all pending events: the order of events begins anew. */
+  function reset() {
+    resets++
+    pending = []
+    for (const { wake } of waiting) wake()
+    waiting.clear()
+  }
+
+  return { receive, position, reached, reset }
+}
+
+function countLive({ all }: OpenStreams) {
+  let live = 0
+  for (const { isLive } of all) if (isLive) live++
+  return live
+}

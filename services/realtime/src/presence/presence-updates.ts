@@ -1,0 +1,158 @@
+import type { Connection as DatabaseConnection } from '@parley/database'
+import { findPresenceChanges, type PresenceChange } from '@parley/presence'
+import { type Logger, type Metrics, metric } from '@parley/telemetry'
+import type { OpenStreams } from '../streams/open-streams.ts'
+
+export interface PresenceParts {
+  pool: DatabaseConnection['pool']
+  streams: OpenStreams
+  /** Most updates that one stream gets in a second. */
+  presencePerSecond: number
+  logger: Logger
+  metrics: Metrics
+}
+
+const periodMs = 500
+/** Most updates written in a second, for all streams together. The rest waits. */
+const updatesPerSecond = 400_000
+/** Most writes in a second. With many streams each is told less often, of more people at a time. */
+const writesPerSecond = 5_000
+
+/**
+ * Tells the open streams who is online, away or offline, by asking PostgreSQL twice a second. A stream gets one write per
+ * round, about a limited number of people. Slow streams are skipped until they catch up, and then get the current state.
+ */
+export function createPresenceUpdates({ pool, streams, presencePerSecond, logger, metrics }: PresenceParts) {
+  const log = createPresenceLog()
+  const told = metrics.counter(metric.presenceUpdates).with()
+  let since: number | undefined
+  let timer: NodeJS.Timeout | undefined
+  let running: Promise<void> | undefined
+  let toldAt = performance.now()
+  let headThen = 0
+  let isFailing = false
+
+  async function runRound() {
+    try {
+      const { changes, next } = await findPresenceChanges(pool, since)
+      log.add(changes)
+      since = next
+      isFailing = false
+      const period = Math.max(periodMs, (1_000 * streams.all.size) / writesPerSecond)
+      if (performance.now() - toldAt < period - periodMs / 2) return
+      log.forget(tell(period), next)
+      toldAt = performance.now()
+      headThen = log.head
+    } catch (err) {
+      if (!isFailing) logger.warn({ err }, 'presence cannot be read')
+      isFailing = true
+    }
+  }
+
+  /** Writes to every stream what it was not told yet; returns how far all of them were told. A new stream begins where the last round ended. */
+  function tell(period: number): number {
+    const perSecond = Math.min(presencePerSecond, updatesPerSecond / Math.max(1, streams.all.size))
+    const limit = Math.ceil((perSecond * period) / 1_000)
+    const parts = new Map<number, Part>()
+    let least = log.head
+    for (const stream of streams.all) {
+      stream.presence ??= headThen
+      if (stream.presence < log.head && stream.isLive && stream.socket.writableLength === 0) {
+        const part = parts.get(stream.presence) ?? log.take(stream.presence, limit)
+        parts.set(stream.presence, part)
+        stream.presence = part.upTo
+        if (part.people > 0) stream.socket.write(part.bytes)
+        told.add(part.people)
+      }
+      least = Math.min(least, stream.presence)
+    }
+    return least
+  }
+
+  return {
+    async start() {
+      await runRound()
+      timer = setInterval(() => {
+        running ??= runRound().finally(() => {
+          running = undefined
+        })
+      }, periodMs)
+    },
+    async stop() {
+      clearInterval(timer)
+      await running
+    },
+  }
+}
+
+interface Entry {
+  order: number
+  userId: string
+  changedBy: number
+  frame: Buffer
+}
+
+/** Some updates as one piece of bytes. */
+export interface Part {
+  bytes: Buffer
+  people: number
+  /** Order of the last entry that it covers. */
+  upTo: number
+}
+
+export type PresenceLog = ReturnType<typeof createPresenceLog>
+
+/** The presence updates to tell, in order; of each person only the current one. */
+export function createPresenceLog() {
+  const known = new Map<string, Entry>()
+  let entries: Entry[] = []
+  let head = 0
+
+  return {
+    /** The order of the newest entry. */
+    get head() {
+      return head
+    },
+    /** Changes may repeat and come in any order. Known and older ones are ignored. */
+    add(changes: readonly PresenceChange[]) {
+      for (const { userId, status, lastSeen, changedBy } of changes) {
+        if ((known.get(userId)?.changedBy ?? -1) >= changedBy) continue
+        const event = { type: 'PRESENCE_UPDATE', payload: { userId, status, lastSeen } }
+        const entry = { order: ++head, userId, changedBy, frame: Buffer.from(`data: ${JSON.stringify(event)}\n\n`) }
+        known.set(userId, entry)
+        entries.push(entry)
+      }
+    },
+    /** The updates of the next `limit` people after an order. */
+    take(after: number, limit: number): Part {
+      const frames: Buffer[] = []
+      let index = firstAfter(entries, after)
+      for (; index < entries.length && frames.length < limit; index++) {
+        const entry = entries[index]!
+        if (known.get(entry.userId) === entry) frames.push(entry.frame)
+      }
+      const upTo = index < entries.length ? entries[index]!.order - 1 : head
+      return { bytes: Buffer.concat(frames), people: frames.length, upTo }
+    },
+    /** Drops what every stream was told, except changes of transactions from `since` on, which may be read again. */
+    forget(toldUpTo: number, since: number) {
+      const isDone = ({ order, changedBy }: Entry) => order <= toldUpTo && changedBy < since
+      entries = entries.filter((entry) => {
+        const isCurrent = known.get(entry.userId) === entry
+        if (isCurrent && !isDone(entry)) return true
+        if (isCurrent) known.delete(entry.userId)
+        return false
+      })
+    },
+  }
+}
+
+function firstAfter(entries: readonly Entry[], order: number): number {
+  let [low, high] = [0, entries.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (entries[middle]!.order > order) high = middle
+    else low = middle + 1
+  }
+  return low
+}

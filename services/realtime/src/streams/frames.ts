@@ -1,0 +1,70 @@
+import { randomInt } from 'node:crypto'
+import type { PositionedEvent } from '@parley/events'
+import type { FastifyReply } from 'fastify'
+import type { OpenStream } from './open-streams.ts'
+
+/** A place in the order of all events. Opaque to clients: they send back what an `id:` line gave them. */
+export interface Cursor {
+  epoch: string
+  pos: number
+}
+
+const form = /^([0-9A-Za-z-]{1,64})\.(0|[1-9][0-9]{0,15})$/
+
+export const writeCursor = ({ epoch, pos }: Cursor) => `${epoch}.${pos}`
+
+/** The cursor that a client sent back, null when it is malformed. */
+export function readCursor(text: string | undefined): Cursor | null {
+  const [, epoch, pos] = form.exec(text ?? '') ?? []
+  return epoch && pos && Number.isSafeInteger(Number(pos)) ? { epoch, pos: Number(pos) } : null
+}
+
+const made = new WeakMap<PositionedEvent, Buffer>()
+
+/**
+ * The bytes of an event, the same on every stream. Made once: live delivery and every replay share them for as long as the
+ * feed keeps the event. The event's JSON is passed on as it came, without parsing.
+ */
+export function frameOf(event: PositionedEvent, epoch: string): Buffer {
+  const known = made.get(event)
+  if (known) return known
+  const frame = Buffer.from(`data: ${event.event}\nid: ${writeCursor({ epoch, pos: event.pos })}\n\n`)
+  made.set(event, frame)
+  return frame
+}
+
+export const keepAliveFrame = Buffer.from(': keep-alive\n\n')
+
+export const streamHeaders = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store',
+  'x-accel-buffering': 'no',
+}
+
+/** The head of the response. The response ends with its connection, so frames need no chunks and are the same bytes everywhere. */
+export function responseHead(reply: FastifyReply): string {
+  const headers = {
+    ...reply.getHeaders(),
+    ...streamHeaders,
+    date: new Date().toUTCString(),
+    connection: 'close',
+  }
+  const lines = Object.entries(headers).flatMap(([name, value]) => [value].flat().map((each) => `${name}: ${each}\r\n`))
+  return `HTTP/1.1 200 OK\r\n${lines.join('')}\r\n`
+}
+
+/** CONNECTED, the first event of every stream. */
+export function greeting({ id, person }: OpenStream, resumed: boolean, cursor: Cursor): string {
+  const event = {
+    type: 'CONNECTED',
+    payload: {
+      message: 'Connected to the event stream',
+      timestamp: new Date().toISOString(),
+      userId: person.userId,
+      connectionId: id,
+      resumed,
+    },
+  }
+  // A random time, so that clients do not reconnect all at the same moment.
+  return `retry: ${randomInt(1_000, 4_000)}\n\ndata: ${JSON.stringify(event)}\nid: ${writeCursor(cursor)}\n\n`
+}

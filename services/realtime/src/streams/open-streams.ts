@@ -1,0 +1,222 @@
+import type { Socket } from 'node:net'
+import { tooMany, unavailable } from '@parley/contract'
+import { uuidv7 } from '@parley/database'
+import type { Caller } from '@parley/identity'
+import { label, type Metrics, metric } from '@parley/telemetry'
+import type { FrameSequence } from '../delivery/frame-sequence.ts'
+import { keepAliveFrame } from './frames.ts'
+import { endWithComment, isTaken, watchSocket } from './stream-socket.ts'
+
+/** Somebody with at least one open stream on this node. */
+export interface Person {
+  readonly userId: string
+  /** Set by `setAdmin` alone. */
+  isAdmin: boolean
+  readonly streams: Set<OpenStream>
+}
+
+/** A session with at least one open stream on this node. */
+export interface OpenSession {
+  readonly sessionId: string
+  /** Epoch milliseconds as last read, 0 until it was read. */
+  expiresAt: number
+  readonly streams: Set<OpenStream>
+}
+
+/** One open stream of one client. */
+export interface OpenStream {
+  readonly id: string
+  readonly socket: Socket
+  readonly person: Person
+  readonly session: OpenSession
+  /** Number of the stream, which spreads the keep-alive comments over the seconds of the period. */
+  readonly number: number
+  /** Takes part in live delivery; false while it replays. */
+  isLive: boolean
+  isEnded: boolean
+  /** What the current delivery has for this stream beyond the shared frames; null between deliveries. */
+  sequence: FrameSequence | null
+  /** Up to where in the order of presence updates it was told; null until the first round. */
+  presence: number | null
+}
+
+export type EndReason = 'client' | 'session' | 'slow' | 'reset' | 'drain' | 'gone' | 'failed'
+
+export interface StreamLimits {
+  maxStreams: number
+  maxStreamsPerUser: number
+  maxBufferBytes: number
+  metrics: Metrics
+  /** Called when somebody has one stream more or less. */
+  onCount: (userId: string) => void
+}
+
+export type OpenStreams = ReturnType<typeof createOpenStreams>
+
+/** The closing comment of a stream. Clients reconnect whatever it says; it is for people who look for a fault. */
+const closingComments: Record<Exclude<EndReason, 'client'>, string> = {
+  session: 'the session has ended',
+  slow: 'this client reads too slowly, it resumes with its last id',
+  drain: 'this server is stopping, another one goes on',
+  reset: 'the order of events has begun anew',
+  gone: 'what was missed is no longer kept',
+  failed: 'this server failed to read what was missed',
+}
+
+/** The open streams of this node, found by person and by session. */
+export function createOpenStreams({ maxStreams, maxStreamsPerUser, maxBufferBytes, metrics, onCount }: StreamLimits) {
+  const all = new Set<OpenStream>()
+  const people = new Map<string, Person>()
+  const admins = new Set<Person>()
+  const sessions = new Map<string, OpenSession>()
+  const ended = metrics.counter(metric.streamsEnded)
+  const stopObserving = metrics.gauge(metric.streamsOpen, () => all.size)
+  const surge = createReconnectSurge()
+  let opened = 0
+
+  /** @throws ApiError 429 or 503 when there is no room for another stream of this person or on this node. */
+  function checkRoom(userId: string) {
+    if (all.size >= maxStreams) throw unavailable('This server cannot open more event streams right now', 5)
+    const open = people.get(userId)?.streams.size ?? 0
+    if (open >= maxStreamsPerUser) throw tooMany('You have too many event streams open', 30)
+  }
+
+  function add(socket: Socket, caller: Caller): OpenStream {
+    const person = findOrAdd<Person>(people, caller.userId, () => ({
+      userId: caller.userId,
+      isAdmin: caller.isAdmin,
+      streams: new Set(),
+    }))
+    const session = findOrAdd<OpenSession>(sessions, caller.sessionId, () => ({
+      sessionId: caller.sessionId,
+      expiresAt: 0,
+      streams: new Set(),
+    }))
+    setAdmin(person, caller.isAdmin)
+    const stream: OpenStream = {
+      id: uuidv7(),
+      socket,
+      person,
+      session,
+      number: opened++,
+      isLive: false,
+      isEnded: false,
+      sequence: null,
+      presence: null,
+    }
+    for (const set of [all, person.streams, session.streams]) set.add(stream)
+    watchSocket(stream, end)
+    surge.countOpened()
+    onCount(person.userId)
+    return stream
+  }
+
+  function setAdmin(person: Person, isAdmin: boolean) {
+    person.isAdmin = isAdmin
+    if (isAdmin) admins.add(person)
+    else admins.delete(person)
+  }
+
+  /** Writes whole frames. A stream with too much unsent data is ended instead; its client resumes by its cursor. */
+  function write(stream: OpenStream, bytes: Buffer) {
+    const { socket } = stream
+    const unsent = socket.writableLength
+    if (unsent > 0 && unsent + bytes.length > maxBufferBytes) end(stream, 'slow')
+    else socket.write(bytes)
+  }
+
+  /** Ends a stream with the comment of its reason. Unsent data may still arrive, within a few seconds. */
+  function end(stream: OpenStream, reason: EndReason) {
+    if (stream.isEnded) return
+    stream.isEnded = true
+    stream.isLive = false
+    ended.with({ [label.reason]: reason }).add()
+
+    const { socket, person, session } = stream
+    all.delete(stream)
+    leaveGroup(people, person.userId, person, stream)
+    if (person.streams.size === 0) admins.delete(person)
+    leaveGroup(sessions, session.sessionId, session, stream)
+    onCount(person.userId)
+    if (reason === 'client') socket.destroy()
+    else endWithComment(socket, closingComments[reason])
+  }
+
+  return {
+    all,
+    people,
+    admins,
+    sessions,
+    /** Whether clients are reconnecting all at once. */
+    isSurging: surge.isOn,
+    checkRoom,
+    isTaken,
+    add,
+    setAdmin,
+    write,
+    end,
+    stopObserving,
+  }
+}
+
+function findOrAdd<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {
+  const known = map.get(key)
+  if (known) return known
+  const value = make()
+  map.set(key, value)
+  return value
+}
+
+function leaveGroup(
+  map: Map<string, { streams: Set<OpenStream> }>,
+  key: string,
+  group: { streams: Set<OpenStream> },
+  stream: OpenStream,
+) {
+  group.streams.delete(stream)
+  // A newer group may have replaced an emptied one.
+  if (group.streams.size === 0 && map.get(key) === group) map.delete(key)
+}
+
+/** Writes a comment to every stream once in `seconds`, each second to a share of them. Returns a function that stops it. */
+export function keepAlive({ all, write }: OpenStreams, seconds: number): () => void {
+  let turn = 0
+  const timer = setInterval(() => {
+    turn = (turn + 1) % seconds
+    for (const stream of all) {
+      // A stream with unsent data is not idle.
+      if (stream.number % seconds === turn && stream.socket.writableLength === 0) write(stream, keepAliveFrame)
+    }
+  }, 1_000)
+  return () => clearInterval(timer)
+}
+
+/** Streams opened within a second that count as a surge. An ordinary start of the day has far fewer. */
+const surgeStreams = 100
+const halfMs = 500
+
+/** Detects that clients reconnect all at once. `now` is in milliseconds and only grows. */
+export function createReconnectSurge(now: () => number = () => performance.now()) {
+  let half = 0
+  let inThisHalf = 0
+  let inThePrevious = 0
+
+  function moveOn() {
+    const current = Math.floor(now() / halfMs)
+    if (current === half) return
+    inThePrevious = current === half + 1 ? inThisHalf : 0
+    inThisHalf = 0
+    half = current
+  }
+
+  return {
+    countOpened() {
+      moveOn()
+      inThisHalf++
+    },
+    isOn() {
+      moveOn()
+      return inThisHalf + inThePrevious >= surgeStreams
+    },
+  }
+}

@@ -1,0 +1,109 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { anyOf, type Database, isUnset } from '@parley/database'
+import type { Logger } from '@parley/telemetry'
+import type { OpenSession, OpenStreams } from './open-streams.ts'
+
+export interface SessionWatchParts {
+  db: Database
+  streams: OpenStreams
+  clock: () => number
+  logger: Logger
+}
+
+const periodMs = 1_000
+/** Allows for clocks that differ, and for transactions that commit later than they read the clock. */
+const overlapMs = 60_000
+
+/**
+ * Ends the streams of sessions that ended or expired, by asking PostgreSQL every second. An event ends them sooner, but only
+ * while Redis is there. A refresh may have extended a session, so its expiry is read again before its streams end.
+ */
+export function createSessionWatch({ db, streams, clock, logger }: SessionWatchParts) {
+  let timer: NodeJS.Timeout | undefined
+  let checkedAt = clock()
+  let isFailing = false
+  let isChecking = false
+
+  async function check() {
+    if (isChecking) return
+    const now = clock()
+    if (streams.sessions.size === 0) {
+      checkedAt = now
+      return
+    }
+    isChecking = true
+    try {
+      await endEnded(checkedAt - overlapMs)
+      await endExpired(now)
+      checkedAt = now
+      isFailing = false
+    } catch (error) {
+      if (!isFailing) logger.warn({ err: error }, 'ended sessions cannot be read')
+      isFailing = true
+    } finally {
+      isChecking = false
+    }
+  }
+
+  async function endEnded(since: number) {
+    const ended = await db.selectFrom('sessions').select('id').where('endedAt', '>', since).execute()
+    for (const { id } of ended) end(streams.sessions.get(id))
+  }
+
+  /** Reads the sessions that are new here or seem to have expired. */
+  async function endExpired(now: number) {
+    const due = [...streams.sessions.values()].filter(({ expiresAt }) => expiresAt <= now)
+    if (due.length === 0) return
+    const ids = due.map(({ sessionId }) => sessionId)
+    const found = await db
+      .selectFrom('sessions')
+      .select(['id', 'expiresAt'])
+      .where('id', '=', anyOf(ids))
+      .where(isUnset('endedAt'))
+      .where('expiresAt', '>', now)
+      .execute()
+    const live = new Map(found.map(({ id, expiresAt }) => [id, expiresAt]))
+    for (const session of due) {
+      const expiresAt = live.get(session.sessionId)
+      if (expiresAt === undefined) end(session)
+      else session.expiresAt = expiresAt
+    }
+  }
+
+  function end(session: OpenSession | undefined) {
+    for (const stream of session?.streams ?? []) streams.end(stream, 'session')
+  }
+
+  return {
+    start() {
+      timer = setInterval(check, periodMs)
+    },
+    stop() {
+      clearInterval(timer)
+    },
+  }
+}
+
+const drainStepMs = 50
+
+/** Ends all streams, in random order spread over `seconds`, so that their clients do not reconnect all at once. */
+export async function drain(streams: OpenStreams, seconds: number): Promise<void> {
+  const waiting = shuffled([...streams.all])
+  const steps = Math.max(1, Math.round((seconds * 1_000) / drainStepMs))
+  const perStep = Math.ceil(waiting.length / steps)
+  while (waiting.length > 0) {
+    for (const stream of waiting.splice(-perStep)) streams.end(stream, 'drain')
+    if (waiting.length > 0) await delay(drainStepMs)
+  }
+  for (const stream of streams.all) streams.end(stream, 'drain')
+}
+
+function shuffled<Item>(items: Item[]): Item[] {
+  for (let last = items.length - 1; last > 0; last--) {
+    const other = Math.floor(Math.random() * (last + 1))
+    const item = items[last]!
+    items[last] = items[other]!
+    items[other] = item
+  }
+  return items
+}
