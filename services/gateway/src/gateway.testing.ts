@@ -19,7 +19,7 @@ export interface UpstreamRequest {
   body: string
 }
 
-/** A service of the test's own. It answers 200 with what it saw, unless told otherwise. */
+/** A service made for a test. It replies 200 with the URL it got, unless `answer` is given. */
 export async function startUpstream(answer?: RequestListener) {
   const seen: UpstreamRequest[] = []
   const echo: RequestListener = (request, response) => {
@@ -40,7 +40,7 @@ export async function startUpstream(answer?: RequestListener) {
   })
   const url = await listen(server)
   onTestFinished(() => void server.closeAllConnections())
-  /** From now on it takes connections and requests, and answers nothing, until told otherwise. */
+  /** Makes it accept connections and requests without answering, until `freeze(false)`. */
   const freeze = (value = true) => {
     isFrozen = value
   }
@@ -54,7 +54,7 @@ async function listen(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** A distributed gateway on a port of its own; services that are not named are nowhere. */
+/** Starts a distributed gateway on a port of its own. Nobody listens at the address of a service that is not named. */
 export async function startGateway(
   upstreams: Partial<Record<(typeof routedServices)[number], string[]>>,
   settings: DeepPartial<Config> = {},

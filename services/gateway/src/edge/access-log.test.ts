@@ -14,7 +14,7 @@ async function linesOf({ logged }: Awaited<ReturnType<typeof startGateway>>, cou
 }
 
 describe('the access log', () => {
-  test('has one line for each request, also for those that are refused, without tokens and queries', async () => {
+  test('has one line for each request, also for a refused one, without tokens and queries', async () => {
     const upstream = await startUpstream()
     const gateway = await startGateway({ directory: [upstream.url], realtime: [upstream.url] }, on)
     const { url, authorized, token } = gateway

@@ -13,12 +13,12 @@ import { routedServices } from '../routing-table.ts'
 const refusal = { error: expect.any(String), requestId: expect.any(String) }
 const missing = await whyNoRedis()
 
-describe('who gets in', () => {
+describe('admission', () => {
   test.each([
     ['no token', {}, 401],
     ['a forged token', { authorization: 'Bearer a.b.c' }, 401],
     ['no bearer', { authorization: 'Basic YTpi' }, 401],
-  ])('%s is refused at the edge', async (_what, headers: Record<string, string>, status) => {
+  ])('a request with %s is refused by the gateway', async (_what, headers: Record<string, string>, status) => {
     const upstream = await startUpstream()
     const { url } = await startGateway({ directory: [upstream.url], realtime: [upstream.url] })
 
@@ -29,7 +29,7 @@ describe('who gets in', () => {
     expect(upstream.seen).toEqual([])
   })
 
-  test('tokens that only the service can judge pass', async () => {
+  test('tokens that only the service can check are passed on', async () => {
     const upstream = await startUpstream()
     const { url } = await startGateway({ auth: [upstream.url], messaging: [upstream.url] })
     const headers = { authorization: 'Bearer a-token-of-its-own' }
@@ -40,7 +40,7 @@ describe('who gets in', () => {
     expect(upstream.seen[0]!.headers.authorization).toBe(headers.authorization)
   })
 
-  test('an address of nobody is 404', async () => {
+  test('an unknown address is 404', async () => {
     const { url, authorized } = await startGateway({})
     const reply = await fetch(`${url}/nothing/here`, { headers: authorized })
 
@@ -59,7 +59,7 @@ describe('who gets in', () => {
     expect(await statusOf(`${url}/config.json`, headers)).toBe(status)
   })
 
-  test('a mode that asks for credentials answers under any name', async () => {
+  test('in a mode with credentials the server answers under any host name', async () => {
     const upstream = await startUpstream()
     const { url } = await startGateway(
       { auth: [upstream.url] },
@@ -72,16 +72,13 @@ describe('who gets in', () => {
   })
 })
 
-describe('requests that are not quite HTTP', () => {
+describe('requests that HTTP does not allow', () => {
   test.each([
-    ['what no parser reads', 'nonsense'],
+    ['no request line', 'nonsense'],
     ['two hosts', 'GET /health HTTP/1.1\r\nHost: localhost\r\nHost: evil.example'],
     ['two hosts that are the same', 'GET /health HTTP/1.1\r\nhost: localhost\r\nHOST: localhost'],
-    [
-      'a transfer coding that we do not know',
-      'POST /files HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip, chunked',
-    ],
-    ['the same of HTTP/1.0', 'POST /files HTTP/1.0\r\nHost: localhost\r\nTransfer-Encoding: gzip, chunked'],
+    ['an unknown transfer coding', 'POST /files HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip, chunked'],
+    ['the same with HTTP/1.0', 'POST /files HTTP/1.0\r\nHost: localhost\r\nTransfer-Encoding: gzip, chunked'],
     ['chunks within chunks', 'POST /files HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked, chunked'],
   ])('%s: 400 with a sentence and the security headers, and the connection ends', async (_what, head) => {
     const { url } = await startGateway({})
@@ -97,7 +94,7 @@ describe('requests that are not quite HTTP', () => {
   })
 })
 
-test('an address that does not decode: 400 with the headers of every reply', async () => {
+test('an address that cannot be decoded gets 400 with the headers of every reply', async () => {
   const { url } = await startGateway({})
   const reply = await fetch(`${url}/users/%zz`)
   expect([reply.status, await reply.json()]).toMatchObject([400, refusal])
@@ -128,7 +125,7 @@ describe('browsers', () => {
     expect((await preflight('https://evil.example')).headers.get('access-control-allow-origin')).toBeNull()
   })
 
-  test('every reply, a refusal too, carries its id and what keeps a browser from guessing', async () => {
+  test('every reply, also a refusal, carries its request id and the security headers', async () => {
     const { url } = await startGateway({}, settings)
     const { headers } = await fetch(`${url}/channels`, { headers: { origin: 'https://chat.example' } })
 
@@ -140,7 +137,7 @@ describe('browsers', () => {
 })
 
 describe('documentation', () => {
-  test('the descriptions of all services are one', async () => {
+  test('the descriptions of all services are merged into one document', async () => {
     const described = await Promise.all(
       routedServices.map((name) =>
         startUpstream((_request, response) =>
@@ -157,12 +154,12 @@ describe('documentation', () => {
     }
   })
 
-  test('a service away: 503 rather than half of it', async () => {
+  test('while a service is away the document is 503', async () => {
     const { url } = await startGateway({})
     expect((await fetch(`${url}/openapi.json`)).status).toBe(503)
   })
 
-  test('the page and what it loads come from here, under a policy of their own', async () => {
+  test('the page and its files come from the gateway, under a policy of their own', async () => {
     const { url } = await startGateway({})
     const page = await fetch(url)
     expect(page.url).toBe(`${url}/docs`)
@@ -180,7 +177,7 @@ describe('documentation', () => {
 })
 
 describe('readiness', () => {
-  test('says no, by name, while a service is away; yes when all answer, degraded without Redis', async () => {
+  test('names the service that is away; is degraded when only Redis is away', async () => {
     const upstream = await startUpstream()
     const all = Object.fromEntries(routedServices.map((name) => [name, [upstream.url]]))
     const partly = await startGateway({ ...all, messaging: undefined })
@@ -211,7 +208,7 @@ describe('rate limit', () => {
     await rm(directory, { recursive: true })
   })
 
-  test('a proxy that writes ports beside addresses makes no new clients of one', async () => {
+  test('a client counts as one when its proxy writes ports beside addresses', async () => {
     const upstream = await startUpstream()
     const settings = {
       redis: { url: redis.url, keyPrefix: 'ports:' },
@@ -234,19 +231,19 @@ describe('rate limit', () => {
     ])
   })
 
-  test('the token of a session that has ended counts as none', async () => {
+  test('the token of an ended session counts for its address', async () => {
     const refusing = await startUpstream((_request, response) => void response.writeHead(401).end('{}'))
     const keys = { url: redis.url, keyPrefix: 'ended:' }
     const settings = { redis: keys, rateLimit: { enabled: true, perMinute: 100, perMinuteAnonymous: 4 } }
     const gateway = await startGateway({ directory: [refusing.url], auth: [refusing.url] }, settings)
     await expectLimit(4, [gateway], '/users', gateway.authorized)
 
-    // Where no session is asked for, a token of any kind is not looked at.
+    // On a route that needs no session any token is ignored.
     const other = await startGateway({ auth: [(await startUpstream()).url] }, settings)
     await expectLimit(0, [other], '/config.json', other.authorized)
   })
 
-  test('counts people apart from addresses, over all gateways; health is free; Redis away lets through', async () => {
+  test('counts people and addresses separately over all gateways, not health checks, and nothing while Redis is away', async () => {
     const upstream = await startUpstream()
     const upstreams = { directory: [upstream.url], auth: [upstream.url] }
     const settings = { redis: { url: redis.url }, rateLimit: { enabled: true, perMinute: 3, perMinuteAnonymous: 2 } }
@@ -284,8 +281,8 @@ describe('rate limit', () => {
 })
 
 /**
- * Asks the gateways in turn until one refuses, and answers the refusal. What Redis was too slow to count, on a machine that is
- * busy, is let through on top of what may be.
+ * Asks the gateways in turn until one refuses, and answers the refusal. On a busy machine Redis may be too slow to count some
+ * requests; so many more than `most` may pass.
  */
 async function expectLimit(
   most: number,

@@ -10,7 +10,7 @@ import { startGateway, startUpstream } from '../gateway.testing.ts'
 const many = 140
 const megabyte = Buffer.alloc(1024 * 1024)
 
-test('bodies that do not come hold no connection to a service, and are refused after a while', async () => {
+test('a body that never arrives holds no connection to a service and is refused', async () => {
   const { url, authorized, upstream } = await scene({ server: { bodySeconds: 1 } })
   const unfinished = 'Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n'
   const sockets = Array.from({ length: many }, (_, n) =>
@@ -30,7 +30,7 @@ test('bodies that do not come hold no connection to a service, and are refused a
   expect(statuses).toEqual(new Set(['408']))
 })
 
-test('an upload that goes on may take its time, one that stops may not', async () => {
+test('a slow upload may take its time, one that stops is ended', async () => {
   const { url, authorized } = await scene({ server: { bodySeconds: 1, bodyBytesPerSecond: 1_000 } })
   const upload = () => send(url, 'POST /files', authorized, 'Content-Length: 600000\r\n\r\n')
   const [going, stopping] = [upload(), upload()]
@@ -47,7 +47,7 @@ test('an upload that goes on may take its time, one that stops may not', async (
   expect(stopped).toMatch(/^HTTP\/1\.1 408 [\s\S]*x-content-type-options: nosniff[\s\S]*"request_timeout"/)
 })
 
-test('downloads that nobody reads hold up neither requests nor the downloads of others, and are ended after a while', async () => {
+test('a download that its client does not read holds up nothing else and is ended', async () => {
   const { url, authorized, authorizedAs, cut } = await scene({ server: { unreadSeconds: 1 } }, endless)
   const sockets = Array.from({ length: many }, () => send(url, 'GET /files/large.zip', authorized, '\r\n').pause())
   await Promise.all(sockets.map((socket) => once(socket, 'connect')))
@@ -58,7 +58,7 @@ test('downloads that nobody reads hold up neither requests nor the downloads of 
   await expect.poll(() => cut('unread_reply')).toBeGreaterThanOrEqual(32)
 })
 
-test('one person’s downloads beyond their number wait for their turn', async () => {
+test('downloads of one person beyond the limit wait in a queue', async () => {
   const begun: (() => void)[] = []
   const { url, authorized } = await scene({ server: { downloadsPerPerson: 2 } }, (_request, response) => {
     begun.push(() => response.end('a file'))
@@ -77,7 +77,7 @@ test('one person’s downloads beyond their number wait for their turn', async (
   expect(await Promise.all(replies.map((reply) => reply.text()))).toEqual(Array(4).fill('a file'))
 })
 
-test('a reply that nobody reads is taken from its service at once, and ended after a while', async () => {
+test('a reply that its client does not read is taken from its service at once, and then ended', async () => {
   const taken = Promise.withResolvers<void>()
   const { url, authorized, cut } = await scene({ server: { unreadSeconds: 1 } }, (_request, response) => {
     response.once('finish', taken.resolve)
@@ -88,7 +88,7 @@ test('a reply that nobody reads is taken from its service at once, and ended aft
   await expect.poll(() => cut('unread_reply')).toBe(1)
 })
 
-test('a stream that nobody reads is ended on both sides, and one person has so many at a gateway', async () => {
+test('a stream that its client does not read is ended on both sides, and the streams of one person are limited', async () => {
   const streams = new Set<ServerResponse>()
   const { url, authorized, cut } = await scene(
     { server: { unreadSeconds: 1 }, events: { maxStreamsPerUser: 3 } },
