@@ -1,21 +1,23 @@
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
-import { createAccessLog } from './access-log.ts'
 import { readBodies } from './bodies.ts'
-import { tidyForwardedAddresses } from './client-address.ts'
-import { LogClientsThatLeft } from './client-left.ts'
+import { normaliseForwardedAddresses, refuseForeignHosts } from './client-origin.ts'
 import type { Deps } from './deps.ts'
 import { answerHealth, type Checks } from './health.ts'
-import { createServer, ignoreSentTraces, refuseOddRequests, refuseOnSocket } from './http-server.ts'
+import {
+  createServer,
+  cutOverdueRequests,
+  dropTraceHeaders,
+  refuseInvalidRequests,
+  refuseOnSocket,
+} from './http-server.ts'
 import { identifyCallers } from './identify.ts'
-import { refuseForeignHosts } from './local-only.ts'
-import { measureRequests } from './measure.ts'
 import { limitOpenFiles } from './open-files.ts'
 import { answerOpenApi, describeApi } from './openapi.ts'
-import { cutOverdueRequests } from './overdue.ts'
-import { keepAnswersPrivate } from './private-answers.ts'
-import { renderRefusals, sendRefusal } from './refusals.ts'
+import { LogClientsThatLeft, renderRefusals, sendRefusal } from './refusals.ts'
+import { preventCaching } from './replies.ts'
+import { createAccessLog, measureRequests } from './request-telemetry.ts'
 import { endSlowClients } from './slow-clients.ts'
 import { compileValidator } from './validation.ts'
 
@@ -24,8 +26,8 @@ export interface AppOptions {
   /** What readiness depends on, by name. */
   checks: Checks
   /**
-   * Where the app stands. `edge`: clients reach it, the client address is the socket's unless a trusted proxy says
-   * otherwise. `inside`: only the gateway reaches it, which has written the client address and the request id.
+   * `edge`: clients reach the app, and the client address is the socket's unless a trusted proxy says otherwise. `inside`: only the
+   * gateway reaches it, and has written the client address and the request id.
    */
   position: 'edge' | 'inside'
   /**
@@ -33,39 +35,39 @@ export interface AppOptions {
    * reply has.
    */
   edge?: (app: FastifyInstance) => Promise<Record<string, string>>
-  /** Open files that one event stream takes here; nothing where there are none. */
+  /** Open files that one event stream takes; undefined when the app has no event streams. */
   filesPerStream?: number | undefined
 }
 
 export interface App {
   fastify: FastifyInstance
-  /** Readiness says no from now on. */
+  /** From now on the app is not ready. */
   drain(): void
 }
 
-/** A Fastify app with what all services share: identity, validation, refusals, health, metrics, OpenAPI. */
+/** Builds a Fastify app with what all services share: identity, validation, refusals, health, metrics, OpenAPI. */
 export async function buildApp({ deps, checks, position, edge, filesPerStream }: AppOptions): Promise<App> {
   const { config, logger } = deps
   let draining = false
-  const watch = position === 'edge' && config.log.access ? createAccessLog(logger) : undefined
+  const logAccess = position === 'edge' && config.log.access ? createAccessLog(logger) : undefined
   let constantHeaders: Record<string, string> = {}
   const fastify: FastifyInstance = Fastify({
     loggerInstance: logger as FastifyBaseLogger,
     logController: new LogClientsThatLeft(),
-    // Refusals log the request's id themselves; a logger for each request would cost more than its routing.
+    // Log lines name the request's id themselves, because a logger for each request costs more than its routing.
     childLoggerFactory: (parent) => parent,
     genReqId: () => randomUUID(),
     requestIdHeader: position === 'inside' ? 'x-request-id' : false,
     trustProxy: position === 'inside' ? true : [...config.server.trustedProxies],
     bodyLimit: config.server.bodyLimitBytes,
-    // As long as a URL can be: an id of any length is simply unknown.
+    // The length of the longest URL: an id of any length is answered with 404.
     routerOptions: { maxParamLength: 16_384 },
     exposeHeadRoutes: true,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     frameworkErrors(error, request, reply) {
-      watch?.(request, reply)
-      // No hook runs for these.
+      logAccess?.(request, reply)
+      // No hooks run for these errors.
       reply.headers({ ...constantHeaders, 'x-request-id': request.id, 'cache-control': 'no-store' })
       return sendRefusal(error, request, reply)
     },
@@ -74,19 +76,19 @@ export async function buildApp({ deps, checks, position, edge, filesPerStream }:
   })
   const { continueTraces } = config.server
   if (continueTraces === 'never' || (continueTraces === 'inside' && position === 'edge'))
-    ignoreSentTraces(fastify.server)
+    dropTraceHeaders(fastify.server)
   fastify.setValidatorCompiler(compileValidator)
   renderRefusals(fastify)
-  keepAnswersPrivate(fastify)
-  if (position === 'edge') tidyForwardedAddresses(fastify)
-  if (watch) {
+  preventCaching(fastify)
+  if (position === 'edge') normaliseForwardedAddresses(fastify)
+  if (logAccess) {
     fastify.addHook('onRequest', (request, reply, done) => {
-      watch(request, reply)
+      logAccess(request, reply)
       done()
     })
   }
   if (edge) constantHeaders = await edge(fastify)
-  refuseOddRequests(fastify)
+  refuseInvalidRequests(fastify)
   if (position === 'inside') refuseForeignHosts(fastify, config)
   readBodies(fastify)
   identifyCallers(fastify, deps)
@@ -94,7 +96,7 @@ export async function buildApp({ deps, checks, position, edge, filesPerStream }:
   measureRequests(fastify, deps.metrics)
   hintRelay(fastify, deps.wakeRelay)
   limitOpenFiles(fastify.server, deps, { filesPerStream })
-  // Before the process is at the end of its own patience, so that the rest of its stop is in order.
+  // Earlier than the process's own time limit, so that the rest of the shutdown can finish.
   cutOverdueRequests(fastify, config.server.shutdownSeconds / 2)
   await describeApi(fastify)
   if (position === 'inside') answerOpenApi(fastify)
@@ -107,10 +109,10 @@ export async function buildApp({ deps, checks, position, edge, filesPerStream }:
   }
 }
 
-/** Whatever changed something may have recorded an event: the relay need not wait for its next look. */
+/** Wakes the relay after each request that may have recorded an event, so that it need not wait for its next poll. */
 function hintRelay(app: FastifyInstance, wakeRelay: () => void) {
   app.addHook('onResponse', ({ method, routeOptions }, { statusCode }, done) => {
-    // A route that checks the session by itself is one that sends, and has told the relay when it committed.
+    // Routes with access `token` send messages, and have woken the relay when they committed.
     if (method !== 'GET' && method !== 'HEAD' && statusCode < 400 && routeOptions.config.access !== 'token') wakeRelay()
     done()
   })

@@ -3,12 +3,12 @@ import type { Socket } from 'node:net'
 import { invalid } from '@parley/contract'
 import type { FastifyInstance, FastifyServerFactory } from 'fastify'
 
-/** Time a client has to read a refusal that ends its connection. */
-const lastWordsMs = 5_000
+/** Time a client has to read a refusal before its connection is closed. */
+const closeAfterMs = 5_000
 
 /**
- * The HTTP server below an app. Fastify does not pass `reusePort` on to it, so it adds that itself. What Node would refuse
- * with an empty reply becomes a request, for `refuseOddRequests` to answer.
+ * The HTTP server of an app. Fastify does not pass `reusePort` on, so this does. Requests that Node would refuse with an empty reply
+ * reach the app, where `refuseInvalidRequests` replies to them.
  */
 export const createServer =
   (reusePort: boolean): FastifyServerFactory =>
@@ -34,10 +34,10 @@ const requestEvents: ReadonlySet<unknown> = new Set([
 const traceHeaders = ['traceparent', 'tracestate', 'baggage']
 
 /**
- * Removes from each request what its sender says about traces. On the server itself, because the instrumentation reads these
- * headers before any hook runs.
+ * Removes the trace headers of each request. This happens in the server itself, because the instrumentation reads these headers before
+ * any hook runs.
  */
-export function ignoreSentTraces(server: http.Server): void {
+export function dropTraceHeaders(server: http.Server): void {
   const emit = server.emit.bind(server) as (event: unknown, ...args: unknown[]) => boolean
   server.emit = ((event: unknown, ...args: unknown[]) => {
     if (requestEvents.has(event))
@@ -50,7 +50,7 @@ export function ignoreSentTraces(server: http.Server): void {
  * Refuses requests that HTTP/1.1 does not allow (RFC 9112, 3.2 and 6.1): without a Host or with two of them, with an unknown transfer
  * coding, or with an unknown expectation. The first three end the connection, because a proxy in front may have read them differently.
  */
-export function refuseOddRequests(app: FastifyInstance): void {
+export function refuseInvalidRequests(app: FastifyInstance): void {
   app.addHook('onRequest', ({ raw }, reply, done) => {
     const ambiguity = ambiguityOf(raw)
     if (ambiguity !== undefined) {
@@ -84,9 +84,19 @@ function countHosts(rawHeaders: string[]): number {
   return count
 }
 
-/** What never becomes a request (Node's parser refuses it), or comes too slowly: answered on the bare socket, with these headers. */
+/**
+ * Closes all connections `seconds` after the app began to stop. A stopping app waits for its open requests, and one whose client never
+ * ends it or never reads its reply would last forever.
+ */
+export function cutOverdueRequests(app: FastifyInstance, seconds: number): void {
+  app.addHook('preClose', async () => {
+    setTimeout(() => app.server.closeAllConnections(), seconds * 1000).unref()
+  })
+}
+
+/** Replies on the bare socket to what Node's parser refuses or what arrives too slowly. The reply has these headers. */
 export function refuseOnSocket(headers: Record<string, string>, error: NodeJS.ErrnoException, socket: Socket): void {
-  // A reply that has begun cannot be followed by another.
+  // When a reply has begun, no other may follow.
   const { _httpMessage: begun } = socket as Socket & { _httpMessage?: http.ServerResponse | null }
   if (error.code === 'ECONNRESET' || !socket.writable || begun?.headersSent) {
     socket.destroy()
@@ -102,7 +112,7 @@ export function refuseOnSocket(headers: Record<string, string>, error: NodeJS.Er
   }
   const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.end(`HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
-  setTimeout(() => socket.destroy(), lastWordsMs).unref()
+  setTimeout(() => socket.destroy(), closeAfterMs).unref()
 }
 
 const notHttp = { status: 400, sentence: 'The request is not valid HTTP', code: 'invalid_request' }

@@ -1,17 +1,19 @@
+import type { IncomingMessage } from 'node:http'
 import { ApiError, invalid, notFound, tooLarge, unavailable } from '@parley/contract'
 import { isDatabaseAway } from '@parley/database'
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { isClientLeft } from './client-left.ts'
+import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import { ambiguityOf } from './http-server.ts'
-import { dropRest } from './refused-body.ts'
 
-/** Renders and logs everything that handlers and Fastify throw, once: `{error, code, requestId}`. */
+const maxDrainMs = 15_000
+const maxDrainBytes = 64 * 1024 * 1024
+
+/** Replies `{error, code, requestId}` to everything that handlers and Fastify throw, and logs it once. */
 export function renderRefusals(app: FastifyInstance): void {
   app.setErrorHandler((error: FastifyError, request, reply) => sendRefusal(error, request, reply))
   app.setNotFoundHandler((request, reply) => sendRefusal(notFound('address'), request, reply))
 }
 
-/** Answers one error. Also serves Fastify's `frameworkErrors`, which arise before routing. */
+/** Replies to one error. Also serves Fastify's `frameworkErrors`, which happen before routing. */
 export function sendRefusal(error: Error, request: FastifyRequest, reply: FastifyReply) {
   const refusal = asRefusal(error)
   if (isClientLeft(error, request)) {
@@ -26,7 +28,7 @@ export function sendRefusal(error: Error, request: FastifyRequest, reply: Fastif
     )
   }
   if (refusal.retryAfter !== undefined) reply.header('retry-after', Math.ceil(refusal.retryAfter))
-  // RFC 9110, 11.6.1: a 401 names how to authenticate.
+  // RFC 9110, 11.6.1: a 401 says how to authenticate.
   if (refusal.status === 401) reply.header('www-authenticate', 'Bearer')
   // Fastify closes the connection after every body that it refuses, in case more of the body follows.
   const mayStayOpen = request.raw.complete || refusal.status === 413
@@ -39,7 +41,7 @@ export function sendRefusal(error: Error, request: FastifyRequest, reply: Fastif
     .send({ error: refusal.message, code: refusal.code, requestId: request.id })
 }
 
-/** Turns any error into the refusal that callers see. What is not known is a 500 that tells nothing. */
+/** The refusal that a client gets for an error. An unknown error is a 500 without details. */
 export function asRefusal(error: Error): ApiError {
   if (error instanceof ApiError) return error
   if (isDatabaseAway(error)) return unavailable()
@@ -52,7 +54,53 @@ export function asRefusal(error: Error): ApiError {
   if (code === 'FST_ERR_CTP_INVALID_JSON_BODY') return invalid('The body is not valid JSON')
   if (code === 'FST_ERR_BAD_URL') return invalid('The address is not a valid URL')
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) return invalid(error.message)
-  // PostgreSQL's class 22: a value that no column can hold, which validation should have refused.
+  // PostgreSQL's error class 22: a value that the column cannot hold. Validation should have refused it.
   if (code?.length === 5 && code.startsWith('22')) return invalid('The request contains a value that cannot be stored')
   return new ApiError(500, 'internal_error', 'Something went wrong on the server')
+}
+
+/**
+ * Reads and drops the rest of a refused body. Closing the connection instead would reset it, and a client or proxy that is still sending
+ * would see the reset and never the refusal (RFC 9112, 9.6). After 64 MB or 15 s the connection is closed.
+ */
+export function dropRest(request: IncomingMessage): void {
+  if (request.complete) return
+  const { socket } = request
+  let bytes = 0
+  const timer = setTimeout(() => socket.destroy(), maxDrainMs).unref()
+  request.once('close', () => clearTimeout(timer))
+  request.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes > maxDrainBytes) socket.destroy()
+  })
+  request.resume()
+}
+
+/** The client closed its connection: nobody gets a reply, and nothing is wrong. */
+export class ClientLeft extends Error {
+  override readonly name = 'ClientLeft'
+
+  constructor() {
+    super('the client closed the connection')
+  }
+}
+
+/** Whether an error only means that the client closed its connection. */
+const isClientLeft = (error: Error, { raw }: FastifyRequest): boolean =>
+  error instanceof ClientLeft || (raw.destroyed && (error as NodeJS.ErrnoException).code === 'ECONNRESET')
+
+/** Logs replies that break off. People close pages all day, so a client that left is logged for debugging only. */
+export class LogClientsThatLeft extends LogController {
+  constructor() {
+    super({ disableRequestLogging: true })
+  }
+
+  override streamError(err: Error, request: FastifyRequest, reply: FastifyReply): void {
+    const facts = { requestId: request.id, route: request.routeOptions.url }
+    if (reply.raw.destroyed) {
+      request.log.debug(facts, 'the client left before the end of its reply')
+    } else {
+      request.log.warn({ err, ...facts }, 'a reply broke off')
+    }
+  }
 }

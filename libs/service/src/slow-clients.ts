@@ -3,20 +3,20 @@ import type { Socket } from 'node:net'
 import type { Config } from '@parley/config'
 import { label, type Metrics, metric } from '@parley/telemetry'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { ClientLeft } from './client-left.ts'
+import { ClientLeft } from './refusals.ts'
 
-const everyMs = 1_000
-/** Bodies that one client may have on their way at once, when they do not come with their heads. Beyond that the oldest is ended. */
-const bodiesOfOne = 32
-/** Bytes of replies that wait in memory for one client to read them. */
-const unsentBytesOfOne = 64 * 1024 * 1024
+const intervalMs = 1_000
+/** Unfinished bodies that one client may have at once, not counting those that arrive with their heads. Beyond that the oldest is ended. */
+const maxBodies = 32
+/** Bytes of replies that may wait in memory for one client to read them. */
+const maxUnsentBytes = 64 * 1024 * 1024
 
-/** Whoever the limits count for: a person, or an address where nobody has signed in. */
+/** Whom a limit counts for: the user, or the address when the request has no session. */
 export const clientOf = (request: FastifyRequest): string => request.claims?.userId ?? request.ip
 
 /**
- * Ends what holds memory and connections because its client is slow: a body that does not come, a reply that is not read. Looks at
- * all of them once a second, so that a request itself costs next to nothing.
+ * Ends requests whose client is too slow and holds memory and connections: a body that does not arrive, a reply that is not read. All
+ * of them are checked once a second, so that a request itself costs next to nothing.
  */
 export function endSlowClients(app: FastifyInstance, limits: Config['server'], metrics: Metrics): void {
   const cut = metrics.counter(metric.clientsCut)
@@ -29,9 +29,9 @@ export function endSlowClients(app: FastifyInstance, limits: Config['server'], m
     socket.destroy()
   })
   const timer = setInterval(() => {
-    bodies.look()
-    replies.look()
-  }, everyMs).unref()
+    bodies.check()
+    replies.check()
+  }, intervalMs).unref()
   app.addHook('onClose', async () => clearInterval(timer))
 }
 
@@ -39,12 +39,12 @@ interface Body {
   raw: IncomingMessage
   before: number
   came: number
-  /** Milliseconds spent waiting for the client: in all, and since something came. */
+  /** Milliseconds spent waiting for the client: in total, and since the last bytes. */
   waited: number
   silent: number
 }
 
-/** Bodies are watched that were not there with the head of their request. */
+/** Watches the bodies that did not arrive with the head of their request. */
 function watchBodies(
   app: FastifyInstance,
   { bodySeconds, bodyBytesPerSecond }: Config['server'],
@@ -52,18 +52,18 @@ function watchBodies(
 ) {
   const bodies = new Set<Body>()
   const clients = new Map<string, Set<Body>>()
-  let lookedAt = performance.now()
+  let checkedAt = performance.now()
 
   app.addHook('preParsing', (request, _reply, _payload, done) => {
     const { raw } = request
     if (raw.complete || !hasBody(raw)) return done()
-    // It left while the hooks before this one waited, and would never be seen to leave again.
+    // The client left during the hooks before this one. Its close event is over and could not end the watch.
     if (raw.destroyed) return done(new ClientLeft())
     const client = clientOf(request)
     const others = clients.get(client) ?? new Set()
     clients.set(client, others)
-    // Not the new one: people behind one address share it, and most bodies come at once.
-    if (others.size >= bodiesOfOne) {
+    // The oldest one, not the new one: people behind one address share the limit, and most bodies arrive quickly.
+    if (others.size >= maxBodies) {
       const [oldest] = others
       others.delete(oldest!)
       end(oldest!.raw.socket)
@@ -82,7 +82,7 @@ function watchBodies(
 
   function isLate(body: Body, elapsed: number): boolean {
     const { raw } = body
-    // Something has come that was not taken yet: the client waits for us.
+    // Bytes that arrived are not read yet: the client waits for the server.
     if (raw.readableLength > 0) return false
     const came = raw.socket.bytesRead - body.before
     body.silent = came > body.came ? 0 : body.silent + elapsed
@@ -92,10 +92,10 @@ function watchBodies(
   }
 
   return {
-    look() {
+    check() {
       const now = performance.now()
-      const elapsed = now - lookedAt
-      lookedAt = now
+      const elapsed = now - checkedAt
+      checkedAt = now
       for (const body of bodies) if (!body.raw.complete && isLate(body, elapsed)) end(body.raw.socket)
     },
   }
@@ -105,20 +105,20 @@ const hasBody = ({ headers }: IncomingMessage) =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 
 type ReplySocket = Socket & {
-  /** What libuv has not handed to the kernel yet. Not documented, so it may be missing. */
+  /** Bytes that libuv has not handed to the kernel yet. Undocumented, so it may be missing. */
   _handle?: { writeQueueSize?: number } | null
   [owner]?: string
 }
 const owner = Symbol('owner')
 
-/** All connections are watched; most have nothing unsent, and are passed over. */
+/** Watches all connections. Most have nothing unsent and are skipped. */
 function watchReplies(
   app: FastifyInstance,
   { unreadSeconds }: Config['server'],
   end: (socket: Socket, reason: 'unread_reply' | 'unread_bytes') => void,
 ) {
   const sockets = new Set<ReplySocket>()
-  /** How far a client has read, and when it last got further. */
+  /** How many bytes a client has read, and when that number last grew. */
   const behind = new Map<ReplySocket, { read: number; at: number }>()
 
   app.server.on('connection', (socket: Socket) => void sockets.add(socket))
@@ -128,7 +128,7 @@ function watchReplies(
   })
 
   return {
-    look() {
+    check() {
       const now = performance.now()
       const unsent = new Map<string, ReplySocket[]>()
       for (const socket of sockets) {
@@ -150,11 +150,11 @@ function watchReplies(
     },
   }
 
-  function endLargest(ofOne: ReplySocket[]) {
-    let bytes = ofOne.reduce((sum, { writableLength }) => sum + writableLength, 0)
-    if (bytes <= unsentBytesOfOne) return
-    for (const socket of ofOne.sort((a, b) => b.writableLength - a.writableLength)) {
-      if (bytes <= unsentBytesOfOne) return
+  function endLargest(ofClient: ReplySocket[]) {
+    let bytes = ofClient.reduce((sum, { writableLength }) => sum + writableLength, 0)
+    if (bytes <= maxUnsentBytes) return
+    for (const socket of ofClient.sort((a, b) => b.writableLength - a.writableLength)) {
+      if (bytes <= maxUnsentBytes) return
       bytes -= socket.writableLength
       end(socket, 'unread_bytes')
     }
