@@ -31,7 +31,7 @@ export const ErrorBody = Type.Object(
 )
 export type ErrorBody = Static<typeof ErrorBody>
 
-/** A refusal to be shown to the caller: thrown anywhere, rendered once by the service's error handler. */
+/** A refusal for the caller. Thrown anywhere; the service's error handler turns it into the reply. */
 export class ApiError extends Error {
   readonly status: number
   readonly code: ErrorCode
@@ -59,7 +59,7 @@ export const sessionEnded = () => unauthorized('The session has ended. Please si
 /** 403: it exists, and the caller may not do this. */
 export const forbidden = (message: string) => new ApiError(403, 'forbidden', message)
 
-/** 404: it does not exist; `what` is a noun such as `message`. */
+/** 404: it does not exist. `what` is a noun such as `message`. */
 export const notFound = (what: string) => new ApiError(404, 'not_found', `There is no such ${what}`)
 
 /** 409: a request with the same `Idempotency-Key` is still running. */
@@ -69,13 +69,13 @@ export const stillRunning = () =>
 /** 413: the body exceeds the transport limit of its route. */
 export const tooLarge = (message = 'The request body is too large') => new ApiError(413, 'body_too_large', message)
 
-/** 413: it would be more than one person may have. */
+/** 413: it would exceed the quota of one person. */
 export const tooMuch = (message: string) => new ApiError(413, 'quota_exceeded', message)
 
-/** 429, with the number of seconds after which another try makes sense. */
+/** 429. `retryAfter`: seconds until another try makes sense. */
 export const tooMany = (message: string, retryAfter: number) => new ApiError(429, 'rate_limited', message, retryAfter)
 
-/** 503: a dependency is away; safe to try again after `retryAfter` seconds. */
+/** 503: a dependency is away. The client may try again after `retryAfter` seconds. */
 export const unavailable = (message = 'The server cannot answer right now. Please try again', retryAfter = 1) =>
   new ApiError(503, 'unavailable', message, retryAfter)
 

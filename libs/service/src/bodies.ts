@@ -2,9 +2,8 @@ import { invalid } from '@parley/contract'
 import type { FastifyInstance } from 'fastify'
 
 /**
- * How bodies are read: JSON; a missing or empty body counts as `{}`, whatever its content type; names that would change
- * prototypes are left out like any field that nobody knows; U+0000, which PostgreSQL cannot store, is refused here for all
- * routes, in the URL too.
+ * Reads bodies as JSON. A missing or empty body counts as `{}`, whatever its content type. Names that would change prototypes are dropped
+ * like unknown fields. U+0000, which PostgreSQL cannot store, is refused for all routes, also in the URL.
  */
 export function readBodies(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('remove', 'remove')
@@ -32,14 +31,14 @@ export function readBodies(app: FastifyInstance): void {
   })
 }
 
-/** For routes that read bodies by themselves. @throws ApiError 400 when U+0000 is anywhere in it. */
+/** For routes that read bodies themselves. @throws ApiError 400 when the value contains U+0000. */
 export function refuseNul(parsed: unknown): void {
   if (containsNul(parsed)) throw nulRefusal()
 }
 
 const nulRefusal = () => invalid('The character U+0000 is not allowed in text')
 
-/** Without recursion: a small body nests deeper than a call stack is high. */
+/** Without recursion, because a small body can nest deeper than the call stack. */
 function containsNul(value: unknown): boolean {
   const waiting = [value]
   while (waiting.length > 0) {

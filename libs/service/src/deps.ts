@@ -5,11 +5,11 @@ import { createEphemeralPublisher, createWaker, type EphemeralPublisher } from '
 import { createSeals, createTokens, type Seals, type Tokens } from '@parley/identity'
 import { createLogger, createMetrics, type Logger, label, type Metrics, metric } from '@parley/telemetry'
 
-/** What every service is made of. Built once per process and handed down; there are no globals. */
+/** The dependencies of every service. Built once per process and passed down; there are no globals. */
 export interface Deps {
   config: Config
   db: Database
-  /** The pool below `db`, for statements that are prepared by name. */
+  /** The pool of `db`, for statements that are prepared by name. */
   pool: Connection['pool']
   /** The bytes of files and images. */
   blobs: BlobStore
@@ -19,21 +19,21 @@ export interface Deps {
   seals: Seals
   /** Epoch milliseconds. */
   clock: () => number
-  /** Tells the relay that something was committed to the outbox: a hint, never waited for. */
+  /** Tells the relay that something was committed to the outbox. A hint, never awaited. */
   wakeRelay: () => void
-  /** Tells open streams what matters only now; never waited for, and lost while Redis is away. */
+  /** Publishes an ephemeral event. Never awaited, and lost while Redis is away. */
   publishEphemeral: EphemeralPublisher['publish']
 }
 
 export interface OpenDeps {
   deps: Deps
-  /** The same with connections of its own, signed in at another address: for services that share a process but not a role. */
+  /** The same with connections of its own to another database URL: for services that share a process and not a role. */
   signedInAt(databaseUrl: string): Deps
-  /** Closes connections; metrics last. */
+  /** Closes all connections, and the metrics last. */
   close(): Promise<void>
 }
 
-/** Opens what a process needs: nothing is connected yet, so a dependency that is away does not stop the start. */
+/** Creates the dependencies of a process. Nothing is connected yet, so a dependency that is away does not stop the start. */
 export function openDeps(name: string, config: Config, clock: () => number = Date.now): OpenDeps {
   const logger = createLogger({ service: name, level: config.log.level })
   const metrics = createMetrics({ service: name, logger })

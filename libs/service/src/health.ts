@@ -5,9 +5,9 @@ import { type Static, Type } from 'typebox'
 import type { Deps } from './deps.ts'
 
 export interface Check {
-  /** Whether the service can serve at all without it; when false, its absence only makes the service `degraded`. */
+  /** True: without it the service is `unavailable`. False: without it the service is `degraded`. */
   required: boolean
-  /** Resolves when the dependency answers, rejects with why it does not. */
+  /** Resolves when the dependency answers, rejects with the reason when it does not. */
   run(): Promise<unknown>
 }
 
@@ -27,11 +27,11 @@ const Answer = Type.Object(
 type Answer = Static<typeof Answer>
 
 const IsThere = {
-  summary: 'Whether the server is there',
+  summary: 'Whether the server answers',
   response: { 200: { description: 'OK', content: { 'text/plain': { schema: Type.Literal('OK') } } } },
 }
 const IsLive = {
-  summary: 'Whether the process is sane',
+  summary: 'Whether the process works',
   response: { 200: Type.Object({ status: Type.Literal('ok') }) },
 }
 const IsReady = {
@@ -39,11 +39,11 @@ const IsReady = {
   response: { 200: Answer, 503: Answer },
 }
 
-const patienceMs = 2_000
+const timeoutMs = 2_000
 
 /**
- * `GET /health` (is it there), `/health/live` (is the process sane), `/health/ready` (can it serve: 200, else 503). Many
- * monitors ask by HEAD.
+ * `GET /health` (does the server answer), `/health/live` (does the process work), `/health/ready` (can it serve: 200, else 503). Many
+ * monitors use HEAD.
  */
 export function answerHealth(app: FastifyInstance, checks: Checks, isDraining: () => boolean): void {
   const open = { config: { access: 'none' } } as const
@@ -65,7 +65,7 @@ async function askAll(checks: Checks, onAway: (name: string, error: unknown) => 
   const answer: Answer = { status: 'ok', dependencies: {} }
   await Promise.all(
     Object.entries(checks).map(async ([name, { required, run }]) => {
-      const failure = await withPatience(run()).then(
+      const failure = await withTimeout(run()).then(
         () => null,
         (error: unknown) => ({ error }),
       )
@@ -79,13 +79,13 @@ async function askAll(checks: Checks, onAway: (name: string, error: unknown) => 
   return answer
 }
 
-function withPatience<T>(promise: Promise<T>): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new Error(`no answer within ${patienceMs} ms`)), patienceMs)
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer))
+function withTimeout<T>(promise: Promise<T>): Promise<T> {
+  const { promise: timeout, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs)
+  return Promise.race([promise, timeout]).finally(() => clearTimeout(timer))
 }
 
-/** The check that every service with a database has: it answers, and the migrations of this version were run. */
+/** The check of every service with a database: it answers, and the migrations of this version were run. */
 export function databaseCheck({ db }: Pick<Deps, 'db'>): Check {
   let hasSchema = false
   return {
@@ -99,8 +99,8 @@ export function databaseCheck({ db }: Pick<Deps, 'db'>): Check {
 }
 
 /**
- * The check of a service that stores or serves files. Without object storage people still talk, so its absence only degrades the
- * service. Files in PostgreSQL need no check of their own.
+ * The check of a service that stores or serves files. Without object storage people can still send messages, so the service is only
+ * degraded. Files in PostgreSQL need no check of their own.
  */
 export const storageCheck = ({ config, blobs }: Pick<Deps, 'config' | 'blobs'>): Checks =>
   config.storage.store === 's3' ? { storage: { required: false, run: () => blobs.check() } } : {}

@@ -24,7 +24,7 @@ test.each([
   expect(JSON.parse(body)).toMatchObject({ error: expect.any(String) })
 })
 
-test('a client may ask before it sends a body', async () => {
+test('a client may use Expect: 100-continue', async () => {
   const { head } = await exchange(await listening(), request('Expect: 100-continue'))
   expect(head).toMatch(/^HTTP\/1.1 100 /)
 })
@@ -32,7 +32,7 @@ test('a client may ask before it sends a body', async () => {
 test.each([
   ['without', '', 200],
   ['with', '\\u0000', 400],
-])('a body may be nested as deep as it likes, %s U+0000 in it', async (_what, text, status) => {
+])('a deeply nested body is read %s U+0000 in it', async (_what, text, status) => {
   const depth = 50_000
   const body = `{"a":"\\\\u0000","b":${'['.repeat(depth)}"${text}"${']'.repeat(depth)}}`
   const headers = `Content-Type: application/json\r\nContent-Length: ${body.length}`
@@ -40,7 +40,7 @@ test.each([
   expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
 })
 
-test('a client that sends all of its body before it reads is told that it was too large, and may go on', async () => {
+test('a client that sends its whole body before it reads gets the 413, and its next request is answered', async () => {
   const socket = connect(await listening(), '127.0.0.1')
   const asked = `GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`
   const failed = once(socket, 'error').then(([error]) => Promise.reject(error))
@@ -65,7 +65,7 @@ test.each([
   expect((await text(socket)).match(/HTTP\/1\.1 \d+/g)).toEqual([`HTTP/1.1 ${status}`, 'HTTP/1.1 200'])
 })
 
-test('in dev mode a service behind the gateway has no foreign name either', async () => {
+test('in dev mode a service behind the gateway refuses a foreign host name too', async () => {
   const foreign = request('', '/health').replace('localhost', 'evil.example')
   expect((await exchange(await listening(), foreign)).head).toMatch(/^HTTP\/1.1 403 /)
   expect((await exchange(await listening(), request('', '/health'))).head).toMatch(/^HTTP\/1.1 200 /)
@@ -75,13 +75,13 @@ test('in dev mode a service behind the gateway has no foreign name either', asyn
   expect((await exchange(port, foreign)).head).toMatch(/^HTTP\/1.1 200 /)
 })
 
-test.each(['/health', '/health/live', '/health/ready'])('%s is answered to HEAD as to GET', async (path) => {
+test.each(['/health', '/health/live', '/health/ready'])('%s answers HEAD like GET', async (path) => {
   const { head, body } = await exchange(await listening(), request('', path).replace('GET', 'HEAD'))
   expect(head).toMatch(/^HTTP\/1.1 200 /)
   expect(body).toBe('')
 })
 
-test('health checks are not among the measured requests, whose share of slow and failed ones they would hide', async () => {
+test('health checks are not measured, because they would hide slow and failed requests', async () => {
   const { port, metrics } = await opened()
   for (const path of ['/health', '/health/live', '/health/ready', '/things/1', '/nowhere'])
     await exchange(port, request('', path))
@@ -111,7 +111,7 @@ function request(headers: string, path = '/health') {
   return `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${headers}${headers && '\r\n'}\r\n`
 }
 
-/** The port of an app of the inside with two more routes; its dependencies are nowhere. */
+/** Starts an app with position `inside` and three more routes, without servers behind it. Answers its port. */
 const listening = async (settings: DeepPartial<Config> = {}) => (await opened(settings)).port
 
 async function opened(settings: DeepPartial<Config> = {}, position: 'inside' | 'edge' = 'inside') {

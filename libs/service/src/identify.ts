@@ -5,10 +5,10 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 /**
  * Who may call a route:
- * - `user`, the default: anybody signed in; `request.caller` is what the database says of them now.
+ * - `user`, the default: everybody who is signed in; `request.caller` is the user and session as the database has them now.
  * - `admin`: the same, with the admin flag.
  * - `token`: the signature is checked and `request.claims` set; the route's own first statement checks the session.
- * - `none`: anybody; the route looks at credentials itself, if at all.
+ * - `none`: everybody; the route itself checks credentials, if it needs any.
  */
 export type Access = 'user' | 'admin' | 'token' | 'none'
 
@@ -25,8 +25,8 @@ declare module 'fastify' {
 }
 
 /**
- * Identifies the caller before the body is read, and again when that had to be waited for: nobody keeps a right that they lost by
- * holding back the end of a request.
+ * Identifies the caller before the body is read. When the body arrives later than the head, the caller is identified again after it, so
+ * that nobody keeps a lost right by holding back the end of a request.
  */
 export function identifyCallers(
   app: FastifyInstance,
@@ -42,14 +42,14 @@ export function identifyCallers(
     if (access === 'none') return
     request.claims = await tokens.verifyAccess(bearerToken(request))
     if (access === 'token') return
-    await findOut(request, access)
+    await loadCaller(request, access)
     if (!request.raw.complete) unfinished.add(request)
   })
   app.addHook('preValidation', async (request) => {
-    if (unfinished.has(request)) await findOut(request, request.routeOptions.config.access)
+    if (unfinished.has(request)) await loadCaller(request, request.routeOptions.config.access)
   })
 
-  async function findOut(request: FastifyRequest, access: Access | undefined) {
+  async function loadCaller(request: FastifyRequest, access: Access | undefined) {
     request.caller = await findCaller(db, request.claims, clock())
     if (access === 'admin') requireAdmin(request.caller)
   }

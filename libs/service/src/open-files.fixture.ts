@@ -1,4 +1,4 @@
-/** A process for the tests to start with few open files: it says at which port it listens. */
+/** A process for a test to start with few open files. It prints the port at which it listens. */
 import type { AddressInfo } from 'node:net'
 import { configWithoutServers } from '@parley/test/settings'
 import { buildApp, openDeps } from './index.ts'

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, onTestFinished, test } from 'vitest'
 
-test('a low limit of open files is told at the start; what is refused because of it is logged, and the rest is served', async () => {
+test('a low limit of open files is logged at the start; connections beyond it are refused and logged, the others are served', async () => {
   const fixture = join(import.meta.dirname, 'open-files.fixture.ts')
   const child = spawn('sh', ['-c', `ulimit -n 200 && exec "${process.execPath}" "${fixture}"`], {
     stdio: ['ignore', 'pipe', 'inherit'],

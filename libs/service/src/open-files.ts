@@ -2,21 +2,21 @@ import type { Server } from 'node:http'
 import { type Metrics, metric } from '@parley/telemetry'
 import type { Deps } from './deps.ts'
 
-/** Files that a process needs for itself: PostgreSQL, Redis, other services, logs. Of a low limit it is a quarter. */
-const filesOfOurOwn = 1_024
+/** Files that a process needs for itself: PostgreSQL, Redis, other services, logs. With a low limit it is a quarter of it. */
+const reservedFiles = 1_024
 const logEveryMs = 10_000
 
 export interface OpenFiles {
-  /** Files that one event stream takes; nothing where there are no streams. */
+  /** Open files that one event stream takes; undefined for a process without event streams. */
   filesPerStream: number | undefined
-  /** The limit; undefined where there is none. */
+  /** The limit of open files; undefined when there is none. */
   limit?: number | undefined
 }
 
 /**
- * Keeps the process below the number of files that it may open: at the limit the kernel would let neither clients nor PostgreSQL in,
- * and say nothing. Clients beyond are refused, which is logged and counted; a limit that is too low for the streams that are
- * configured is a warning.
+ * Refuses connections before the process reaches its limit of open files. At the limit the kernel would refuse clients and PostgreSQL
+ * alike, without a message. Refused connections are logged and counted. A limit that is too low for `events.maxStreams` is logged as a
+ * warning.
  */
 export function limitOpenFiles(
   server: Server,
@@ -24,7 +24,7 @@ export function limitOpenFiles(
   { filesPerStream, limit = readLimit() }: OpenFiles,
 ): void {
   if (limit === undefined) return
-  const forClients = limit - Math.min(filesOfOurOwn, Math.floor(limit / 4))
+  const forClients = limit - Math.min(reservedFiles, Math.floor(limit / 4))
   const clients = Math.floor(forClients / (filesPerStream ?? 1))
   const { maxStreams } = config.events
   if (filesPerStream !== undefined && clients < maxStreams) {
@@ -57,9 +57,9 @@ function logRefused(
   })
 }
 
-/** Node itself has raised the soft limit to the hard one. */
+/** The soft limit, which Node has raised to the hard one. */
 function readLimit(): number | undefined {
-  // Or it would look up names of addresses.
+  // Otherwise the report looks up the names of addresses.
   Object.assign(process.report, { excludeNetwork: true })
   const { userLimits } = process.report.getReport() as { userLimits?: { open_files?: { soft: number | string } } }
   const limit = Number(userLimits?.open_files?.soft)

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifySchema } from 'fastify'
 import type { Access } from './identify.ts'
 import type { RequestSchema } from './validation.ts'
 
-/** Collects the OpenAPI 3.1 description of the routes registered after it; `app.swagger()` answers it. */
+/** Collects the OpenAPI 3.1 description of the routes that are registered later. `app.swagger()` answers it. */
 export async function describeApi(app: FastifyInstance): Promise<void> {
   await app.register(swagger, {
     openapi: {
@@ -38,7 +38,7 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
           ...(described.querystring !== undefined && {
             querystring: withDefaults(described.querystring as RequestSchema),
           }),
-          tags: [chapterOf(url)],
+          tags: [tagOf(url)],
           ...(access === 'none' ? {} : { security: [{ accessToken: [] }] }),
           'x-access': access,
         } as FastifySchema,
@@ -54,10 +54,10 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
   })
 }
 
-/** Routes are listed by what they are about: the first word of their path. */
-const chapterOf = (url: string) => /^\/([\w-]+)/.exec(url)?.[1] ?? 'other'
+/** Routes are grouped by the first word of their path. */
+const tagOf = (url: string) => /^\/([\w-]+)/.exec(url)?.[1] ?? 'other'
 
-/** `GET /openapi.json`: the description of this app's own routes. A distributed gateway puts those of all services together. */
+/** `GET /openapi.json`: the description of this app's own routes. A gateway in a cluster merges those of all services. */
 export function answerOpenApi(app: FastifyInstance): void {
   app.get('/openapi.json', { config: { access: 'none' }, schema: DescribeApi }, async () => app.swagger())
 }
@@ -72,7 +72,7 @@ export const DescribeApi = {
   },
 }
 
-/** What a client may send, `null` in optional fields included: `compileValidator` takes it for absent. */
+/** Adds `null` to the types of optional fields, because `compileValidator` treats it as absent. */
 function withNulls(schema: RequestSchema): RequestSchema {
   const { properties, required = [], items } = schema
   return {
@@ -95,7 +95,7 @@ const orNull = (schema: RequestSchema): RequestSchema => ({
   ...(schema.enum && { enum: [...schema.enum, null] }),
 })
 
-/** What has a default may be left out. */
+/** A parameter with a default is not required. */
 const withDefaults = (schema: RequestSchema): RequestSchema => ({
   ...schema,
   required: (schema.required ?? []).filter((name) => schema.properties?.[name]?.default === undefined),
@@ -115,7 +115,7 @@ interface Operation {
 }
 type PathItem = Record<string, Operation>
 
-/** Adds to the operations of a path what holds for all routes: HEAD beside GET, and the refusals that may meet any request. */
+/** Adds what holds for all routes to the operations of a path: HEAD beside GET, and the refusals that any request may get. */
 function complete(url: string, item: PathItem): void {
   for (const [method, operation] of Object.entries(item)) {
     const statuses = [...Object.keys(operation.responses ?? {}), ...refusalsOfAny(url, method, operation['x-access'])]
@@ -132,10 +132,10 @@ function complete(url: string, item: PathItem): void {
   if (item.get && !item.head) item.head = headOf(item.get)
 }
 
-/** What the plugin writes where a schema has no description. */
+/** The description that the plugin writes when a schema has none. */
 const unnamed = 'Default Response'
 
-/** Statuses that no route answers by itself: rate limits, parsing, identity and what stands around them. */
+/** The statuses that come from parsing, identity and rate limits, not from the route itself. */
 function refusalsOfAny(url: string, method: string, access: Access | undefined): string[] {
   const isHealth = url.startsWith('/health')
   return [
@@ -169,7 +169,7 @@ interface Refusal {
 }
 
 const retryAfter: Refusal['header'] = ['Retry-After', 'Seconds until another try makes sense', 'integer']
-/** Every refusal there is, by its status. */
+/** All refusals by status. */
 const refusals: Record<string, Refusal> = {
   400: {
     name: 'BadRequest',

@@ -1,4 +1,4 @@
-/** A process for the tests to stop, a part of which does not end. */
+/** A process for a test to stop. One of its parts never stops. */
 import { createLogger } from '@parley/telemetry'
 import { onStopSignal } from './run.ts'
 

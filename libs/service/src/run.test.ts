@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 
-test('a process that cannot stop says which part it waited for, and ends', async () => {
+test('a process that cannot stop logs which part it is waiting for, and exits', async () => {
   const child = fork(join(import.meta.dirname, 'run.fixture.ts'), { execArgv: [], silent: true })
   const output = text(child.stdout!)
   await once(child, 'message')

@@ -5,26 +5,26 @@ import { type AppOptions, buildApp } from './app.ts'
 import { type Deps, openDeps } from './deps.ts'
 import { type Checks, databaseCheck } from './health.ts'
 
-/** What a service consists of: its routes, and whatever lives beside them. */
+/** A service: its routes, and what runs beside them. */
 export interface Service {
   plugin?: FastifyPluginAsync
   /** Starts what runs beside the routes (a relay, queues). */
   start?(): Promise<void>
-  /** Ends it; called after the last request was answered. */
+  /** Stops it; called after the last request was answered. */
   stop?(): Promise<void>
-  /** More that readiness depends on. */
+  /** Further dependencies of readiness. */
   checks?: Checks
   /** What runs before the caller is identified; see `AppOptions`. */
   edge?: AppOptions['edge']
-  /** Where there are event streams; see `AppOptions`. */
+  /** For services with event streams; see `AppOptions`. */
   filesPerStream?: AppOptions['filesPerStream']
-  /** False for a service that works without PostgreSQL, so that its readiness does not ask for it. */
+  /** False for a service that works without PostgreSQL, so that its readiness does not check it. */
   usesDatabase?: boolean
 }
 
 /**
- * The whole of a service's `main.ts`: configuration, dependencies, HTTP, metrics, and an orderly end on SIGTERM or
- * SIGINT: not ready, requests finished, connections closed. Repeated signals change nothing.
+ * Runs a service as a process: configuration, dependencies, HTTP, metrics. On SIGTERM or SIGINT it shuts down in order: not ready, open
+ * requests finished, connections closed. Repeated signals change nothing.
  */
 export async function runService(
   name: string,
@@ -46,7 +46,7 @@ export async function runService(
   const metricsServer = await exposeMetrics(config, deps.metrics)
   const address = await fastify.listen({ host: config.server.host, port: config.server.port, backlog: 4096 })
   deps.logger.info({ address }, 'service is listening')
-  // To a launcher that has opened a channel for it, in the word that process managers wait for.
+  // The message that process managers wait for, when one has opened a channel.
   process.send?.('ready')
 
   onStopSignal(deps.logger, config.server.shutdownSeconds, {
@@ -67,8 +67,8 @@ export async function exposeMetrics(config: Config, metrics: Metrics) {
 }
 
 /**
- * Ends these parts one after the other at the first SIGTERM or SIGINT, and exits; after `seconds` the process says which part it
- * waited for, and exits whatever is left.
+ * Stops these parts one after the other at the first SIGTERM or SIGINT, then exits. After `seconds` the process logs which part it is
+ * waiting for and exits at once.
  */
 export function onStopSignal(logger: Logger, seconds: number, parts: Record<string, () => unknown>): void {
   let part: string | undefined
@@ -97,7 +97,7 @@ export function onStopSignal(logger: Logger, seconds: number, parts: Record<stri
   process.on('SIGINT', begin)
 }
 
-/** Prints what is wrong with the configuration, by key, and ends the process. */
+/** Prints the faults of the configuration by key and exits. */
 export function reportFaults(error: unknown): never {
   process.stderr.write(`${error instanceof ConfigError ? error.message : (error as Error).stack}\n`)
   process.exit(1)

@@ -8,10 +8,10 @@ import Fastify from 'fastify'
 import { expect, onTestFinished, test } from 'vitest'
 import { endSlowClients } from './slow-clients.ts'
 
-/** As many bodies as one client may have on their way. */
+/** Unfinished bodies that one client may have. */
 const most = 32
 
-test('clients that leave before their bodies are watched do not count among those whose bodies are on their way', async () => {
+test('a client that leaves before its body is watched does not count as an unfinished body', async () => {
   const { server } = await configWithoutServers()
   const app = Fastify()
   onTestFinished(() => app.close())

@@ -74,7 +74,7 @@ test.each<[TSchema, unknown, string]>([
   expect(judged(Type.Object({ field: schema }), { field: value })).toBe(sentence)
 })
 
-test('a refused header is called a header', () => {
+test('the refusal of a header names it as a header', () => {
   const Headers = Type.Object({ 'idempotency-key': Type.String({ maxLength: 3 }) })
   expect(judged(Headers, { 'idempotency-key': 'long' }, 'headers')).toBe(
     'The header Idempotency-Key is longer than 3 characters',

@@ -13,7 +13,7 @@ const ajv = new Ajv({
   verbose: true,
 })
 
-/** As much of a JSON Schema as is read here. */
+/** The parts of a JSON Schema that are used here. */
 export interface RequestSchema {
   type?: string | readonly string[]
   properties?: Record<string, RequestSchema>
@@ -24,9 +24,9 @@ export interface RequestSchema {
 }
 
 /**
- * Validates with the TypeBox schema of the route. Before that, two rules hold for every route:
- * - a `null` in an optional field of a body counts as absent;
- * - a whole number in the query is written in digits, with a `-` before a negative one: `+5`, `5.0`, `0x5` and `1e1` are none.
+ * Validates with the TypeBox schema of the route. Two rules hold for every route:
+ * - `null` in an optional field of a body counts as absent;
+ * - a whole number in the query is written in digits, with `-` before a negative one. `+5`, `5.0`, `0x5` and `1e1` are refused.
  *
  * A refusal is a sentence that names the field and says what is expected.
  */
@@ -37,7 +37,7 @@ export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpP
     if (httpPart === 'body') dropNulls(readable, value)
     else readNumbers(readable, value)
     if (validate(value)) return { value }
-    // An id of the wrong form is simply unknown.
+    // An id of the wrong form is an unknown id.
     if (httpPart === 'params') return { error: notFound('address') }
     return { error: new Error(explain(validate.errors![0]!, httpPart)) }
   }
@@ -56,7 +56,7 @@ function dropNulls(schema: RequestSchema, value: unknown): void {
   }
 }
 
-/** Everything in a URL or header is text. What is no number there stays text, so that it is refused. */
+/** Turns digits in the query into numbers. Anything else stays text, so that validation refuses it. */
 function readNumbers({ properties = {} }: RequestSchema, value: unknown): void {
   const fields = value as Record<string, unknown>
   for (const [name, { type }] of Object.entries(properties)) {
