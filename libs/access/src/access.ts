@@ -100,6 +100,22 @@ export async function accessMessage(
   return { message, channel }
 }
 
+/**
+ * The same for a message that may have replies.
+ * @throws ApiError 400 as well, when it is a direct message or a reply itself.
+ */
+export async function accessParent(
+  db: Reader,
+  caller: Caller,
+  messageId: string,
+  options: AccessOptions = {},
+): Promise<AccessedMessage> {
+  const accessed = await accessMessage(db, caller, messageId, options)
+  if (accessed.channel.kind === 'direct') throw invalid('Direct messages cannot have threads')
+  if (accessed.message.threadId !== null) throw invalid('A reply cannot have a thread of its own')
+  return accessed
+}
+
 const findChannelOf = async (db: Reader, messageId: string) =>
   isRowId(messageId)
     ? db

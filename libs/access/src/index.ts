@@ -6,6 +6,7 @@ export {
   accessFile,
   accessImage,
   accessMessage,
+  accessParent,
   conversationRowId,
   findChannel,
   noMember,

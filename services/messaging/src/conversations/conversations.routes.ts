@@ -1,27 +1,38 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { accessConversation, conversationRowId } from '@parley/access'
+import { accessConversation, conversationRowId, recipientGone, wireChannelId } from '@parley/access'
+import { lockLivePeople } from '@parley/accounts'
 import {
   Conversation,
   HasMore,
   Id,
   IdempotencyHeaders,
+  invalid,
   ListingQuery,
   limits,
   Message,
   notFound,
   Ok,
+  onlyUsers,
   ReadState,
   refusals,
+  sessionEnded,
   Timestamp,
 } from '@parley/contract'
+import { type ChannelRow, claimOf, type Database, once, type Reader, record, type Transaction } from '@parley/database'
+import type { Caller } from '@parley/identity'
 import { type Deps, sendJsonText } from '@parley/service'
-import { Type } from 'typebox'
-import { deleteMessage } from '../messages/message.deletion.ts'
-import { editMessage } from '../messages/message.edit.ts'
+import { type Static, Type } from 'typebox'
+import { deleteMessage, editMessage } from '../messages/message-changes.ts'
 import { readPage } from '../messages/message-pages.queries.ts'
 import { MessageBody, PageQuery, pageEnds } from '../messages/messages.schema.ts'
-import { openConversation } from './conversation.creation.ts'
-import { findListedConversation, listConversations } from './conversations.queries.ts'
+import {
+  findConversation,
+  findListedConversation,
+  findPerson,
+  insertConversation,
+  listConversations,
+  type Participant,
+} from './conversations.queries.ts'
 
 const ListedConversation = Type.Object({
   ...Conversation.properties,
@@ -50,12 +61,15 @@ const GetConversation = {
   response: { 200: Type.Object({ conversation: ListedConversation }), ...refusals(401, 403, 404) },
 }
 
+const OpenedConversation = Type.Object({ conversation: Conversation, isNew: Type.Boolean() })
+type OpenedConversation = Static<typeof OpenedConversation>
+
 const OpenConversation = {
   summary: 'The direct conversation with somebody, created if there is none yet',
   headers: IdempotencyHeaders,
   body: Type.Object({ targetUserId: Id }),
   response: {
-    200: Type.Object({ conversation: Conversation, isNew: Type.Boolean() }),
+    200: OpenedConversation,
     ...refusals(400, 401, 409),
   },
 }
@@ -86,7 +100,7 @@ const DeleteDirectMessage = {
   response: { 200: Ok, ...refusals(401, 403, 404) },
 }
 
-/** Sending is among the routes of `sending/`: a direct message is stored by the same statement as any other. */
+/** Direct messages are sent by `sending/`, by the same statement as all other messages. */
 export const conversationRoutes =
   ({ db, clock }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
@@ -110,17 +124,83 @@ export const conversationRoutes =
     })
 
     app.put(`${messages}/:messageId`, { schema: EditDirectMessage }, async ({ caller, params, body }) => ({
-      message: await editMessage(db, caller, params.messageId, body, clock(), placeOf(params)),
+      message: await editMessage(db, caller, params.messageId, body, clock(), locationOf(params)),
     }))
 
     app.delete(`${messages}/:messageId`, { schema: DeleteDirectMessage }, async ({ caller, ip, params }) => {
-      await deleteMessage(db, { caller, ip, now: clock() }, params.messageId, placeOf(params))
+      await deleteMessage(db, { caller, ip, now: clock() }, params.messageId, locationOf(params))
       return { success: true as const }
     })
   }
 
-function placeOf({ conversationId }: { conversationId: string }) {
+function locationOf({ conversationId }: { conversationId: string }) {
   const channelId = conversationRowId(conversationId)
   if (channelId === null) throw notFound('conversation')
   return { channelId }
 }
+
+/**
+ * The conversation of the caller with another person. If they have none, it is created and both are told (NEW_CONVERSATION).
+ * An existing one is found even after the other person has left: its messages can still be read.
+ * With `key`, an `Idempotency-Key`, a repeated request gets the first answer.
+ * @throws ApiError 400 when the person is the caller, unknown, or removed before there was a conversation; as `once` for the key.
+ */
+async function openConversation(
+  db: Database,
+  caller: Caller,
+  targetUserId: string,
+  now: number,
+  key?: string,
+): Promise<OpenedConversation> {
+  const other = await findPerson(db, targetUserId)
+  if (!other) throw unknownTarget()
+  if (other.id === caller.userId) throw invalid('targetUserId must not be yourself')
+  const participants = [caller.userId, other.id].sort()
+
+  const claim = claimOf(caller.userId, key, 'POST /conversations', other.id)
+  return (claim ? undefined : await findKnown(db)) ?? db.transaction().execute((trx) => once(trx, claim, now, open))
+
+  async function findKnown(reader: Reader): Promise<OpenedConversation | undefined> {
+    const known = await findConversation(reader, participants)
+    return known && { conversation: viewOf(known, participants, other!), isNew: false }
+  }
+
+  async function open(trx: Transaction): Promise<OpenedConversation> {
+    const known = await findKnown(trx)
+    if (known) return known
+    const live = await lockLivePeople(trx, participants)
+    if (!live.has(caller.userId)) throw sessionEnded()
+    if (!live.has(other!.id)) throw recipientGone()
+
+    const created = await insertConversation(trx, { participants, createdBy: caller.userId, createdAt: now })
+    // Another request has created it and committed by now.
+    if (!created) return (await findKnown(trx))!
+    await recordConversationCreated(trx, created, [(await findPerson(trx, caller.userId))!, other!])
+    return { conversation: viewOf(created, participants, other!), isNew: true }
+  }
+}
+
+const unknownTarget = () => invalid('targetUserId must be the id of a user')
+
+/** Each participant is told about the other one. */
+async function recordConversationCreated(
+  trx: Transaction,
+  created: ChannelRow,
+  [one, other]: [Participant, Participant],
+) {
+  const participants = [one.id, other.id].sort()
+  for (const [reader, partner] of [
+    [one, other],
+    [other, one],
+  ] as const) {
+    const payload = viewOf(created, participants, partner)
+    await record(trx, { type: 'NEW_CONVERSATION', payload, routing: onlyUsers(reader.id) })
+  }
+}
+
+const viewOf = (row: ChannelRow, participants: string[], { id, userName }: Participant): Conversation => ({
+  id: wireChannelId(row),
+  participants,
+  otherUser: { id, userName },
+  createdAt: row.createdAt,
+})

@@ -3,19 +3,6 @@ import { audienceOf, type Message, onlyUsers, type Routing } from '@parley/contr
 import { type ChannelRow, type MessageRow, type Reader, record, type Transaction } from '@parley/database'
 import { findMessage, findParticipants } from './messages.queries.ts'
 
-/** Records that there is a new message of a channel or conversation. */
-export async function recordMessageCreated(trx: Transaction, channel: ChannelRow, message: Message): Promise<void> {
-  if (channel.kind !== 'direct') {
-    return record(trx, { type: 'NEW_MESSAGE', payload: message, routing: audienceOf(channel) })
-  }
-  const participants = await findParticipants(trx, channel.id)
-  await record(trx, {
-    type: 'NEW_DM_MESSAGE',
-    payload: { ...message, participants },
-    routing: onlyUsers(...participants),
-  })
-}
-
 /** Records that a message changed. */
 export async function recordMessageUpdated(trx: Transaction, channel: ChannelRow, message: Message): Promise<void> {
   if (message.threadId !== null) return recordReplyUpdated(trx, channel, message, message.threadId)
@@ -57,21 +44,7 @@ export async function recordMessageDeleted(
   })
 }
 
-/** Records that there is a new reply, and what its parent is like now. */
-export const recordReplyCreated = (trx: Transaction, channel: ChannelRow, reply: Message, parent: Message) =>
-  record(trx, {
-    type: 'NEW_THREAD_REPLY',
-    payload: {
-      parentMessageId: parent.id,
-      channelId: channel.id,
-      reply,
-      threadMeta: parent.threadMeta,
-      parentRev: parent.rev,
-    },
-    routing: audienceOf(channel),
-  })
-
-/** Records that a reply was deleted, and what its parent is like now. */
+/** Records that a reply was deleted, and the new state of its parent. */
 export const recordReplyDeleted = (trx: Transaction, channel: ChannelRow, id: string, parent: Message) =>
   record(trx, {
     type: 'DELETE_THREAD_REPLY',
@@ -85,7 +58,7 @@ export const recordReplyDeleted = (trx: Transaction, channel: ChannelRow, id: st
     routing: audienceOf(channel),
   })
 
-/** Who is told of what happens to a message of this channel or conversation. */
+/** The audience of events about messages of this channel or conversation. */
 export async function messageAudience(db: Reader, channel: ChannelRow): Promise<Routing> {
   return channel.kind === 'direct' ? onlyUsers(...(await findParticipants(db, channel.id))) : audienceOf(channel)
 }

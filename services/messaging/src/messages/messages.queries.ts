@@ -1,6 +1,7 @@
 import type { Attachment, Message, Reactions, ThreadMeta } from '@parley/contract'
 import { type ChannelRow, isRowId, type Reader } from '@parley/database'
 import { sql } from 'kysely'
+import { unquotable } from './messages.schema.ts'
 
 /**
  * Messages as clients see them; each row is a whole Message. Deleted ones are left out. The tables are called
@@ -58,9 +59,9 @@ const threadMetaOfMessage = sql<ThreadMeta | null>`(
 export const findMessage = (db: Reader, id: string): Promise<Message> =>
   selectMessages(db).where('messages.id', '=', id).executeTakeFirstOrThrow()
 
-/** Whether a message may be quoted in this channel. */
-export async function isQuotable(db: Reader, channel: Pick<ChannelRow, 'id'>, messageId: string): Promise<boolean> {
-  if (!isRowId(messageId)) return false
+/** @throws ApiError 400 unless the message may be quoted in this channel. */
+export async function requireQuotable(db: Reader, channel: ChannelRow, messageId: string): Promise<void> {
+  if (!isRowId(messageId)) throw unquotable(channel)
   const message = await db
     .selectFrom('messages')
     .select('id')
@@ -68,7 +69,7 @@ export async function isQuotable(db: Reader, channel: Pick<ChannelRow, 'id'>, me
     .where('channelId', '=', channel.id)
     .where('deletedAt', 'is', null)
     .executeTakeFirst()
-  return message !== undefined
+  if (!message) throw unquotable(channel)
 }
 
 /** The participants of a conversation, in the order of their ids. */

@@ -1,5 +1,6 @@
-import { Id, invalid, limits, type Message, notFound, PageLimit } from '@parley/contract'
-import type { MessageRow } from '@parley/database'
+import { hash } from 'node:crypto'
+import { type ApiError, Id, invalid, limits, notFound, PageLimit } from '@parley/contract'
+import type { ChannelRow, MessageRow } from '@parley/database'
 import { type Static, Type } from 'typebox'
 
 /** An attachment as its upload answered it; whatever else a client says of it is taken from the upload. */
@@ -40,13 +41,12 @@ export const NewMessageBody = Type.Object({
 })
 export type NewMessageBody = Static<typeof NewMessageBody>
 
-/** The part of a new message's JSON that only its sender gave. */
-export const nonceOf = ({ nonce }: Pick<NewMessageBody, 'nonce'>): Pick<Message, 'nonce'> =>
-  nonce === undefined ? {} : { nonce: nonce.toWellFormed() }
+/** The nonce as it is echoed: well-formed Unicode. */
+export const nonceOf = ({ nonce }: NewMessageBody): string | undefined => nonce?.toWellFormed()
 
 export const MessageParams = Type.Object({ messageId: Id })
 
-/** At most one of the four places. Without one, the newest messages. */
+/** At most one of the four cursors. Without one, the newest messages. */
 export const PageQuery = Type.Object({
   limit: PageLimit(),
   before: Type.Optional(Type.String({ description: 'Message id: the messages just before it' })),
@@ -64,24 +64,37 @@ export const pageEnds = {
 }
 
 /**
- * The content as it is stored: well-formed Unicode, as every JSON text of it will be.
+ * The content as it is stored: well-formed Unicode, like every JSON text of it.
  * @throws ApiError 400 when it is blank although neither attachments nor images were given; an empty list counts as
  * given, for clients that post first and upload then.
  */
 export function readContent({ content, attachments, images }: MessageBody): string {
-  if (content.trim() === '' && !attachments && !images)
+  if (content.trim() === '' && !attachments && !images) {
     throw invalid('content must not be empty, unless attachments or images are given')
+  }
   return content.toWellFormed()
 }
 
 /** The message that a new one quotes. */
 export const quoteOf = ({ quotedMessageId }: MessageBody): string | null => quotedMessageId || null
 
-/** Where the path of a request says that its message is. */
-export type Place = Partial<Pick<MessageRow, 'channelId' | 'threadId'>>
+export const unquotable = ({ kind }: Pick<ChannelRow, 'kind'>): ApiError =>
+  invalid(`quotedMessageId must be the id of a message in this ${kind === 'direct' ? 'conversation' : 'channel'}`)
 
-/** @throws ApiError 404 when the message is elsewhere: there it is unknown. */
-export function requirePlace(message: MessageRow, { channelId, threadId }: Place): void {
+/** The same for two requests that ask for the same message. `where` says to what it is posted. */
+export function requestHash(
+  where: string,
+  { content, attachments = [], images = [], quotedMessageId }: MessageBody,
+): string {
+  const filenames = attachments.map(({ filename }) => filename)
+  return hash('sha256', JSON.stringify([where, content, filenames, images, quotedMessageId ?? null]))
+}
+
+/** The conversation or thread that the path of a request names beside the message. */
+export type MessageLocation = Partial<Pick<MessageRow, 'channelId' | 'threadId'>>
+
+/** @throws ApiError 404 when the message is not there. */
+export function requireLocation(message: MessageRow, { channelId, threadId }: MessageLocation): void {
   if (channelId !== undefined && channelId !== message.channelId) throw notFound('message')
   if (threadId !== undefined && threadId !== message.threadId) throw notFound('message')
 }

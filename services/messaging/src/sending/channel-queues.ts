@@ -1,52 +1,52 @@
-import type { Unsettled } from './send-batch.ts'
-import type { Sending } from './sending.ts'
+import type { Unanswered } from './send-batch.ts'
+import type { Sending } from './send-statement.ts'
 
-/** What waits for one channel, in the order it came. */
-interface Line {
+/** The sends of one channel, in the order they came. */
+interface ChannelQueue {
   readonly channelId: string | null
   waiting: Sending[]
   /** Somebody else holds the channel's lock: its sends get a statement of their own, which waits. */
   contended: boolean
 }
 
-/** The sends of one statement, and the lines they come from. */
-export interface Draw {
-  lines: readonly Line[]
+/** The sends of one statement, and the queues they come from. */
+export interface TakenSends {
+  queues: readonly ChannelQueue[]
   batch: readonly Sending[]
 }
 
-export interface WaitingLines {
-  /** How many sends wait, those being drawn not counted. */
+export interface ChannelQueues {
+  /** How many sends wait. Those taken are not counted. */
   readonly size: number
   readonly hasReady: boolean
   readonly hasContended: boolean
   add(sending: Sending): void
-  /** At most `limit` sends for the next statement; their channels are not drawn again before `release`. */
-  draw(limit: number): Draw
+  /** At most `limit` sends for the next statement. Nothing more is taken from their channels before `release`. */
+  take(limit: number): TakenSends
   /** The same, of one contended channel. */
-  drawContended(limit: number): Draw
-  /** Gives drawn channels free again. What must be tried again goes before whatever came later. */
-  release(lines: readonly Line[], again: readonly Unsettled[]): void
-  /** Takes contended channels back among the others. */
-  relent(): void
+  takeContended(limit: number): TakenSends
+  /** More may be taken from these channels. Sends to be tried again go before those that came later. */
+  release(queues: readonly ChannelQueue[], again: readonly Unanswered[]): void
+  /** Contended channels are ready again. */
+  retryContended(): void
   /** Drops the waiting sends for which `keep` answers false. */
   retain(keep: (sending: Sending) => boolean): void
 }
 
 /**
- * The sends that wait in this process, one line per channel. A channel is in one statement at a time: two statements of
+ * The sends that wait in this process, one queue per channel. A channel is in one statement at a time: two statements of
  * one process would only wait for each other. Channels take turns, so that a busy one does not starve the others.
  */
-export function createWaitingLines(): WaitingLines {
-  const lines = new Map<string | null, Line>()
-  let ready: Line[] = []
-  let contended: Line[] = []
+export function createChannelQueues(): ChannelQueues {
+  const queues = new Map<string | null, ChannelQueue>()
+  let ready: ChannelQueue[] = []
+  let contended: ChannelQueue[] = []
   let size = 0
 
-  const enlist = (line: Line) => (line.contended ? contended : ready).push(line)
+  const enlist = (queue: ChannelQueue) => (queue.contended ? contended : ready).push(queue)
 
-  function move(line: Line, limit: number, batch: Sending[]) {
-    const moved = line.waiting.splice(0, limit)
+  function move(queue: ChannelQueue, limit: number, batch: Sending[]) {
+    const moved = queue.waiting.splice(0, limit)
     size -= moved.length
     for (const sending of moved) batch.push(sending)
   }
@@ -63,16 +63,16 @@ export function createWaitingLines(): WaitingLines {
     },
     add(sending) {
       size++
-      const known = lines.get(sending.channelId)
+      const known = queues.get(sending.channelId)
       if (known) {
         known.waiting.push(sending)
         return
       }
-      const line = { channelId: sending.channelId, waiting: [sending], contended: false }
-      lines.set(line.channelId, line)
-      ready.push(line)
+      const queue = { channelId: sending.channelId, waiting: [sending], contended: false }
+      queues.set(queue.channelId, queue)
+      ready.push(queue)
     },
-    draw(limit) {
+    take(limit) {
       const share = ready.length === 1 ? limit : Math.ceil(limit / 4)
       const batch: Sending[] = []
       let turns = 0
@@ -80,42 +80,42 @@ export function createWaitingLines(): WaitingLines {
         move(ready[turns]!, Math.min(share, limit - batch.length), batch)
         turns++
       }
-      return { lines: ready.splice(0, turns), batch }
+      return { queues: ready.splice(0, turns), batch }
     },
-    drawContended(limit) {
+    takeContended(limit) {
       const batch: Sending[] = []
-      const line = contended.shift()!
-      move(line, limit, batch)
-      return { lines: [line], batch }
+      const queue = contended.shift()!
+      move(queue, limit, batch)
+      return { queues: [queue], batch }
     },
-    release(drawn, again) {
+    release(taken, again) {
       if (again.length > 0) putBack(again)
-      for (const line of drawn) {
-        if (line.waiting.length > 0) enlist(line)
-        else lines.delete(line.channelId)
+      for (const queue of taken) {
+        if (queue.waiting.length > 0) enlist(queue)
+        else queues.delete(queue.channelId)
       }
     },
-    relent() {
-      for (const line of contended) line.contended = false
+    retryContended() {
+      for (const queue of contended) queue.contended = false
       ready = ready.concat(contended)
       contended = []
     },
     retain(keep) {
       if (size === 0) return
-      for (const line of lines.values()) {
-        const kept = line.waiting.filter(keep)
-        size -= line.waiting.length - kept.length
-        line.waiting = kept
+      for (const queue of queues.values()) {
+        const kept = queue.waiting.filter(keep)
+        size -= queue.waiting.length - kept.length
+        queue.waiting = kept
       }
     },
   }
 
-  function putBack(again: readonly Unsettled[]) {
+  function putBack(again: readonly Unanswered[]) {
     for (const [channelId, own] of Map.groupBy(again, ({ sending }) => sending.channelId)) {
-      const line = lines.get(channelId)!
-      line.waiting.unshift(...own.map(({ sending }) => sending))
+      const queue = queues.get(channelId)!
+      queue.waiting.unshift(...own.map(({ sending }) => sending))
       size += own.length
-      if (own.some(({ outcome }) => outcome === 'busy')) line.contended = true
+      if (own.some(({ outcome }) => outcome === 'busy')) queue.contended = true
     }
   }
 }

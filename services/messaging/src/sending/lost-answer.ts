@@ -1,12 +1,10 @@
 import type { Connection } from '@parley/database'
-import { unlessSilent } from './run-send.ts'
-import { type SendRow, sendValues, sendWaiting } from './send-statement.ts'
-import type { Sending } from './sending.ts'
+import { type Sending, type SendRow, sendQuery, sendWaiting, withTimeout } from './send-statement.ts'
 
 /**
- * Sends whose statement was given to a connection that broke before it answered: they were stored, or not, or the
- * statement still runs. Whoever holds the channels' locks knows: a statement that got them before has ended, one that
- * comes later finds the message ids taken and is rolled back. So: lock, look which ids exist, store the rest.
+ * Answers sends whose connection broke before their statement answered. They were stored, or not, or the statement still
+ * runs. The channels' locks tell: under them, a statement that got them before has ended, and one that gets them later finds
+ * the message ids taken and is rolled back. So: lock, look up which ids exist, store the rest.
  */
 export async function sendAfterLostAnswer(
   pool: Connection['pool'],
@@ -17,18 +15,17 @@ export async function sendAfterLostAnswer(
   let broken: Error | undefined
   try {
     await client.query('begin')
-    await client.query(unlessSilent({ text: lockChannels, values: [batch.map(({ channelId }) => channelId)] }))
+    await client.query(withTimeout({ text: lockChannels, values: [batch.map(({ channelId }) => channelId)] }))
     const { rows: found } = await client.query<{ id: string; seq: number; user_name: string }>(
-      unlessSilent({ text: findStored, values: [batch.map(({ id }) => id)] }),
+      withTimeout({ text: findStored, values: [batch.map(({ id }) => id)] }),
     )
-    const places = new Map(batch.map(({ id }, index) => [id, index + 1]))
-    const rows: SendRow[] = found.map(({ id, seq, user_name }) => [places.get(id)!, 'stored', seq, user_name, null])
+    const numbers = new Map(batch.map(({ id }, index) => [id, index + 1]))
+    const rows: SendRow[] = found.map(({ id, seq, user_name }) => [numbers.get(id)!, 'stored', seq, user_name, null])
     const stored = new Set(found.map(({ id }) => id))
     const rest = batch.filter(({ id }) => !stored.has(id))
     if (rest.length > 0) {
-      const query = unlessSilent({ ...sendWaiting, values: sendValues(rest, now), rowMode: 'array' as const })
-      const { rows: sent } = await client.query<SendRow>(query)
-      for (const [n, ...judged] of sent) rows.push([places.get(rest[n - 1]!.id)!, ...judged])
+      const { rows: sent } = await client.query<SendRow>(sendQuery(sendWaiting, rest, now))
+      for (const [n, ...judged] of sent) rows.push([numbers.get(rest[n - 1]!.id)!, ...judged])
     }
     await client.query('commit')
     return rows

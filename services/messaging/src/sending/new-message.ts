@@ -1,34 +1,220 @@
+import { wireChannelId } from '@parley/access'
 import type { Attachment } from '@parley/contract'
-import type { Sending } from './sending.ts'
+import { type ChannelRow, type Connection, once, type RequestKey, type Transaction } from '@parley/database'
+import { foldEvery, foldReads } from '@parley/read-states'
+import type { Deps } from '@parley/service'
+import { currentTraceparent } from '@parley/telemetry'
+import { sql } from 'kysely'
 
-export interface NewMessage {
-  /** As clients know it: `dm:…` for a conversation. */
-  channelId: string
+/*
+ * Every message is written by this file: its row, its event, its JSON and what follows the commit. The shared statement
+ * (`send-statement.ts`) does it for many messages at a time, `storeMessage` for one in a transaction of its own.
+ */
+
+/** What a new message says. Checked already. */
+export interface NewContent {
   content: string
-  attachments: readonly Attachment[]
-  images: readonly string[]
   quotedMessageId: string | null
   mentions: readonly string[]
-  createdAt: number
   nonce?: string | undefined
+  /** Epoch milliseconds. */
+  createdAt: number
+}
+
+interface TailFields extends NewContent {
+  /** As clients know it: `dm:…` for a conversation. */
+  channelId: string
+  threadId?: string | undefined
+  attachments?: readonly Attachment[]
+  images?: readonly string[]
 }
 
 /**
- * A new Message as JSON text, but for what only the database knows: it puts id, seq and author before it. Making the
- * text here, once, for the reply, the event and the stored answer spares PostgreSQL the building of JSON.
+ * The JSON text of a new Message from behind its author on. Id, seq and author go before it when PostgreSQL knows them
+ * (`messageJson`). The text is made once, for the reply, the event and the stored answer, so that PostgreSQL builds no JSON.
  */
-export function messageTail(message: NewMessage): string {
-  const { channelId, content, attachments, images, quotedMessageId, mentions, createdAt, nonce } = message
+export function messageTail(message: TailFields): string {
+  const { channelId, threadId, content, attachments = [], images = [], createdAt, nonce } = message
+  const { quotedMessageId, mentions } = message
   return (
-    `"channelId":"${channelId}","threadId":null,"rev":1,"content":${JSON.stringify(content)},` +
+    `"channelId":"${channelId}","threadId":${threadId === undefined ? 'null' : `"${threadId}"`},"rev":1,` +
+    `"content":${JSON.stringify(content)},` +
     `"attachments":${attachments.length === 0 ? '[]' : JSON.stringify(attachments)},` +
     `"images":${images.length === 0 ? '[]' : JSON.stringify(images)},` +
     `"quotedMessageId":${quotedMessageId === null ? 'null' : `"${quotedMessageId}"`},` +
     `"mentions":${mentions.length === 0 ? '[]' : JSON.stringify(mentions)},` +
-    `"pinnedAt":null,"createdAt":${createdAt},"updatedAt":null,"reactions":{},"threadMeta":null${nonce === undefined ? '' : `,"nonce":${JSON.stringify(nonce)}`}}`
+    `"pinnedAt":null,"createdAt":${createdAt},"updatedAt":null,"reactions":{},"threadMeta":null` +
+    `${nonce === undefined ? '' : `,"nonce":${JSON.stringify(nonce)}`}}`
   )
 }
 
-/** The whole Message as JSON text: the same that the statement puts into the event. */
-export const messageText = ({ id, userId, tail }: Sending, seq: number, userName: string) =>
-  `{"id":"${id}","seq":${seq},"author":{"id":"${userId}","userName":${JSON.stringify(userName)}},${tail}`
+/** SQL: the author as JSON text. */
+export const personJson = (id: string, userName: string) =>
+  `'{"id":"' || ${id} || '","userName":' || to_json(${userName}) || '}'`
+const webhookJson = `'{"id":"webhook:' || id || '","userName":' || to_json(name) || ',"isBot":true}'`
+
+/** SQL: the whole Message as JSON text, of a row with `id`, `seq`, `author` and `tail`. */
+export const messageJson = `'{"id":"' || id || '","seq":' || seq || ',"author":' || author || ',' || tail`
+
+/** The same text, made here for a person's message. */
+export const messageText = (
+  { id, userId, tail }: { id: string; userId: string; tail: string },
+  seq: number,
+  userName: string,
+) => `{"id":"${id}","seq":${seq},"author":{"id":"${userId}","userName":${JSON.stringify(userName)}},${tail}`
+
+/**
+ * SQL: the rows and the events of new messages, as the last parts of a `with`. Before them must stand `accepted`, which has
+ * a row for each message. Its columns: those of `messages` that are named here; `kind` and `members_version` of the channel;
+ * `message` (`messageJson`), `parent` (of a reply: `threadMeta` and `parentRev` as JSON members) and `trace`. The outbox ids
+ * are drawn under the channels' locks in the order of `seq`: the relay relies on it.
+ */
+export const storeAccepted = `
+stored as (
+  insert into messages (id, channel_id, thread_id, seq, author_id, webhook_id, content, attachments, images,
+    quoted_message_id, mentions, created_at)
+  select id, channel_id, thread_id, seq, author_id, webhook_id, content, attachments, images, quoted_message_id, mentions,
+    created_at
+  from accepted
+), recorded as (
+  insert into outbox (id, slot, routing, event, trace, created_at)
+  select nextval('outbox_ids'), ring.slot, e.routing, e.event, e.trace, now_ms()
+  from outbox_ring ring, (
+    select trace,
+      case kind when 'direct'
+        then '{"to":"users","users":' || people || '}'
+        else '{"to":"channel","channel":"' || channel_id || '","version":' || members_version || '}' end as routing,
+      case
+        when kind = 'direct'
+          then '{"type":"NEW_DM_MESSAGE","payload":' || left(message, -1) || ',"participants":' || people || '}}'
+        when thread_id is not null
+          then '{"type":"NEW_THREAD_REPLY","payload":{"parentMessageId":"' || thread_id || '","channelId":"' || channel_id
+            || '","reply":' || message || ',' || parent || '}}'
+        else '{"type":"NEW_MESSAGE","payload":' || message || '}' end as event
+    from accepted left join lateral (
+      select '[' || string_agg('"' || m.user_id || '"', ',' order by m.user_id) || ']' as people
+      from channel_members m where accepted.kind = 'direct' and m.channel_id = accepted.channel_id
+    ) participants on true
+    order by accepted.channel_id, accepted.seq
+  ) e
+)`
+
+/** A message that is stored in a transaction of its own. */
+export interface NewMessage extends NewContent {
+  id: string
+  author: { userId: string } | { webhookId: string }
+  /** Of a reply. */
+  parentId?: string
+  attachments?: readonly Attachment[]
+  images?: readonly string[]
+}
+
+export interface StoredMessage {
+  channelId: string
+  isReply: boolean
+  seq: number
+  /** The JSON text of the Message, of a reply that of `{reply, threadMeta, parentRev}`. */
+  answer: string
+}
+
+/**
+ * Stores a message with the next `seq` of its channel or thread, and records its event. The channel must be locked by this
+ * transaction. A reply brings its parent up to date in the same statement.
+ */
+export async function storeMessage(trx: Transaction, channel: ChannelRow, message: NewMessage): Promise<StoredMessage> {
+  const { id, author, parentId, content, attachments = [], images = [], quotedMessageId, mentions, createdAt } = message
+  const [userId, webhookId] = 'userId' in author ? [author.userId, null] : [null, author.webhookId]
+  const tail = messageTail({ ...message, channelId: wireChannelId(channel), threadId: parentId })
+  const { rows } = await sql<{ seq: number; message: string; parent: string | null }>`
+    with author as (
+      select ${sql.raw(personJson('id', 'user_name'))} as author from users where id = ${userId}
+      union all select ${sql.raw(webhookJson)} from webhooks where id = ${webhookId}
+    ), ${parentId === undefined ? nextOfChannel(channel.id) : nextOfThread(parentId, userId, createdAt)},
+    accepted as materialized (
+      select m.*, ${sql.raw(messageJson)} as message
+      from (
+        select ${id}::uuid as id, ${channel.id}::uuid as channel_id, ${channel.kind}::text as kind,
+          ${channel.membersVersion}::bigint as members_version, ${parentId ?? null}::uuid as thread_id, seq,
+          ${userId}::uuid as author_id, ${webhookId}::uuid as webhook_id, author, ${content}::text as content,
+          ${attachments.length ? JSON.stringify(attachments) : null}::jsonb as attachments,
+          ${images.length ? images : null}::text[] as images, ${quotedMessageId}::uuid as quoted_message_id,
+          ${mentions.length ? mentions : null}::text[] as mentions, ${createdAt}::bigint as created_at,
+          ${tail}::text as tail, parent, ${currentTraceparent()}::text as trace
+        from numbered, author
+      ) m
+    ), ${sql.raw(storeAccepted)}
+    select seq, message, parent from accepted`.execute(trx)
+  const [stored] = rows
+  if (!stored) throw new Error('The message was not stored: its channel or author is missing')
+  return {
+    channelId: channel.id,
+    isReply: parentId !== undefined,
+    seq: stored.seq,
+    answer: stored.parent === null ? stored.message : `{"reply":${stored.message},${stored.parent}}`,
+  }
+}
+
+const nextOfChannel = (channelId: string) => sql`numbered as (
+  update channels set last_seq = last_seq + 1 where id = ${channelId} returning last_seq as seq, null::text as parent
+)`
+
+const nextOfThread = (parentId: string, userId: string | null, createdAt: number) => sql`
+thread as (
+  insert into threads as t (message_id, last_seq, reply_count, last_reply_at, last_reply_by, participants)
+  values (${parentId}, 1, 1, ${createdAt}, ${userId}, array[${userId}::uuid])
+  on conflict (message_id) do update set
+    last_seq = t.last_seq + 1,
+    reply_count = t.reply_count + 1,
+    last_reply_at = excluded.last_reply_at,
+    last_reply_by = excluded.last_reply_by,
+    participants = case when excluded.last_reply_by = any (t.participants) then t.participants
+                        else t.participants || excluded.participants end
+  returning last_seq, reply_count, last_reply_at, participants
+), parent as (
+  update messages set rev = rev + 1 where id = ${parentId} returning rev
+), numbered as (
+  select thread.last_seq as seq,
+    '"threadMeta":' || json_build_object('replyCount', reply_count, 'lastReplyAt', last_reply_at,
+      'lastReplyBy', author.author::json, 'participants', participants) || ',"parentRev":' || parent.rev as parent
+  from thread, parent, author
+)`
+
+/**
+ * Carries out `store` in a transaction of its own, once for each `Idempotency-Key`. Answers the JSON text that `store`
+ * answers, or the first answer to a repeated request. @throws as `once` for the key.
+ */
+export async function postOnce(
+  deps: AfterCommit & Pick<Deps, 'db'>,
+  claim: RequestKey | null,
+  now: number,
+  store: (trx: Transaction) => Promise<StoredMessage>,
+): Promise<string> {
+  const stored: StoredMessage[] = []
+  const create = async (trx: Transaction) => {
+    stored.push(await store(trx))
+    return stored[0]!.answer
+  }
+  const answer = await deps.db.transaction().execute((trx) => once(trx, claim, now, create, asItIs))
+  if (stored.length > 0) afterCommit(deps, stored)
+  return answer
+}
+
+/** The answer is a JSON text already. */
+const asItIs = { write: (answer: string) => answer, read: (stored: string) => stored }
+
+type AfterCommit = Pick<Deps, 'logger' | 'wakeRelay'> & { pool: Connection['pool'] }
+
+/**
+ * What follows a commit that stored messages. Nobody waits for it. A fold that fails makes counting what is unread slower
+ * until the next one.
+ */
+export function afterCommit(
+  { pool, logger, wakeRelay }: AfterCommit,
+  stored: readonly Pick<StoredMessage, 'channelId' | 'isReply' | 'seq'>[],
+): void {
+  wakeRelay()
+  for (const { channelId, isReply, seq } of stored) {
+    if (isReply || seq % foldEvery !== 0) continue
+    foldReads(pool, channelId, seq).catch((err) => logger.warn({ err }, 'authors could not be entered as readers'))
+  }
+}

@@ -1,13 +1,14 @@
 import { accessChannel, accessConversation, accessMessage } from '@parley/access'
+import { uuidv7 } from '@parley/database'
 import { findCaller } from '@parley/identity'
 import { foldReads, readStateOf } from '@parley/read-states'
 import { everyStatistics, largeDatabase } from '@parley/test'
 import { describe, expect, test } from 'vitest'
 import { findConversation, listConversations } from '../conversations/conversations.queries.ts'
 import { readPage } from '../messages/message-pages.queries.ts'
-import { runSend } from './run-send.ts'
-import { sendWaiting } from './send-statement.ts'
-import { toSending } from './sender.ts'
+import { storeMessage } from './new-message.ts'
+import { runSend } from './send-batch.ts'
+import { sendWaiting, toSending } from './send-statement.ts'
 import { says } from './sending.testing.ts'
 
 const messages = 100_000
@@ -57,6 +58,8 @@ describe.each(everyStatistics)('with %s', (statistics) => {
 
   const works: [string, () => Promise<unknown>, number][] = [
     ['a send of ten messages to four places', send, 300],
+    ['a message with files or of a webhook', () => store(), 60],
+    ['a reply', () => store(id(texts!, 51)), 60],
     ['who asks', () => findCaller(database.db, caller, now), 4],
     ['access to a private channel', () => accessChannel(database.db, caller, secret), 4],
     ['access to a conversation', () => accessConversation(database.db, caller, `dm:${direct}`), 4],
@@ -92,13 +95,18 @@ describe.each(everyStatistics)('with %s', (statistics) => {
           quotedMessageId: n === 0 ? id(texts!, 99) : null,
           idempotency: n === 4 ? { key: `${performance.now()}`, requestHash: 'aa'.repeat(32) } : null,
         }),
-        now,
-        now,
-        () => {},
-        () => {},
+        { createdAt: now, deadline: now, resolve() {}, reject() {} },
       ),
     )
     return runSend(database.pool, batch, sendWaiting, now)
+  }
+
+  function store(parentId?: string) {
+    return database.db.transaction().execute(async (trx) => {
+      const channel = await accessChannel(trx, caller, open, { lock: true })
+      const message = { content: 'a message', quotedMessageId: null, mentions: [], createdAt: now }
+      await storeMessage(trx, channel, { ...message, id: uuidv7(), author: caller, ...(parentId && { parentId }) })
+    })
   }
 
   test('and the sends are stored where the sender may write', async () => {

@@ -1,106 +1,125 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { unavailable } from '@parley/contract'
-import { type Connection, keyLifetimeMs } from '@parley/database'
-import { foldEvery } from '@parley/read-states'
-import type { Logger } from '@parley/telemetry'
+import { noMember, recipientGone } from '@parley/access'
+import { type ApiError, notFound, sessionEnded, stillRunning, unavailable } from '@parley/contract'
+import { type Connection, isDuplicate, keyLifetimeMs, keyReused } from '@parley/database'
+import { inSpan, type Logger, spanAttribute, spanName } from '@parley/telemetry'
+import { unquotable } from '../messages/messages.schema.ts'
 import { sendAfterLostAnswer } from './lost-answer.ts'
-import { messageText } from './new-message.ts'
-import { refusalOf } from './refusal.ts'
-import { runSend } from './run-send.ts'
-import { sendFailure } from './send-failure.ts'
-import type { Outcome, SendRow, SendStatement } from './send-statement.ts'
-import type { Sending } from './sending.ts'
+import { messageText, type StoredMessage } from './new-message.ts'
+import { type Outcome, type Sending, type SendRow, type SendStatement, sendQuery } from './send-statement.ts'
 
-export interface AttemptOptions {
+export interface BatchOptions {
   pool: Connection['pool']
   logger: Logger
   /** Epoch milliseconds. */
   clock: () => number
-  /** Called after each commit with the number of messages it stored. */
-  onStored: (count: number) => void
-  /** Called after every so many messages of a channel. */
-  onMilestone: (channelId: string, seq: number) => void
+  /** Called after each commit. */
+  onStored: (stored: readonly Pick<StoredMessage, 'channelId' | 'isReply' | 'seq'>[]) => void
 }
 
 /** A send that has no answer yet and must be tried again, and why. */
-export interface Unsettled {
+export interface Unanswered {
   sending: Sending
   outcome: Outcome | undefined
 }
 
-/** Runs the shared statement and answers every send of which the outcome is final. */
-export async function attempt(
-  options: AttemptOptions,
+/** Runs the shared statement and answers every send whose outcome is final. */
+export async function sendBatch(
+  options: BatchOptions,
   batch: readonly Sending[],
   statement: SendStatement,
-): Promise<Unsettled[]> {
+): Promise<Unanswered[]> {
   let rows: SendRow[]
   try {
     rows = await runSend(options.pool, batch, statement, options.clock())
   } catch (error) {
     return recover(options, batch, statement, error)
   }
-  const unsettled = settle(options, batch, rows)
-  await dropOutlivedKeys(options, unsettled)
-  return unsettled
+  const unanswered = answer(options, batch, rows)
+  await dropExpiredKeys(options, unanswered)
+  return unanswered
 }
 
-/** One bad value must not fail its neighbours: what was rolled back is run again in halves, down to single rows. */
+/** Runs the shared statement once. Throws what the database or the connection says. */
+export async function runSend(
+  pool: Connection['pool'],
+  batch: readonly Sending[],
+  statement: SendStatement,
+  now: number,
+): Promise<SendRow[]> {
+  const client = await pool.connect()
+  let broken: Error | undefined
+  try {
+    const { rows } = await inTraceOf(batch, () => client.query<SendRow>(sendQuery(statement, batch, now)))
+    return rows
+  } catch (error) {
+    if (sendFailure(error) === 'lost') broken = error as Error
+    throw error
+  } finally {
+    client.release(broken)
+  }
+}
+
+/** The span of the statement belongs to the first send that is traced, and links to the others. */
+function inTraceOf<T>(batch: readonly Sending[], run: () => T): T {
+  const parent = batch.find(({ trace }) => trace !== null)?.trace
+  if (!parent) return run()
+  const links = batch.map(({ trace }) => trace).filter((trace) => trace !== parent)
+  return inSpan(spanName.sendBatch, { parent, links, attributes: { [spanAttribute.batchSize]: batch.length } }, run)
+}
+
+/** One bad value must not fail its neighbours: a batch that was rolled back runs again in halves, down to single rows. */
 async function recover(
-  options: AttemptOptions,
+  options: BatchOptions,
   batch: readonly Sending[],
   statement: SendStatement,
   error: unknown,
-): Promise<Unsettled[]> {
+): Promise<Unanswered[]> {
   const failure = sendFailure(error)
   if (failure === 'lost') {
     options.logger.warn({ err: error, sends: batch.length }, 'the answer of a shared send was lost')
-    return findOut(options, batch)
+    return resolveLostAnswer(options, batch)
   }
-  if (failure === 'passing') {
+  if (failure === 'transient') {
     await delay(50)
     return batch.map((sending) => ({ sending, outcome: undefined }))
   }
-  if (batch.length === 1) return settleAlone(batch[0]!, failure, error)
-  return inHalves(batch, (half) => attempt(options, half, statement))
+  if (batch.length === 1) return answerSingle(batch[0]!, failure, error)
+  return inHalves(batch, (half) => sendBatch(options, half, statement))
 }
 
-function settleAlone(sending: Sending, failure: 'overtaken' | 'refused', error: unknown): Unsettled[] {
+function answerSingle(sending: Sending, failure: 'overtaken' | 'refused', error: unknown): Unanswered[] {
   if (failure === 'overtaken') return [{ sending, outcome: undefined }]
   sending.reject(error as Error)
   return []
 }
 
-async function inHalves<T>(batch: readonly T[], run: (half: readonly T[]) => Promise<Unsettled[]>) {
+async function inHalves<T>(batch: readonly T[], run: (half: readonly T[]) => Promise<Unanswered[]>) {
   const middle = Math.ceil(batch.length / 2)
   const first = await run(batch.slice(0, middle))
   return first.concat(await run(batch.slice(middle)))
 }
 
-/** The answer was lost: finds out, for as long as the sends may wait, what became of them. */
-async function findOut(options: AttemptOptions, batch: readonly Sending[]): Promise<Unsettled[]> {
-  const unsettled: Unsettled[] = []
+/** Asks what became of the sends until it is known, for as long as they may wait. */
+async function resolveLostAnswer(options: BatchOptions, batch: readonly Sending[]): Promise<Unanswered[]> {
+  const unanswered: Unanswered[] = []
   let unknown = batch
   for (let pause = 10; ; pause = Math.min(pause * 2, 500)) {
     unknown = unknown.filter((sending) => inTime(sending, options.clock()))
-    if (unknown.length === 0) return unsettled
+    if (unknown.length === 0) return unanswered
     try {
       const rows = await sendAfterLostAnswer(options.pool, unknown, options.clock())
-      // A key that is taken may be taken by the lost statement itself, which then waits for us.
-      const unsure = rows.filter(([, outcome]) => outcome === 'running').map(([n]) => unknown[n - 1]!)
-      unsettled.push(
-        ...settle(
-          options,
-          unknown,
-          rows.filter(([, outcome]) => outcome !== 'running'),
-        ),
-      )
-      unknown = unsure
+      // The lost statement itself may hold the key, and wait for our locks.
+      const known = rows.filter(([, outcome]) => outcome !== 'running')
+      unanswered.push(...answer(options, unknown, known))
+      const unsure = rows.filter(([, outcome]) => outcome === 'running')
+      unknown = unsure.map(([n]) => unknown[n - 1]!)
     } catch (error) {
       const failure = sendFailure(error)
       if (failure === 'refused' || failure === 'overtaken') {
-        if (unknown.length > 1) return unsettled.concat(await inHalves(unknown, (half) => findOut(options, half)))
-        return unsettled.concat(settleAlone(unknown[0]!, failure, error))
+        if (unknown.length > 1)
+          return unanswered.concat(await inHalves(unknown, (half) => resolveLostAnswer(options, half)))
+        return unanswered.concat(answerSingle(unknown[0]!, failure, error))
       }
       options.logger.warn({ err: error, sends: unknown.length }, 'what became of a shared send is not known yet')
     }
@@ -108,35 +127,30 @@ async function findOut(options: AttemptOptions, batch: readonly Sending[]): Prom
   }
 }
 
-/** Answers what is final, but first lets the next statement go: while PostgreSQL works on it, this process writes replies. */
-function settle(
-  { onStored, onMilestone }: AttemptOptions,
-  batch: readonly Sending[],
-  rows: readonly SendRow[],
-): Unsettled[] {
-  const unsettled: Unsettled[] = []
+/** Answers what is final, but only after the next statement was sent: while PostgreSQL works on it, this process writes replies. */
+function answer({ onStored }: BatchOptions, batch: readonly Sending[], rows: readonly SendRow[]): Unanswered[] {
+  const unanswered: Unanswered[] = []
   const answers: (() => void)[] = []
-  let stored = 0
-  for (const [n, outcome, seq, userName, answer] of rows) {
+  const stored: Pick<StoredMessage, 'channelId' | 'isReply' | 'seq'>[] = []
+  for (const [n, outcome, seq, userName, first] of rows) {
     const sending = batch[n - 1]!
     const refusal = refusalOf(outcome, sending)
     if (outcome === 'stored') {
-      stored++
       answers.push(() => sending.resolve(messageText(sending, seq!, userName!)))
-      if (seq! % foldEvery === 0) onMilestone(sending.channelId!, seq!)
+      stored.push({ channelId: sending.channelId!, isReply: false, seq: seq! })
     } else if (outcome === 'repeated') {
-      answers.push(() => sending.resolve(answer!))
+      answers.push(() => sending.resolve(first!))
     } else if (refusal) {
       answers.push(() => sending.reject(refusal))
     } else {
-      unsettled.push({ sending, outcome })
+      unanswered.push({ sending, outcome })
     }
   }
   setImmediate(() => {
     for (const give of answers) give()
-    if (stored > 0) onStored(stored)
+    if (stored.length > 0) onStored(stored)
   })
-  return unsettled
+  return unanswered
 }
 
 /** Whether the send may still be tried; it is refused when not. */
@@ -146,16 +160,63 @@ export function inTime(sending: Sending, now: number): boolean {
   return false
 }
 
-async function dropOutlivedKeys({ pool, clock }: AttemptOptions, unsettled: readonly Unsettled[]) {
-  for (const { sending, outcome } of unsettled) {
-    if (outcome !== 'outlived') continue
+async function dropExpiredKeys({ pool, clock }: BatchOptions, unanswered: readonly Unanswered[]) {
+  for (const { sending, outcome } of unanswered) {
+    if (outcome !== 'expired') continue
     await pool
       .query('delete from idempotency_keys where user_id = $1 and key = $2 and created_at <= $3', [
         sending.userId,
         sending.key,
         clock() - keyLifetimeMs,
       ])
-      // It will be found outlived again.
+      // The next try finds the expired key again.
       .catch(() => {})
   }
 }
+
+/** What the sender is told of an outcome that is final and not a message; undefined for the others. */
+function refusalOf(outcome: Outcome, { direct }: Sending): ApiError | undefined {
+  const kind = direct ? 'direct' : 'private'
+  switch (outcome) {
+    case 'unauthorized':
+      return sessionEnded()
+    case 'unknown':
+      return notFound(direct ? 'conversation' : 'channel')
+    case 'forbidden':
+      return noMember({ kind })
+    case 'departed':
+      return recipientGone()
+    case 'unquotable':
+      return unquotable({ kind })
+    case 'reused':
+      return keyReused()
+    case 'running':
+      return stillRunning()
+    default:
+      return undefined
+  }
+}
+
+/**
+ * What a failed statement means for its sends:
+ * - `lost`: the connection is gone; whether the statement was committed is unknown.
+ * - `transient`: it was rolled back for a reason that will pass (a timeout, no memory).
+ * - `overtaken`: it was rolled back because another process stored the same `Idempotency-Key` meanwhile.
+ * - `refused`: it was rolled back because of a value in it.
+ */
+export type SendFailure = 'lost' | 'transient' | 'overtaken' | 'refused'
+
+export function sendFailure(error: unknown): SendFailure {
+  const { code, severity } = error as { code?: string; severity?: string }
+  // Only errors that PostgreSQL itself reports have a severity, in its own language.
+  if (severity === undefined || code === undefined) return 'lost'
+  if (severity !== 'ERROR' && (fatal.has(severity) || endsConnection.test(code))) return 'lost'
+  if (transient.test(code)) return 'transient'
+  return isDuplicate(error, 'idempotency_keys_pkey') ? 'overtaken' : 'refused'
+}
+
+const fatal = new Set(['FATAL', 'PANIC'])
+/** Shutting down, crashed, idle for too long, broken protocol or data: these end the connection whatever the language. */
+const endsConnection = /^(57P|25P0[34]|08|XX)/
+/** Serialization failure and deadlock, read only after a failover, no resources, no lock, query cancelled, system error. */
+const transient = /^(40|25006|53|55P03|57014|58)/

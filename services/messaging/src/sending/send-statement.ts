@@ -1,22 +1,28 @@
 import { canRead } from '@parley/access'
-import { keyLifetimeMs } from '@parley/database'
+import { isRowId, keyLifetimeMs, uuidv7 } from '@parley/database'
+import { currentTraceparent } from '@parley/telemetry'
 import { createQueryId, PostgresQueryCompiler, sql } from 'kysely'
-import type { Sending } from './sending.ts'
+import { messageJson, messageTail, type NewContent, personJson, storeAccepted } from './new-message.ts'
+
+const { sql: senderCanRead } = new PostgresQueryCompiler().compileQuery(
+  canRead('c', { userId: sql.ref('u.id'), isAdmin: sql.ref('u.is_admin') }).toOperationNode(),
+  createQueryId(),
+)
 
 /**
- * One statement, and thereby one transaction, for many sends. Every row is judged by itself (`outcome`); what is not
- * `stored` leaves no trace, so `last_seq` moves by exactly the number of messages stored.
+ * One statement, and thereby one transaction, for many sends. Every row is judged by itself (`outcome`). A row that is not
+ * `stored` leaves no trace, so `last_seq` grows by exactly the number of messages stored.
  *
  * - `asked` reads who asks, where, and whether the key was used before, all of it as of the statement's start. The
  *   try-lock on the key is held until the commit: another process that finds it taken answers 409.
- * - `locked` takes the channels' locks in id order. What it reads of them is newer than the rest when it had to wait.
- * - `judged` therefore stores nothing where membership has moved since (`moved`: to be asked again), and counts `seq`
+ * - `locked` takes the channels' locks in id order. After a wait it has read newer rows than `asked`.
+ * - `judged` therefore stores nothing where membership has changed since (`moved`: to be asked again), and counts `seq`
  *   from what the locked row says.
- * - `recorded` draws outbox ids under those locks, in the order of `seq`: the relay relies on it.
+ * - `storeAccepted` writes messages and events.
  *
  * A key that another process stored after this statement began violates the primary key of `idempotency_keys`: the
- * statement is aborted and, run again, finds it. The `(select …)` around the arrays hides their lengths from the
- * planner, so that it keeps one plan for every size of batch; `offset 0` keeps each look-up a look-up by index, whatever
+ * statement is aborted, and finds the key when it runs again. The `(select …)` around the arrays hides their lengths from
+ * the planner, so that it keeps one plan for every size of batch; `offset 0` keeps each look-up a look-up by index, whatever
  * the statistics of a young or fast-growing table make the planner believe; for `coalesce` see `isUnset`.
  */
 function sendStatement(locking: string): string {
@@ -26,7 +32,7 @@ with asked as materialized (
     case
       when u.id is null then 'unauthorized'
       when k.user_id is not null then
-        case when k.created_at <= $16 - ${keyLifetimeMs} then 'outlived'
+        case when k.created_at <= $14 - ${keyLifetimeMs} then 'expired'
              when k.request_hash <> decode(t.hash, 'hex') then 'reused'
              else 'repeated' end
       when c.id is null then 'unknown'
@@ -42,13 +48,12 @@ with asked as materialized (
   from unnest(
       (select $1::uuid[]), (select $2::uuid[]), (select $3::uuid[]), (select $4::uuid[]), (select $5::text[]),
       (select string_to_array($6, '${separator}')), (select $7::bigint[]), (select $8::boolean[]),
-      (select $9::uuid[]), (select $10::text[]), (select $11::text[]), (select $12::text[]), (select $13::text[]),
-      (select $14::text[]), (select $15::text[])
+      (select $9::uuid[]), (select $10::text[]), (select $11::text[]), (select $12::text[]), (select $13::text[])
     ) with ordinality as t (id, channel_id, session_id, user_id, content, tail, created_at, direct,
-      quoted, attachments, images, mentions, trace, key, hash, n)
+      quoted, mentions, trace, key, hash, n)
     left join lateral (
       select u.id, u.user_name, u.is_admin from sessions s join users u on u.id = s.user_id
-      where s.id = t.session_id and coalesce(s.ended_at, 0) = 0 and s.expires_at > $16 and u.id = t.user_id
+      where s.id = t.session_id and coalesce(s.ended_at, 0) = 0 and s.expires_at > $14 and u.id = t.user_id
         and coalesce(u.removed_at, 0) = 0
       offset 0
     ) u on true
@@ -75,46 +80,25 @@ with asked as materialized (
            else 'stored' end) as outcome
     from asked left join locked on locked.id = asked.channel_id
   ) j
-), told as materialized (
-  select j.*, '{"id":"' || id || '","seq":' || seq || ',"author":{"id":"' || user_id || '","userName":'
-    || to_json(user_name) || '},' || tail as message
-  from judged j where outcome = 'stored'
-), moved as (
+), accepted as materialized (
+  select m.*, ${messageJson} as message
+  from (
+    select id, channel_id, kind, members_version, null::uuid as thread_id, seq, user_id as author_id,
+      null::uuid as webhook_id, ${personJson('user_id', 'user_name')} as author, content, null::jsonb as attachments,
+      null::text[] as images, quoted as quoted_message_id, mentions::text[] as mentions, created_at, tail,
+      null::text as parent, trace, key, hash
+    from judged where outcome = 'stored'
+  ) m
+), counted as (
   update channels set last_seq = top.seq
-  from (select channel_id, max(seq) as seq from told group by channel_id) top
-  where channels.id = top.channel_id and channels.id = any(array(select channel_id from told))
-), stored as (
-  insert into messages (id, channel_id, seq, author_id, content, attachments, images, quoted_message_id, mentions, created_at)
-  select id, channel_id, seq, user_id, content, attachments::jsonb, images::text[], quoted, mentions::text[], created_at
-  from told
-), kept as (
+  from (select channel_id, max(seq) as seq from accepted group by channel_id) top
+  where channels.id = top.channel_id and channels.id = any(array(select channel_id from accepted))
+), remembered as (
   insert into idempotency_keys (user_id, key, request_hash, answer, created_at)
-  select user_id, key, decode(hash, 'hex'), message, $16 from told where key is not null
-), recorded as (
-  insert into outbox (id, slot, routing, event, trace, created_at)
-  select nextval('outbox_ids'), ring.slot, e.routing, e.event, e.trace, now_ms()
-  from outbox_ring ring, (
-    select trace,
-      case kind when 'direct'
-        then '{"to":"users","users":' || people || '}'
-        else '{"to":"channel","channel":"' || channel_id || '","version":' || members_version || '}' end as routing,
-      case kind when 'direct'
-        then '{"type":"NEW_DM_MESSAGE","payload":' || left(message, -1) || ',"participants":' || people || '}}'
-        else '{"type":"NEW_MESSAGE","payload":' || message || '}' end as event
-    from told left join lateral (
-      select '[' || string_agg('"' || m.user_id || '"', ',' order by m.user_id) || ']' as people
-      from channel_members m where told.kind = 'direct' and m.channel_id = told.channel_id
-    ) participants on true
-    order by told.channel_id, told.seq
-  ) e
-)
+  select author_id, key, decode(hash, 'hex'), message, $14 from accepted where key is not null
+), ${storeAccepted}
 select n::int, outcome, seq, user_name, case outcome when 'repeated' then answer end from judged`
 }
-
-const { sql: senderCanRead } = new PostgresQueryCompiler().compileQuery(
-  canRead('c', { userId: sql.ref('u.id'), isAdmin: sql.ref('u.is_admin') }).toOperationNode(),
-  createQueryId(),
-)
 
 /** Stands between the JSON texts of a batch: JSON never contains it unescaped. */
 const separator = '\x1e'
@@ -125,7 +109,7 @@ export interface SendStatement {
   text: string
 }
 
-/** Never waits for a channel: what somebody else has locked comes back as `busy`. */
+/** Never waits for a channel: one that is locked by somebody else comes back as `busy`. */
 export const sendWithoutWaiting: SendStatement = { name: 'send', text: sendStatement('for no key update skip locked') }
 /** Waits for the channels. */
 export const sendWaiting: SendStatement = { name: 'send-waiting', text: sendStatement('for no key update') }
@@ -140,34 +124,106 @@ export type Outcome =
   | 'unquotable'
   | 'reused'
   | 'running'
-  | 'outlived'
+  | 'expired'
   | 'busy'
   | 'moved'
 
 /** `n` counts from 1, in the order of the batch; rows come in any order. */
 export type SendRow = [n: number, outcome: Outcome, seq: number | null, userName: string | null, answer: string | null]
 
-/** The statement's parameters: one array per column, as text that needs no further encoding. */
-export function sendValues(batch: readonly Sending[], now: number): (string | number | null)[] {
-  return [
-    plainArray(batch, (each) => each.id),
-    plainArray(batch, (each) => each.channelId),
-    plainArray(batch, (each) => each.sessionId),
-    plainArray(batch, (each) => each.userId),
-    textArray(batch, (each) => each.content),
-    batch.map((each) => each.tail).join(separator),
-    plainArray(batch, (each) => each.createdAt),
-    optionalArray(batch, (each) => (each.direct ? 'true' : null)),
-    optionalArray(batch, (each) => each.quotedMessageId),
-    optionalArray(batch, (each) => each.attachments),
-    optionalArray(batch, (each) => each.images),
-    optionalArray(batch, (each) => each.mentions),
-    optionalArray(batch, (each) => each.trace),
-    optionalArray(batch, (each) => each.key),
-    optionalArray(batch, (each) => each.requestHash),
-    now,
-  ]
+/** What a client asks to send, read and checked. */
+export interface SendRequest extends Omit<NewContent, 'createdAt'> {
+  caller: { userId: string; sessionId: string }
+  kind: 'channel' | 'conversation'
+  /** Row id of the channel or conversation. */
+  channelId: string
+  /** `Idempotency-Key`, and SHA-256 of what was asked in hexadecimal digits. */
+  idempotency: { key: string; requestHash: string } | null
 }
+
+/** A message as the statement needs it, and what answers its sender. */
+export interface Sending {
+  /** Made beforehand, so that after a lost answer it can be looked up. */
+  readonly id: string
+  /** Row id, null when what the client gave cannot be one. */
+  readonly channelId: string | null
+  /** Whether `channelId` is to be a conversation's. */
+  readonly direct: boolean
+  readonly userId: string
+  readonly sessionId: string
+  readonly content: string
+  /** `messageTail` */
+  readonly tail: string
+  readonly quotedMessageId: string | null
+  /** Literal of `text[]`. */
+  readonly mentions: string | null
+  /** Epoch milliseconds. */
+  readonly createdAt: number
+  /** The sender's traceparent. */
+  readonly trace: string | null
+  readonly key: string | null
+  readonly requestHash: string | null
+  /** Epoch milliseconds after which nothing is tried any more. */
+  readonly deadline: number
+  /** Called once: with the JSON text of the Message, or with a refusal. */
+  readonly resolve: (message: string) => void
+  readonly reject: (error: Error) => void
+}
+
+export type Answering = Pick<Sending, 'createdAt' | 'deadline' | 'resolve' | 'reject'>
+
+export function toSending(request: SendRequest, answering: Answering): Sending {
+  const { caller, kind, channelId, quotedMessageId, mentions, idempotency } = request
+  const direct = kind === 'conversation'
+  const isId = isRowId(channelId)
+  // An id of another form is no message's either; the nil UUID stands for it.
+  const quoted = quotedMessageId === null || isRowId(quotedMessageId) ? quotedMessageId : nilId
+  const tail = { ...request, channelId: direct ? `dm:${channelId}` : channelId, quotedMessageId: quoted }
+  return {
+    ...answering,
+    id: uuidv7(),
+    channelId: isId ? channelId : null,
+    direct,
+    userId: caller.userId,
+    sessionId: caller.sessionId,
+    content: request.content,
+    // Ids go into it as they are, so they must be ids.
+    tail: isId ? messageTail({ ...tail, createdAt: answering.createdAt }) : '',
+    quotedMessageId: quoted,
+    mentions: mentions.length === 0 ? null : `{${mentions.map(quotedText).join(',')}}`,
+    trace: currentTraceparent(),
+    key: idempotency?.key ?? null,
+    requestHash: idempotency?.requestHash ?? null,
+  }
+}
+
+const nilId = '00000000-0000-0000-0000-000000000000'
+
+/** The statement as a query: one array per column, as text that needs no further encoding. */
+export const sendQuery = (statement: SendStatement, batch: readonly Sending[], now: number) =>
+  withTimeout({
+    ...statement,
+    values: [
+      plainArray(batch, (each) => each.id),
+      plainArray(batch, (each) => each.channelId),
+      plainArray(batch, (each) => each.sessionId),
+      plainArray(batch, (each) => each.userId),
+      textArray(batch, (each) => each.content),
+      batch.map((each) => each.tail).join(separator),
+      plainArray(batch, (each) => each.createdAt),
+      optionalArray(batch, (each) => (each.direct ? 'true' : null)),
+      optionalArray(batch, (each) => each.quotedMessageId),
+      optionalArray(batch, (each) => each.mentions),
+      optionalArray(batch, (each) => each.trace),
+      optionalArray(batch, (each) => each.key),
+      optionalArray(batch, (each) => each.requestHash),
+      now,
+    ],
+    rowMode: 'array' as const,
+  })
+
+/** PostgreSQL ends a statement after 30 s; a connection without an answer for longer is dead. */
+export const withTimeout = <Query extends object>(query: Query) => ({ ...query, query_timeout: 35_000 })
 
 /** A PostgreSQL array literal of values that need no quotes. */
 function plainArray(batch: readonly Sending[], pick: (each: Sending) => string | number | null): string {
@@ -177,7 +233,7 @@ function plainArray(batch: readonly Sending[], pick: (each: Sending) => string |
 }
 
 function textArray(batch: readonly Sending[], pick: (each: Sending) => string | null): string {
-  return plainArray(batch, (each) => quoted(pick(each)))
+  return plainArray(batch, (each) => quotedText(pick(each)))
 }
 
 /** Null when nobody in the batch has a value: `unnest` fills up with nulls. */
@@ -185,11 +241,8 @@ function optionalArray(batch: readonly Sending[], pick: (each: Sending) => strin
   return batch.some((each) => pick(each) !== null) ? textArray(batch, pick) : null
 }
 
-const quoted = (text: string | null) =>
+const quotedText = (text: string | null) =>
   text === null ? null : special.test(text) ? `"${text.replace(everySpecial, '\\$&')}"` : `"${text}"`
 
 const special = /["\\]/
 const everySpecial = /["\\]/g
-
-/** A PostgreSQL array literal of texts, to be cast to `text[]`. */
-export const textArrayLiteral = (texts: readonly string[]) => `{${texts.map(quoted).join(',')}}`

@@ -37,28 +37,17 @@ describe('a send', () => {
     })
   })
 
-  test('carries attachments, images, mentions and a quote', async () => {
+  test('carries mentions and a quote', async () => {
     const ann = await environment.person('ann')
     const channel = await environment.channel('public')
     const sender = environment.process()
     const first: Message = JSON.parse(await sender.send(says(ann, channel, 'first')))
-    const attachment = { filename: 'a "b".pdf', originalName: 'ü\\.pdf', contentType: 'application/pdf', size: 3 }
-    const rich = says(ann, channel, '', {
-      attachments: [attachment],
-      images: ['x "y",z.png', 'w.png'],
-      mentions: [ann.userId, '@here'],
-      quotedMessageId: first.id,
-    })
+    const rich = says(ann, channel, '', { mentions: [ann.userId, '@here'], quotedMessageId: first.id })
     const message: Message = JSON.parse(await sender.send(rich))
-    const { content, attachments, images, mentions, quotedMessageId } = rich
-    expect(message).toMatchObject({ seq: 2, content, attachments, images, mentions, quotedMessageId })
+    const { content, mentions, quotedMessageId } = rich
+    expect(message).toMatchObject({ seq: 2, content, mentions, quotedMessageId })
     const [, row] = await environment.stored(channel)
-    expect(row).toMatchObject({
-      attachments: [attachment],
-      images: ['x "y",z.png', 'w.png'],
-      mentions: [ann.userId, '@here'],
-      quotedMessageId: first.id,
-    })
+    expect(row).toMatchObject({ mentions: [ann.userId, '@here'], quotedMessageId: first.id })
     expect((await environment.recorded(message.id)).event.payload).toEqual(message)
   })
 

@@ -1,9 +1,8 @@
 import type { Message } from '@parley/contract'
 import { describe, expect, test } from 'vitest'
 import { losingProxy } from './losing-proxy.testing.ts'
-import { runSend } from './run-send.ts'
-import { sendWaiting, sendWithoutWaiting } from './send-statement.ts'
-import { toSending } from './sender.ts'
+import { runSend } from './send-batch.ts'
+import { sendWaiting, sendWithoutWaiting, toSending } from './send-statement.ts'
 import { type Person, says, sendingEnvironment } from './sending.testing.ts'
 
 const environment = sendingEnvironment()
@@ -11,13 +10,12 @@ const parsed = async (text: Promise<string>): Promise<Message> => JSON.parse(awa
 const contents = async (channel: string) =>
   (await environment.stored(channel)).map(({ seq, content }) => [seq, content])
 const sending = (person: Person, channel: string, content: string) =>
-  toSending(
-    says(person, channel, content),
-    Date.now(),
-    Date.now() + 10_000,
-    () => {},
-    () => {},
-  )
+  toSending(says(person, channel, content), {
+    createdAt: Date.now(),
+    deadline: Date.now() + 10_000,
+    resolve() {},
+    reject() {},
+  })
 
 describe('trap: membership changes while the statement waits for the channel', () => {
   test('the send is judged by the new membership, and seq has no gap', async () => {

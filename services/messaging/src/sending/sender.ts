@@ -1,13 +1,10 @@
-import { unavailable } from '@parley/contract'
-import { type Connection, isRowId, uuidv7 } from '@parley/database'
-import { foldReads } from '@parley/read-states'
-import { currentTraceparent, type Logger, type Metrics, metric } from '@parley/telemetry'
-import { createWaitingLines, type Draw } from './channel-queues.ts'
-import { messageTail } from './new-message.ts'
-import { attempt, inTime } from './send-batch.ts'
-import { type SendStatement, sendWaiting, sendWithoutWaiting, textArrayLiteral } from './send-statement.ts'
-import type { Sending, SendRequest } from './sending.ts'
-import { findStoredAnswer } from './stored-answer.ts'
+import { sessionEnded, stillRunning, unavailable } from '@parley/contract'
+import { type Connection, keyLifetimeMs, keyReused } from '@parley/database'
+import { type Logger, type Metrics, metric } from '@parley/telemetry'
+import { createChannelQueues, type TakenSends } from './channel-queues.ts'
+import { afterCommit, type StoredMessage } from './new-message.ts'
+import { inTime, sendBatch } from './send-batch.ts'
+import { type SendRequest, type SendStatement, sendWaiting, sendWithoutWaiting, toSending } from './send-statement.ts'
 
 export interface SenderOptions {
   pool: Connection['pool']
@@ -19,7 +16,7 @@ export interface SenderOptions {
   wakeRelay: () => void
   /** How long a send is tried while the database is away. */
   deadlineMs?: number
-  /** Most sends that may wait at once. */
+  /** How many sends may wait at once. */
   queueLimit?: number
 }
 
@@ -34,32 +31,33 @@ export interface Sender {
   close(): void
 }
 
-/** Statements in flight that never wait for a channel. */
-const lanes = 2
-/** A statement costs as much as a dozen messages in it: with fewer waiting, one lane and larger statements are faster. */
-const secondLaneFrom = 24
-/** Statements in flight that wait, each for one channel that somebody else has locked: at most this part of the pool. */
+/** How many statements that never wait for a channel run at a time. */
+const mostRunning = 2
+/** A statement costs as much as a dozen messages in it: with fewer waiting, one larger statement at a time is faster. */
+const secondStatementFrom = 24
+/** How many statements run at a time that wait, each for one channel that somebody else has locked: at most this part of the pool. */
 const waitingShare = 0.4
-const mostWaitingLanes = 4
+const mostRunningWaiting = 4
 const batchLimit = 256
+const retryContendedMs = 50
 
 /** The shared send statement of one process: docs/architecture.md, "Write path", tells the traps it avoids. */
 export function createSender(options: SenderOptions): Sender {
-  const { pool, logger, clock, wakeRelay, deadlineMs = 10_000, queueLimit = 10_000 } = options
-  const waitingLanes = Math.min(mostWaitingLanes, Math.floor(pool.options.max * waitingShare))
-  const lines = createWaitingLines()
+  const { pool, logger, clock, deadlineMs = 10_000, queueLimit = 10_000 } = options
+  const runningWaitingLimit = Math.min(mostRunningWaiting, Math.floor(pool.options.max * waitingShare))
+  const queues = createChannelQueues()
   const runningKeys = new Set<string>()
   const batchSize = options.metrics.histogram(metric.sendBatchSize).with()
-  const expiry = setInterval(() => lines.retain((sending) => inTime(sending, clock())), 500).unref()
-  const attempting = { pool, logger, clock, onStored, onMilestone }
+  const expiry = setInterval(() => queues.retain((sending) => inTime(sending, clock())), 500).unref()
+  const batchOptions = { pool, logger, clock, onStored }
   let running = 0
   let runningWaiting = 0
   let scheduled = false
-  let relenting: NodeJS.Timeout | undefined
+  let contendedRetry: NodeJS.Timeout | undefined
 
   return {
     async send(request) {
-      if (lines.size >= queueLimit) throw unavailable('Too many messages are being sent right now. Please try again')
+      if (queues.size >= queueLimit) throw unavailable('Too many messages are being sent right now. Please try again')
       if (!request.idempotency) return enqueue(request)
 
       const key = `${request.caller.userId} ${request.idempotency.key}`
@@ -73,19 +71,19 @@ export function createSender(options: SenderOptions): Sender {
     },
     close() {
       clearInterval(expiry)
-      clearTimeout(relenting)
+      clearTimeout(contendedRetry)
     },
   }
 
   function enqueue(request: SendRequest) {
     return new Promise<string>((resolve, reject) => {
       const now = clock()
-      lines.add(toSending(request, now, now + deadlineMs, resolve, reject))
+      queues.add(toSending(request, { createdAt: now, deadline: now + deadlineMs, resolve, reject }))
       schedule()
     })
   }
 
-  /** What one turn of the event loop brings shares a statement. */
+  /** All sends of one turn of the event loop share a statement. */
   function schedule() {
     if (scheduled) return
     scheduled = true
@@ -94,99 +92,74 @@ export function createSender(options: SenderOptions): Sender {
 
   function pump() {
     scheduled = false
-    while (lines.hasReady && (running === 0 || (running < lanes && lines.size >= secondLaneFrom))) {
+    while (queues.hasReady && (running === 0 || (running < mostRunning && queues.size >= secondStatementFrom))) {
       running++
-      void serve(lines.draw(batchLimit), sendWithoutWaiting).then(() => {
+      void run(queues.take(batchLimit), sendWithoutWaiting).then(() => {
         running--
         pump()
       })
     }
-    while (runningWaiting < waitingLanes && lines.hasContended) {
+    while (runningWaiting < runningWaitingLimit && queues.hasContended) {
       runningWaiting++
-      void serve(lines.drawContended(batchLimit), sendWaiting).then(() => {
+      void run(queues.takeContended(batchLimit), sendWaiting).then(() => {
         runningWaiting--
         pump()
       })
     }
-    // No connection is left to wait with: these channels ask from time to time, without waiting.
-    if (lines.hasContended) {
-      relenting ??= setTimeout(() => {
-        relenting = undefined
-        lines.relent()
+    // No connection is left for waiting: these channels are tried from time to time, without waiting.
+    if (queues.hasContended) {
+      contendedRetry ??= setTimeout(() => {
+        contendedRetry = undefined
+        queues.retryContended()
         pump()
-      }, 50)
+      }, retryContendedMs)
     }
   }
 
-  async function serve(draw: Draw, statement: SendStatement) {
+  async function run(taken: TakenSends, statement: SendStatement) {
     try {
-      const unsettled = draw.batch.length === 0 ? [] : await attempt(attempting, draw.batch, statement)
-      const again = unsettled.filter(({ sending }) => inTime(sending, clock()))
-      lines.release(draw.lines, again)
+      const unanswered = taken.batch.length === 0 ? [] : await sendBatch(batchOptions, taken.batch, statement)
+      const again = unanswered.filter(({ sending }) => inTime(sending, clock()))
+      queues.release(taken.queues, again)
     } catch (err) {
       logger.error({ err }, 'a shared send failed unexpectedly')
-      for (const sending of draw.batch) sending.reject(err as Error)
-      lines.release(draw.lines, [])
+      for (const sending of taken.batch) sending.reject(err as Error)
+      queues.release(taken.queues, [])
     }
   }
 
-  function onStored(count: number) {
-    batchSize.record(count)
-    wakeRelay()
-  }
-
-  /** Nobody waits for it: it only makes asking what is unread cheaper, and the next one makes up for it. */
-  function onMilestone(channelId: string, seq: number) {
-    foldReads(pool, channelId, seq).catch((err) => logger.warn({ err }, 'authors could not be entered as readers'))
+  function onStored(stored: readonly Pick<StoredMessage, 'channelId' | 'isReply' | 'seq'>[]) {
+    batchSize.record(stored.length)
+    afterCommit(options, stored)
   }
 }
 
-/** The send with its message id, ready for the statement. */
-export function toSending(
-  request: SendRequest,
-  createdAt: number,
-  deadline: number,
-  resolve: (message: string) => void,
-  reject: (error: Error) => void,
-): Sending {
-  const { caller, kind, channelId, content, attachments, images, quotedMessageId, mentions, nonce, idempotency } =
-    request
-  const direct = kind === 'conversation'
-  const isId = isRowId(channelId)
-  // What cannot be an id of a message is none: the nil UUID is nobody's.
-  const quoted = quotedMessageId === null || isRowId(quotedMessageId) ? quotedMessageId : nilId
-  return {
-    id: uuidv7(),
-    channelId: isId ? channelId : null,
-    direct,
-    userId: caller.userId,
-    sessionId: caller.sessionId,
-    content,
-    // Ids go into it as they are: only ids may.
-    tail: isId
-      ? messageTail({
-          channelId: direct ? `dm:${channelId}` : channelId,
-          content,
-          attachments,
-          images,
-          quotedMessageId: quoted,
-          mentions,
-          createdAt,
-          nonce,
-        })
-      : '',
-    quotedMessageId: quoted,
-    attachments: attachments.length === 0 ? null : JSON.stringify(attachments),
-    images: images.length === 0 ? null : textArrayLiteral(images),
-    mentions: mentions.length === 0 ? null : textArrayLiteral(mentions),
-    createdAt,
-    trace: currentTraceparent(),
-    key: idempotency?.key ?? null,
-    requestHash: idempotency?.requestHash ?? null,
-    deadline,
-    resolve,
-    reject,
-  }
+interface FirstAnswer {
+  answer: string | null
+  isSame: boolean | null
 }
 
-const nilId = '00000000-0000-0000-0000-000000000000'
+/**
+ * The answer to a send while another one with its key is under way in this process: that one may itself be a repeat, and
+ * then the first answer is there already.
+ * @throws ApiError 401, 400 (the key was used for another request), 409 (the first request is still running).
+ */
+async function findStoredAnswer(
+  pool: Connection['pool'],
+  { caller, idempotency }: SendRequest,
+  now: number,
+): Promise<string> {
+  const { rows } = await pool.query<FirstAnswer>(
+    `select k.answer, k.request_hash = decode($4, 'hex') as "isSame"
+     from sessions s
+       join users u on u.id = s.user_id and coalesce(u.removed_at, 0) = 0
+       left join idempotency_keys k on k.user_id = u.id and k.key = $3 and k.created_at > $5
+     where s.id = $1 and s.user_id = $2 and coalesce(s.ended_at, 0) = 0 and s.expires_at > $6`,
+    [caller.sessionId, caller.userId, idempotency?.key, idempotency?.requestHash, now - keyLifetimeMs, now],
+  )
+  const [found] = rows
+  if (!found) throw sessionEnded()
+  if (found.answer === null) throw stillRunning()
+  if (!found.isSame) throw keyReused()
+  return found.answer
+}

@@ -1,12 +1,27 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { accessParent } from '@parley/access'
 import { Id, IdempotencyHeaders, Message, Ok, ParentRev, refusals, ThreadMeta } from '@parley/contract'
+import { uuidv7 } from '@parley/database'
+import type { Caller } from '@parley/identity'
 import type { Deps } from '@parley/service'
-import { Type } from 'typebox'
-import { deleteMessage } from '../messages/message.deletion.ts'
-import { editMessage } from '../messages/message.edit.ts'
+import { type Static, Type } from 'typebox'
+import { findMentions } from '../mentions/mentions.ts'
+import { deleteMessage, editMessage } from '../messages/message-changes.ts'
 import { readPage } from '../messages/message-pages.queries.ts'
-import { MessageBody, MessageParams, NewMessageBody, PageQuery, pageEnds } from '../messages/messages.schema.ts'
-import { accessParent, createReply } from './reply.creation.ts'
+import { requireQuotable } from '../messages/messages.queries.ts'
+import {
+  MessageBody,
+  MessageParams,
+  NewMessageBody,
+  nonceOf,
+  PageQuery,
+  pageEnds,
+  quoteOf,
+  readContent,
+  requestHash,
+} from '../messages/messages.schema.ts'
+import { postOnce, storeMessage } from '../sending/new-message.ts'
+import { putUploads } from '../uploads/message-uploads.ts'
 
 const ListReplies = {
   summary: 'Replies to a channel message, oldest first',
@@ -16,6 +31,9 @@ const ListReplies = {
   response: { 200: Type.Object({ replies: Type.Array(Message), ...pageEnds }), ...refusals(400, 401, 403, 404) },
 }
 
+const CreatedReply = Type.Object({ reply: Message, threadMeta: ThreadMeta, parentRev: ParentRev })
+type CreatedReply = Static<typeof CreatedReply>
+
 const CreateReply = {
   summary: 'Reply to a channel message',
   description: 'Safe to repeat with the same `Idempotency-Key`: within 24 hours it gets the first answer again.',
@@ -23,7 +41,7 @@ const CreateReply = {
   headers: IdempotencyHeaders,
   body: NewMessageBody,
   response: {
-    200: Type.Object({ reply: Message, threadMeta: ThreadMeta, parentRev: ParentRev }),
+    200: CreatedReply,
     ...refusals(400, 401, 403, 404, 409),
   },
 }
@@ -46,8 +64,9 @@ const DeleteReply = {
 }
 
 export const threadRoutes =
-  ({ db, clock }: Deps): FastifyPluginAsyncTypebox =>
+  (deps: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
+    const { db, clock } = deps
     const thread = '/messages/:messageId/thread'
 
     app.get(thread, { schema: ListReplies }, async ({ caller, params, query }) => {
@@ -56,18 +75,48 @@ export const threadRoutes =
       return { replies, ...ends }
     })
 
-    app.post(thread, { schema: CreateReply }, async ({ caller, params, headers, body }) => {
-      const key = headers['idempotency-key']
-      return createReply(db, { caller, parentId: params.messageId, body, key, now: clock() })
-    })
+    app.post(thread, { schema: CreateReply }, async ({ caller, params, headers, body }) =>
+      createReply(deps, { caller, parentId: params.messageId, body, key: headers['idempotency-key'] }),
+    )
 
     app.put(`${thread}/:replyId`, { schema: EditReply }, async ({ caller, params, body }) => ({
       message: await editMessage(db, caller, params.replyId, body, clock(), { threadId: params.messageId }),
     }))
 
     app.delete(`${thread}/:replyId`, { schema: DeleteReply }, async ({ caller, ip, params }) => {
-      const place = { threadId: params.messageId }
-      await deleteMessage(db, { caller, ip, now: clock() }, params.replyId, place)
+      await deleteMessage(db, { caller, ip, now: clock() }, params.replyId, { threadId: params.messageId })
       return { success: true as const }
     })
   }
+
+interface ReplyRequest {
+  caller: Caller
+  parentId: string
+  body: NewMessageBody
+  /** `Idempotency-Key` */
+  key: string | undefined
+}
+
+/**
+ * Replies to a message of a channel and tells the channel. The channel's lock is the thread's too: `seq` and the summary on
+ * the parent are exact however many reply at once.
+ */
+async function createReply(deps: Deps, { caller, parentId, body, key }: ReplyRequest): Promise<CreatedReply> {
+  const content = readContent(body)
+  const mentions = await findMentions(deps.db, content)
+  const quotedMessageId = quoteOf(body)
+  const now = deps.clock()
+  const claim =
+    key === undefined ? null : { userId: caller.userId, key, requestHash: requestHash(`reply to ${parentId}`, body) }
+
+  const answer = await postOnce(deps, claim, now, async (trx) => {
+    const { message: parent, channel } = await accessParent(trx, caller, parentId, { lock: true })
+    if (quotedMessageId !== null) await requireQuotable(trx, channel, quotedMessageId)
+    const id = uuidv7()
+    const files = await putUploads(trx, { id, channelId: channel.id, authorId: caller.userId }, body)
+    const reply = { content, mentions, quotedMessageId, nonce: nonceOf(body), ...files }
+    return storeMessage(trx, channel, { ...reply, id, author: caller, parentId: parent.id, createdAt: now })
+  })
+  // Answers that were stored by an earlier version have no parentRev: 0 is older than what any client has.
+  return { parentRev: 0, ...JSON.parse(answer) }
+}

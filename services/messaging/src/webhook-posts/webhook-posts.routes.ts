@@ -1,18 +1,27 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Id, IdempotencyHeaders, limits, Message, notFound, refusals, unauthorized } from '@parley/contract'
+import { findChannel } from '@parley/access'
+import { type AttemptLimit, countAttempt } from '@parley/accounts'
+import { Id, IdempotencyHeaders, limits, Message, notFound, refusals, tooMany, unauthorized } from '@parley/contract'
+import { isRowId, type Reader, type Transaction, uuidv7 } from '@parley/database'
 import { isWebhookToken } from '@parley/identity'
-import { foldEvery, foldReads } from '@parley/read-states'
-import { bearerToken, type Deps } from '@parley/service'
+import { bearerToken, type Deps, sendJsonText } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { createPost } from './webhook-post.creation.ts'
-import { findLiveWebhook, type LiveWebhook } from './webhook-posts.queries.ts'
+import { findMentions } from '../mentions/mentions.ts'
+import { readContent, requestHash } from '../messages/messages.schema.ts'
+import { postOnce, storeMessage } from '../sending/new-message.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set where a webhook posts: the one whose token was shown. */
+    /** The webhook whose token was shown, on the routes of webhooks. */
     webhook: LiveWebhook
   }
+}
+
+interface LiveWebhook {
+  id: string
+  channelId: string
+  tokenHash: Buffer
 }
 
 const PostByWebhook = {
@@ -28,14 +37,14 @@ const PostByWebhook = {
 }
 
 export const webhookPostRoutes =
-  ({ config, db, pool, clock, logger }: Deps): FastifyPluginAsyncTypebox =>
+  (deps: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
     app.decorateRequest('webhook', null as unknown as LiveWebhook)
 
-    // As with people, before the body is read.
+    // Before the body is read, as with people.
     async function onRequest(request: FastifyRequest) {
       const { webhookId } = request.params as { webhookId: string }
-      const webhook = await findLiveWebhook(db, webhookId)
+      const webhook = await findLiveWebhook(deps.db, webhookId)
       if (!webhook) throw notFound('webhook')
       if (!isWebhookToken(bearerToken(request), webhook.tokenHash)) {
         throw unauthorized('The token does not belong to this webhook')
@@ -44,20 +53,64 @@ export const webhookPostRoutes =
     }
 
     const route = { schema: PostByWebhook, config: { access: 'none' }, onRequest } as const
-    app.post('/webhooks/:webhookId/messages', route, async ({ webhook, headers, body: { content } }) => {
-      const message = await createPost(db, {
-        webhook,
-        content,
-        key: headers['idempotency-key'],
-        perMinute: config.webhooks.perMinute,
-        now: clock(),
-      })
-      if (message.seq % foldEvery === 0) fold(webhook.channelId, message.seq)
-      return { message }
+    app.post('/webhooks/:webhookId/messages', route, async ({ webhook, headers, body: { content } }, reply) => {
+      const message = await createPost(deps, webhook, { content }, headers['idempotency-key'])
+      return sendJsonText(reply, `{"message":${message}}`)
     })
-
-    /** Nobody waits for it, as after any other message. */
-    function fold(channelId: string, seq: number) {
-      foldReads(pool, channelId, seq).catch((err) => logger.warn({ err }, 'authors could not be entered as readers'))
-    }
   }
+
+/**
+ * Posts to the webhook's channel. Refused and repeated posts do not count. Answers the JSON text of the Message.
+ * @throws ApiError 400, 404 when webhook or channel were deleted meanwhile, 409 and 429.
+ */
+async function createPost(
+  deps: Deps,
+  webhook: LiveWebhook,
+  body: { content: string },
+  key: string | undefined,
+): Promise<string> {
+  const content = readContent(body)
+  const mentions = await findMentions(deps.db, content)
+  const now = deps.clock()
+  const where = `webhook ${webhook.id}`
+  const claim = key === undefined ? null : { userId: webhook.id, key, requestHash: requestHash(where, body) }
+
+  return postOnce(deps, claim, now, async (trx) => {
+    await refuseTooManyPosts(trx, webhook, deps.config.webhooks.perMinute, now)
+    const channel = await findChannel(trx, webhook.channelId, true)
+    if (!channel || !(await updateLastPostedAt(trx, webhook.id, now))) throw notFound('webhook')
+    const message = { content, mentions, quotedMessageId: null, createdAt: now }
+    return storeMessage(trx, channel, { ...message, id: uuidv7(), author: { webhookId: webhook.id } })
+  })
+}
+
+/** A program that has gone wild must not bury a channel. */
+async function refuseTooManyPosts(trx: Transaction, { id }: LiveWebhook, perMinute: number, now: number) {
+  const limit: AttemptLimit = { kind: 'webhook post', most: perMinute, windowMs: 60_000 }
+  const seconds = await countAttempt(trx, limit, id, now)
+  if (seconds > 0) throw tooMany('This webhook posts too often. Please slow down', seconds)
+}
+
+/** A webhook that may post: it ends with its channel. */
+const findLiveWebhook = async (db: Reader, id: string): Promise<LiveWebhook | undefined> =>
+  isRowId(id)
+    ? db
+        .selectFrom('webhooks')
+        .innerJoin('channels', 'channels.id', 'webhooks.channelId')
+        .select(['webhooks.id', 'webhooks.channelId', 'webhooks.tokenHash'])
+        .where('webhooks.id', '=', id)
+        .where('webhooks.deletedAt', 'is', null)
+        .where('channels.deletedAt', 'is', null)
+        .executeTakeFirst()
+    : undefined
+
+/** Notes when a webhook posts; answers false when it was deleted meanwhile. */
+async function updateLastPostedAt(trx: Transaction, id: string, lastPostedAt: number): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('webhooks')
+    .set({ lastPostedAt })
+    .where('id', '=', id)
+    .where('deletedAt', 'is', null)
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows === 1n
+}
