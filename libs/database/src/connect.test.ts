@@ -5,7 +5,7 @@ import { createDatabase } from '@parley/test'
 import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 
-test('a server that falls silent fails what waits for it, and the next query goes elsewhere', async () => {
+test('a server that stops answering fails its queries, and the next query goes to another connection', async () => {
   const server = await reachedThroughNetwork()
   const { db, close } = connectDatabase({
     url: server.url,
@@ -29,7 +29,7 @@ test('a server that falls silent fails what waits for it, and the next query goe
   expect((await ask()).rows).toHaveLength(1)
 })
 
-test('closed is the pool too through which Kysely never asked anything', async () => {
+test('close ends a pool that Kysely never used', async () => {
   const database = await createDatabase()
   onTestFinished(database.drop)
   const { pool, close } = connectDatabase({
@@ -43,7 +43,7 @@ test('closed is the pool too through which Kysely never asked anything', async (
   expect(pool.ended).toBe(true)
 })
 
-/** A database behind a network that can swallow what is sent through it; connections of that time stay dead. */
+/** A database behind a network that can drop all packets. Connections from that time stay dead. */
 async function reachedThroughNetwork() {
   const database = await createDatabase()
   const { hostname, port } = new URL(database.url)

@@ -1,40 +1,40 @@
+import { createHash } from 'node:crypto'
 import { Socket } from 'node:net'
 import { CamelCasePlugin, Kysely, type Transaction as KyselyTransaction, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { createServerPool } from './servers.ts'
-import { leaveOutNames, nameStatements } from './statement-names.ts'
 import type { Tables } from './tables.ts'
 
 export type Database = Kysely<Tables>
 export type Transaction = KyselyTransaction<Tables>
-/** Reads that work inside and outside a transaction. */
+/** For reads that work inside and outside a transaction. */
 export type Reader = Database | Transaction
 
-/** One connection, for what spans several statements and is no transaction of Kysely's. */
+/** One connection, for several statements that are no Kysely transaction. */
 export type PooledClient = pg.PoolClient
 
 export interface ConnectionOptions {
-  /** postgres://user:password@host:port/database; several hosts are separated by commas, and tried in turn. */
+  /** postgres://user:password@host:port/database. Several hosts are separated by commas, and tried in turn. */
   url: string
-  /** Certificates (PEM) of the authority to trust. Makes `verify-full` of a URL that says nothing about TLS. */
+  /** Certificates (PEM) of the authority to trust. A URL without TLS settings then means `verify-full`. */
   ca?: string | undefined
   /** Most connections this process holds. */
   poolSize: number
-  /** Shown in pg_stat_activity, for the operator. */
+  /** Shown in pg_stat_activity. */
   applicationName: string
-  /** Called when an idle connection is lost; the pool replaces it by itself. */
+  /** Called when an idle connection is lost. The pool replaces it. */
   onIdleError: (error: Error) => void
-  /** Milliseconds after which a connection that says nothing counts as lost; more than any statement may take. */
+  /** Milliseconds after which a silent connection counts as lost. Must exceed the time limit of a statement. */
   silenceMs?: number
-  /** Behind a pooler in transaction mode the settings of a session come from the role alone. */
+  /** Behind a pooler in transaction mode, only the role can set the settings of a session. */
   pooler?: 'none' | 'transaction'
-  /** Whether statements are prepared by name; without a pooler they are, unless this says otherwise. */
+  /** Whether statements are prepared by name. The default is true without a pooler. */
   preparedStatements?: boolean
 }
 
 export interface Connection {
   db: Database
-  /** The pool below Kysely, for the few statements that are prepared by name. */
+  /** The pool below Kysely, for statements that name themselves or stream their rows. */
   pool: pg.Pool
   close(): Promise<void>
 }
@@ -42,16 +42,16 @@ export interface Connection {
 const int8 = 20
 
 /**
- * What a request or a delivery asks is a look-up by index, in the order of the index. So must its plan be when the table was empty
- * as it was made, and when PostgreSQL has no statistics because it crashed or the installation is new. Scans of whole tables, and
- * bitmaps of all that a condition matches, are left to statements that nothing else serves.
+ * Statements of requests and deliveries look rows up by an index, in its order. They must do so even when the plan was made while the
+ * table was empty, or when PostgreSQL has no statistics (after a crash, or when it is new). So scans of whole tables and bitmap scans
+ * are used only when no index serves the statement.
  */
 const plannerSettings = { enable_seqscan: 'off', enable_bitmapscan: 'off', jit: 'off' }
 
-/** In milliseconds: for a statement, and for a transaction in which nothing happens. */
+/** In milliseconds. */
 const timeLimits = { statement_timeout: 30_000, idle_in_transaction_session_timeout: 30_000 }
 
-/** What holds in every session. The roles of the services have it too: behind a pooler in transaction mode a client cannot set it. */
+/** Settings of every session. The roles of the services have them too, because a client cannot set them behind a pooler. */
 export const sessionSettings = { ...plannerSettings, ...timeLimits }
 
 const setPlanner = {
@@ -62,9 +62,9 @@ const setPlanner = {
 }
 
 /**
- * Opens a connection pool. Nothing is connected until the first query. A query waits at most 5 s for a connection, a
- * statement runs at most 30 s, and a transaction left idle is ended after 30 s. A server that vanished without a word (frozen, cut
- * off, failed over) fails what waits for it after 35 s. A connection that cannot be opened fails with `DatabaseUnreachable`.
+ * Opens a connection pool, which connects at the first query. A query waits at most 5 s for a connection. A statement runs at most
+ * 30 s, and a transaction may be idle for 30 s. When the server does not answer any more (frozen, cut off, failed over), queries fail
+ * after 35 s. A connection that cannot be opened fails with `DatabaseUnreachable`.
  * @throws ConfigError when the address or a certificate cannot be used.
  */
 export function connectDatabase(options: ConnectionOptions): Connection {
@@ -77,18 +77,18 @@ export function connectDatabase(options: ConnectionOptions): Connection {
     max: poolSize,
     application_name: applicationName,
     connectionTimeoutMillis: 5_000,
-    // Before an idle connection could be taken for a silent one.
+    // Sooner than an idle connection could count as lost.
     idleTimeoutMillis: Math.min(30_000, silenceMs / 2),
     ...(ownsSession && timeLimits),
     keepAlive: true,
     types: { getTypeParser },
-    stream: () => socketThatSpeaks(silenceMs),
+    stream: () => socketWithTimeout(silenceMs),
     onConnect: async (client) => {
       if (ownsSession) await client.query(setPlanner)
     },
   })
   pool.on('error', onIdleError)
-  pool.on('connect', (client) => (preparedStatements ? nameStatements(client) : leaveOutNames(client)))
+  pool.on('connect', (client) => (preparedStatements ? nameStatements(client) : removeNames(client)))
   const db = new Kysely<Tables>({
     dialect: new PostgresDialect({ pool }),
     plugins: [new CamelCasePlugin({ maintainNestedObjectKeys: true })],
@@ -98,14 +98,14 @@ export function connectDatabase(options: ConnectionOptions): Connection {
     pool,
     async close() {
       await db.destroy()
-      // Kysely leaves a pool alone through which it never asked anything.
+      // Kysely does not end a pool that it never used.
       if (!pool.ending) await pool.end()
     },
   }
 }
 
-/** The server's own time limits do not reach us when it is gone, and TCP gives up after a quarter of an hour. */
-function socketThatSpeaks(silenceMs: number): Socket {
+/** When the server is gone, its own time limits do not reach us, and TCP gives up only after 15 minutes. */
+function socketWithTimeout(silenceMs: number): Socket {
   const socket = new Socket()
   return socket.setTimeout(silenceMs, () => {
     socket.destroy(Object.assign(new Error('the database has said nothing for too long'), { code: 'ETIMEDOUT' }))
@@ -117,3 +117,33 @@ function getTypeParser(oid: number, format?: 'text' | 'binary') {
 }
 
 const parseInt8Array = (text: string) => (text === '{}' ? [] : text.slice(1, -1).split(',').map(Number))
+
+/** Names of prepared statements, by their text. Only `statements.ts` adds to them, so there are only as many as in the code. */
+const statementNames = new Map<string, string>()
+
+/** Makes every connection prepare this statement by a name. */
+export function nameStatement(text: string): void {
+  if (!statementNames.has(text))
+    statementNames.set(text, `parley_${createHash('sha256').update(text).digest('hex').slice(0, 24)}`)
+}
+
+/** Kysely has no names for statements, so they are added below it. */
+function nameStatements(client: pg.Client): void {
+  const query = client.query.bind(client) as (...args: unknown[]) => unknown
+  const named = (text: unknown, values?: unknown, ...rest: unknown[]) => {
+    const name = typeof text === 'string' && Array.isArray(values) ? statementNames.get(text) : undefined
+    return name === undefined ? query(text, values, ...rest) : query({ name, text, values }, ...rest)
+  }
+  client.query = named as typeof client.query
+}
+
+/** Removes names from statements: a pooler may run the next one on a connection that has not prepared it. */
+function removeNames(client: pg.Client): void {
+  const query = client.query.bind(client) as (...args: unknown[]) => unknown
+  const unnamed = (config: unknown, ...rest: unknown[]) =>
+    query(
+      typeof config === 'object' && config !== null && 'name' in config ? { ...config, name: undefined } : config,
+      ...rest,
+    )
+  client.query = unnamed as typeof client.query
+}

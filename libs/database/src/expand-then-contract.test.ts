@@ -6,8 +6,8 @@ const folder = path.join(import.meta.dirname, 'migrations')
 const migrations = globSync('*.ts', { cwd: folder }).sort()
 
 /**
- * What the version before, which still runs, would stumble over. A migration that takes away what that version no longer uses
- * says so in its name: `0042-contract-….ts`.
+ * Statements that break the version before, which still runs during an upgrade. A migration that removes something which that version
+ * does not use any more has a name of the form `0042-contract-….ts`.
  */
 const breaking = {
   'takes something away': /\bdrop (table|column|view|function|sequence|schema)\b/,
@@ -35,7 +35,7 @@ test.each([
   expect(faultsOf(statement)).toEqual([fault])
 })
 
-test('numbers are given once', () => {
+test('every migration has its own number', () => {
   const numbers = migrations.map((file) => file.slice(0, 4))
   expect(numbers).toEqual([...new Set(numbers)])
 })

@@ -14,12 +14,12 @@ const failure = (statements: string) =>
     (error: unknown) => error,
   )
 
-test('a statement that was too slow, or met a standby, may be tried again', async () => {
+test('a statement that was too slow or met a standby may be tried again', async () => {
   expect(isDatabaseAway(await failure(`set local statement_timeout = 1; select pg_sleep(10)`))).toBe(true)
   expect(isDatabaseAway(await failure(`set transaction read only; update server_settings set name = 'x'`))).toBe(true)
 })
 
-test('a statement that is refused for what it says may not', async () => {
+test('a faulty statement may not be tried again', async () => {
   expect(isDatabaseAway(await failure('select 1 / 0'))).toBe(false)
   expect(isDatabaseAway(await failure(`insert into server_settings (id, name) values (1, 'x')`))).toBe(false)
 })

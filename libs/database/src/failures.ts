@@ -1,11 +1,9 @@
-import { DatabaseUnreachable } from './unreachable.ts'
-
 interface PostgresError {
   code?: string
   constraint?: string
 }
 
-/** Whether the database was away, gave up (connection lost, shutting down, overloaded) or does not let us in: trying again may help. */
+/** Whether trying again may help: the connection was lost or refused, or the server is shutting down or overloaded. */
 export function isDatabaseAway(error: unknown): boolean {
   if (error instanceof DatabaseUnreachable) return true
   const { code } = error as PostgresError
@@ -15,14 +13,14 @@ export function isDatabaseAway(error: unknown): boolean {
   return typeof message === 'string' && awayMessages.test(message)
 }
 
-/** Whether a statement took longer than it may. */
+/** Whether a statement exceeded its time limit. */
 export const isOutOfTime = (error: unknown): boolean => (error as PostgresError).code === '57014'
 
-/** Whether a table or column is not there: the migrations have yet to be run. */
+/** Whether a table or column is missing, because the migrations have not run yet. */
 export const isSchemaMissing = (error: unknown): boolean =>
   ['42P01', '42703'].includes((error as PostgresError).code ?? '')
 
-/** Whether a unique index refused a row; `index` narrows it to one. */
+/** Whether a unique index refused a row; `index` limits this to one index. */
 export function isDuplicate(error: unknown, index?: string): boolean {
   const { code, constraint } = error as PostgresError
   return code === '23505' && (index === undefined || constraint === index)
@@ -36,9 +34,9 @@ const awayCodes = new Set([
   'EAI_AGAIN',
   'ENOTFOUND',
   'EHOSTUNREACH',
-  '28000', // may not sign in yet: the migration step lets the roles in
-  '28P01', // wrong password, or its role is not there yet
-  '25006', // read only: a failover has made a standby of it
+  '28000', // may not sign in yet: the migration step allows it
+  '28P01', // wrong password, or the role does not exist yet
+  '25006', // read only: the server became a standby
   '53100', // disk full
   '53200', // out of memory
   '53300', // too many connections
@@ -53,3 +51,109 @@ const awayCodes = new Set([
 ])
 const awayMessages =
   /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable/i
+
+/** The client of a failed connection, without its password. */
+interface FailedClient {
+  host: string
+  port: number
+  user?: string | undefined
+  database?: string | undefined
+  /** The index of its server. */
+  server: number
+}
+
+/** Our own code, beside PostgreSQL's: the server takes no writes. */
+export const standbyCode = 'PARLEY_STANDBY'
+
+/** No connection to PostgreSQL could be opened. The message tells the operator which server failed, why, and what to do. */
+export class DatabaseUnreachable extends Error {
+  override readonly name = 'DatabaseUnreachable'
+  /** The error code of PostgreSQL, Node or OpenSSL. */
+  readonly code: string | undefined
+  readonly client: FailedClient
+
+  constructor(client: FailedClient, cause: NodeJS.ErrnoException, message = describe(client, cause)) {
+    super(message)
+    this.code = cause.code
+    this.client = client
+    // Keeps the client out of the log.
+    Object.defineProperty(this, 'client', { enumerable: false })
+  }
+
+  /** One error for the faults of all servers that were tried. */
+  static all(faults: readonly DatabaseUnreachable[]): DatabaseUnreachable {
+    const [first] = faults
+    const sentences = new Set(faults.map(({ message }) => message))
+    return sentences.size === 1 ? first! : new DatabaseUnreachable(first!.client, first!, [...sentences].join('; '))
+  }
+
+  /** The same error, caused by the time limit. */
+  outOfTime(): DatabaseUnreachable {
+    return new DatabaseUnreachable(this.client, Object.assign(new Error(), { code: 'ETIMEDOUT' }))
+  }
+}
+
+function describe(client: FailedClient, error: NodeJS.ErrnoException): string {
+  const { host, port } = client
+  const name = host.includes(':') ? `[${host}]` : host
+  const [reason, remedy] = explain(client, error)
+  const code = error.code && error.code !== standbyCode ? ` (${error.code})` : ''
+  return `PostgreSQL at ${name}:${port} ${reason}${code}: ${remedy}`
+}
+
+function explain(
+  { host, user, database }: FailedClient,
+  { code = '', message }: NodeJS.ErrnoException,
+): [string, string] {
+  switch (code) {
+    case 'ECONNREFUSED':
+      return ['refuses the connection', 'check that it runs there, and host and port in database.url']
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return [`cannot be found, the name ${host} is unknown`, 'check the host in database.url, and DNS']
+    case 'ETIMEDOUT':
+    case 'EHOSTUNREACH':
+    case 'ENETUNREACH':
+      return ['does not answer', 'check host and port in database.url, and the network and firewalls on the way']
+    case 'ENOENT':
+      return ['cannot be found, there is no such socket', 'check that it runs on this machine, and database.url']
+    case '28P01':
+      return [`refuses the password of ${user}`, 'check user and password in database.url']
+    case '28000':
+      return [
+        `does not let ${user} in, it says "${message}"`,
+        'check user and sslmode in database.url, and pg_hba.conf',
+      ]
+    case '3D000':
+      return [`has no database ${database}`, 'create it, or correct its name in database.url']
+    case '53300':
+      return ['has no connection left', 'raise max_connections there, see docs/database.md']
+    case '57P03':
+      return [`is not ready, it says "${message}"`, 'it is tried again']
+    case standbyCode:
+      return ['is a read-only standby', 'name the primary in database.url too']
+    case 'ERR_TLS_CERT_ALTNAME_INVALID':
+      return [
+        'has a certificate for another host name',
+        'write in database.url the name that is in the certificate, or choose sslmode=verify-ca',
+      ]
+    case 'CERT_HAS_EXPIRED':
+      return ['has a certificate that has expired', 'renew it there']
+  }
+  if (untrusted.has(code))
+    return ['has a certificate that is not from a trusted authority', 'give its authority by database.tls.ca']
+  if (/does not support SSL/.test(message))
+    return ['offers no TLS', 'switch it on there, or choose sslmode=disable where the network can be trusted']
+  return [`cannot be used, it says "${message}"`, 'check database.url and the log of PostgreSQL']
+}
+
+const untrusted = new Set([
+  'CERT_SIGNATURE_FAILURE',
+  'CERT_UNTRUSTED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'INVALID_CA',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+])

@@ -8,30 +8,30 @@ export const keyLifetimeMs = 24 * 60 * 60 * 1000
 
 /** A request that came with an `Idempotency-Key`. */
 export interface RequestKey {
-  /** Whose key it is: a person, or a webhook. */
+  /** The person or webhook that sent it. */
   userId: string
   key: string
-  /** 32 bytes as hexadecimal digits: the same for two requests that ask for the same. */
+  /** Hash of the request as hexadecimal digits (32 bytes). Equal requests have equal hashes. */
   requestHash: string
 }
 
-/** The claim of a request on its key, or null for one that has none. `parts` are what it asks for, and of which route. */
+/** The key of a request, or null when it has none. `parts` are the route and all that the request asks for. */
 export const claimOf = (userId: string, key: string | undefined, ...parts: unknown[]): RequestKey | null =>
   key === undefined ? null : { userId, key, requestHash: hash('sha256', JSON.stringify(parts)) }
 
-/** How an answer is kept that is not kept as its JSON text. */
+/** How an answer is stored when it is not stored as its JSON text. */
 export interface AnswerForm<T> {
   write(answer: T): string
-  /** @throws ApiError 400 when it cannot be read any more. */
+  /** @throws ApiError 400 when the stored answer cannot be read any more. */
   read(stored: string): T
 }
 
 const asJson = { write: JSON.stringify, read: JSON.parse }
 
 /**
- * Carries a request out once: whoever repeats it with its key gets the first answer. Call it before the transaction locks any row, and let
- * `create` do everything else.
- * @throws ApiError 409 when the first one is still running, 400 when it was another request.
+ * Runs a request once. A repetition with the same key gets the first answer. Call it before the transaction locks any row; `create`
+ * does all the work of the request.
+ * @throws ApiError 409 when the first request is still running, 400 when the key belongs to a different request.
  */
 export async function once<T>(
   trx: Transaction,
@@ -49,9 +49,8 @@ export async function once<T>(
 }
 
 /**
- * The answer that the first request with this key got, or undefined for the first one, which holds the key until its
- * transaction ends.
- * @throws ApiError 409 when the first one is still running, 400 when it was another request.
+ * The answer of the first request with this key. Undefined for the first request, which holds the key until its transaction ends.
+ * @throws ApiError 409 when the first request is still running, 400 when the key belongs to a different request.
  */
 async function claimKey(trx: Transaction, claim: RequestKey, now: number): Promise<string | undefined> {
   const known = await findAnswer(trx, claim, now)
@@ -61,11 +60,11 @@ async function claimKey(trx: Transaction, claim: RequestKey, now: number): Promi
     trx,
   )
   if (!rows[0]!.granted) throw stillRunning()
-  // It may have been answered just before it let go of the key.
+  // The first request may have stored its answer just before it released the key.
   return findAnswer(trx, claim, now)
 }
 
-/** What the first request with this key was answered, if it is over. @throws ApiError 400 when it was another request. */
+/** The stored answer to this key, if there is one. @throws ApiError 400 when the key belongs to a different request. */
 export async function findAnswer(
   db: Reader,
   { userId, key, requestHash }: RequestKey,
@@ -82,7 +81,7 @@ export async function findAnswer(
   return stored?.answer
 }
 
-/** Keeps the answer for later requests with the key, in the place of one that has outlived its time. */
+/** Stores the answer for later requests with the key, and replaces an expired one. */
 async function insertAnswer(trx: Transaction, claim: RequestKey, answer: string, now: number): Promise<void> {
   const row = { requestHash: Buffer.from(claim.requestHash, 'hex'), answer, createdAt: now }
   await trx

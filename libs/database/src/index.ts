@@ -1,4 +1,3 @@
-export { anyOf, isUnset } from './conditions.ts'
 export {
   type Connection,
   type ConnectionOptions,
@@ -8,11 +7,10 @@ export {
   type Reader,
   type Transaction,
 } from './connect.ts'
-export { isDatabaseAway, isDuplicate, isOutOfTime, isSchemaMissing } from './failures.ts'
+export { DatabaseUnreachable, isDatabaseAway, isDuplicate, isOutOfTime, isSchemaMissing } from './failures.ts'
 export { type AnswerForm, claimOf, findAnswer, keyLifetimeMs, keyReused, once, type RequestKey } from './idempotency.ts'
 export { migrate, requireSchema } from './migrate.ts'
 export { looksLike, nameSkeleton } from './name-skeleton.ts'
-export { executePrepared, prepared } from './prepared.ts'
 export {
   type AuditAction,
   type AuditEntry,
@@ -24,6 +22,6 @@ export {
 } from './record.ts'
 export { type DatabaseRole, databaseRoles, roleName } from './rights.ts'
 export { setRolePassword } from './roles.ts'
+export { anyOf, executePrepared, isUnset, prepared } from './statements.ts'
 export type * from './tables.ts'
-export { DatabaseUnreachable } from './unreachable.ts'
 export { isRowId, uuidv7 } from './uuidv7.ts'

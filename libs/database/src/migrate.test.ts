@@ -30,7 +30,7 @@ test('ten processes may migrate an empty database at once', async () => {
   await requireSchema(database.db)
 })
 
-test('a database that a newer version has migrated is left as it is', async () => {
+test('a database of a newer version is not changed', async () => {
   await sql`insert into kysely_migration (name, timestamp) values ('9999-of-the-next-version', '2030-01-01T00:00:00Z')`.execute(
     database.db,
   )

@@ -13,11 +13,10 @@ const ourMigrations = new FileMigrationProvider({
 })
 
 /**
- * Brings the database to the newest schema and returns the names of the migrations that were run. Runs under a lock:
- * any number of processes may call it at once, one does the work and the others wait. A database that a newer version has
- * migrated is left as it is: the version before runs on it too.
- * Each service's role gets its rights, see `rights.ts`; what only the version before needs is left until this is run once more.
- * @throws the database's error when a migration fails; its transaction is rolled back.
+ * Runs the migrations that are missing and returns their names. Any number of processes may call it at once: one does the work under
+ * a lock, and the others wait. A database with migrations of a newer version is not changed, since this version runs on it too.
+ * Every role gets its rights (`rights.ts`). Rights that only the version before needs are taken away by the next call.
+ * @throws the database's error when a migration fails. Its transaction is rolled back.
  */
 export async function migrate(db: Database): Promise<string[]> {
   const known = await ourMigrations.getMigrations()
@@ -26,13 +25,13 @@ export async function migrate(db: Database): Promise<string[]> {
   const migrator = new Migrator({ db, provider: { getMigrations: async () => ({ ...known, ...newer }) } })
   const { error, results } = await migrator.migrateToLatest()
   if (error) throw error
-  // A newer version knows what its tables are for.
+  // Only the newer version knows the rights on its tables.
   const names = (results ?? []).map(({ migrationName }) => migrationName)
   if (Object.keys(newer).length === 0) await grantRights(db, { isUpgrade: !isNew && names.length > 0 })
   return names
 }
 
-/** What a newer version has done already, with nothing left to do: Kysely refuses a database with migrations it is not given. */
+/** The migrations of a newer version, as empty ones: Kysely refuses a database with migrations that it does not know. */
 async function findNewerMigrations(db: Database, newestOfOurs: string): Promise<Record<string, Migration>> {
   if (await isUnmigrated(db)) return {}
   const newer = await sql<{ name: string }>`select name from kysely_migration where name > ${newestOfOurs}`.execute(db)
@@ -47,8 +46,8 @@ async function isUnmigrated(db: Database): Promise<boolean> {
 }
 
 /**
- * Resolves when every migration of this version was run; a newer schema does too.
- * @throws Error when one has yet to be run, the database's error when it does not answer.
+ * Checks that every migration of this version was run. Further migrations are fine.
+ * @throws Error with the missing migrations, or the database's error.
  */
 export async function requireSchema(db: Database): Promise<void> {
   const rows = await sql<{ name: string }>`select name from kysely_migration`.execute(db).then(

@@ -1,8 +1,8 @@
 import unhomoglyph from 'unhomoglyph'
 
 /**
- * What a name looks like: two names with the same skeleton are confusable (Unicode Technical Standard 39, section 4). Of its data
- * `unhomoglyph` has the table. A new version of that table needs a migration that computes the column anew.
+ * The skeleton of a name (Unicode Technical Standard 39, section 4): two names with the same skeleton look alike. `unhomoglyph` has the
+ * table of look-alike characters. A new version of the table needs a migration that recomputes the column `user_name_skeleton`.
  */
 export const nameSkeleton = (name: string): string => {
   const seen = name.normalize('NFKC').replaceAll(unseen, '')
@@ -10,12 +10,12 @@ export const nameSkeleton = (name: string): string => {
 }
 
 /**
- * A letter of another script that looks like a Latin capital becomes that one: only some capitals look alike as small letters too, and
- * scripts without small letters have letters that look like Latin capitals.
+ * The Latin capital that a letter of another script looks like. Needed because many capitals do not look alike in lower case, and
+ * because scripts without lower case have letters that look like Latin capitals.
  */
 function likeLatin(letter: string): string {
   const shown = unhomoglyph(letter)
-  // The table takes I and l for one.
+  // The table maps I to l.
   if (shown === 'l' && /\p{Lu}/u.test(letter)) return 'I'
   return /^[A-Za-z]+$/.test(shown) ? shown : letter
 }
@@ -36,7 +36,7 @@ export function looksLike(one: string, other: string): boolean {
   return !isSame
 }
 
-/** The script of each letter; what belongs to all scripts, such as digits, is left out. */
+/** The script of each letter. Characters of all scripts, such as digits, are left out. */
 function scriptsOf(name: string): string[] {
   const scripts: string[] = []
   for (const character of name.normalize('NFKC')) {
@@ -52,7 +52,7 @@ const unseen = /\p{DI}/gu
 /** Latin letters of phonetic alphabets: `ɑdmin` is not `admin`, though both are Latin. */
 const phonetic = /[\u0250-\u02AF\u1D00-\u1DBF\uA720-\uA7FF\uAB30-\uAB6F]/u
 
-// Those whose letters the table takes for letters of another script.
+// The scripts with letters that the table maps to letters of another script.
 const confusableScripts = [
   'Latin',
   'Cyrillic',

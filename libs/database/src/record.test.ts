@@ -37,7 +37,7 @@ describe('record', () => {
     expect(rows[0]!.createdAt).toBeGreaterThan(1_700_000_000_000)
   })
 
-  test('draws ids only after the transaction has its number', async () => {
+  test('takes ids only after the transaction has its number', async () => {
     const { db } = database
     const number = await db.transaction().execute(async (trx) => {
       await recordControl(trx, { to: 'nobody' })
@@ -48,7 +48,7 @@ describe('record', () => {
   })
 })
 
-test('jobs and audit entries stand or fall with the transaction too', async () => {
+test('jobs and audit entries exist only if the transaction commits', async () => {
   const { db } = database
   const mail = { to: 'bob@example.org', subject: 'Hello', text: 'Bob' }
   const id = await db.transaction().execute(async (trx) => {

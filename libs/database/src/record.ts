@@ -11,22 +11,22 @@ export interface RecordedEvent<T extends EventType = EventType> {
 }
 
 /**
- * Records an event in the outbox, in the transaction of the change it tells of: the event goes out if and only if the
- * change is committed. Call it after the change, under the locks of the change, so that the order of events is the
- * order of commits. The active trace travels along.
+ * Records an event in the outbox, in the transaction of its change: the event is sent if and only if the change is committed. Call it
+ * after the change, while the transaction holds the locks of the change, so that events have the order of commits. The event carries
+ * the active trace.
  */
 export async function record<T extends EventType>(trx: Transaction, event: RecordedEvent<T>): Promise<void> {
   await insertOutbox(trx, event.routing, JSON.stringify({ type: event.type, payload: event.payload }))
 }
 
-/** Records what only the realtime nodes must know (ended sessions, changed rights): no client receives anything. */
+/** Records a change for the realtime nodes alone (ended sessions, changed rights). Clients receive nothing. */
 export async function recordControl(trx: Transaction, routing: Routing): Promise<void> {
   await insertOutbox(trx, routing, null)
 }
 
 /**
- * The id comes after the transaction has its own number (`pg_current_xact_id` in the one-time filter): the relay's
- * low-water mark relies on no id being older than the transaction it belongs to.
+ * The id is taken after the transaction has its number (`pg_current_xact_id` in the one-time filter). The relay's low-water mark
+ * relies on this order (docs/decisions/0005-the-low-water-mark.md).
  */
 async function insertOutbox(trx: Transaction, routing: Routing, event: string | null) {
   await sql`
@@ -35,7 +35,7 @@ async function insertOutbox(trx: Transaction, routing: Routing, event: string | 
     from outbox_ring where pg_current_xact_id() is not null`.execute(trx)
 }
 
-/** Records a job in the transaction of its cause; returns its id. Workers run it at least once. */
+/** Records a job in the transaction of its cause and returns its id. Workers run it at least once. */
 export async function recordJob<N extends JobName>(trx: Transaction, name: N, data: JobData<N>): Promise<string> {
   const id = uuidv7()
   await sql`
@@ -76,7 +76,7 @@ export type AuditAction =
   | 'webhook.take-over'
   | 'export.create'
 
-/** Writes an audit entry in the transaction of the change it tells of. */
+/** Writes an entry of the audit log in the transaction of its change. */
 export async function audit(trx: Transaction, entry: AuditEntry): Promise<void> {
   await sql`
     insert into audit_log (id, action, actor_id, target_type, target_id, metadata, ip, created_at)

@@ -1,22 +1,22 @@
 /**
- * What each service may do in the database, by table: its PostgreSQL role has just this. A row lock needs the right to update some
- * column of the table; where a service locks what it does not change, a column stands here that does no harm.
+ * The rights of each service's PostgreSQL role, by table. A row lock needs the right to update some column: a service that locks rows
+ * without changing them has the right to update one harmless column.
  */
 export type DatabaseRole = 'auth' | 'directory' | 'messaging' | 'admin' | 'realtime' | 'worker'
 
 type Rights = Record<string, string>
 
-/** Whether the migrations of its version were run: readiness asks that of every service. */
+/** For the readiness check: whether the migrations were run. */
 const schema: Rights = { kysely_migration: 'select' }
 
-/** What is known of people but their password hashes, which only auth and directory may read. A new column of the table goes here too. */
+/** All columns but the password hashes, which only auth and directory may read. A new column of the table must be added here. */
 const people =
   'select (id, user_name, user_name_key, user_name_skeleton, email, email_unproven, is_admin, created_at, removed_at)'
 
-/** Who calls: `libs/identity`. */
+/** For `libs/identity`, which finds out who calls. */
 const identity: Rights = { sessions: 'select', users: people }
 
-/** What happened: `record`, `recordJob` and `audit`. Entries of the audit log can be added and by no service changed. */
+/** For `record`, `recordJob` and `audit`. No service can change entries of the audit log. */
 const recording: Rights = {
   outbox: 'insert',
   outbox_ids: 'usage',
@@ -25,10 +25,10 @@ const recording: Rights = {
   audit_log: 'insert',
 }
 
-/** What requests with an `Idempotency-Key` were answered: `once`. */
+/** For `once`: answers to requests with an `Idempotency-Key`. */
 const repeating: Rights = { idempotency_keys: 'select, insert, update' }
 
-/** People with their credentials and sessions: `libs/accounts`, for auth and directory. */
+/** For `libs/accounts`, which auth and directory use. */
 const accounts: Rights = {
   users: 'select, insert, update',
   sessions: 'select, insert, update',
@@ -39,7 +39,7 @@ const accounts: Rights = {
   read_states: 'select, insert, update',
   read_folds: 'select',
   server_settings: 'select',
-  // Who is told when the admin who answers for a webhook leaves.
+  // To tell the admins about webhooks whose owner leaves.
   webhooks: 'select (id, name, channel_id, created_by, deleted_at)',
 }
 
@@ -75,7 +75,7 @@ export const rights: Record<DatabaseRole, Rights> = {
     attempts: 'select, insert, update',
     uploads: 'select, insert, update',
     message_uploads: 'select, insert, delete',
-    // What is not in the projection yet is searched in the outbox.
+    // Search reads messages that the projection lacks from the outbox.
     outbox: 'select, insert',
     message_search: 'select',
     search_segments: 'select',
@@ -140,7 +140,7 @@ export const rights: Record<DatabaseRole, Rights> = {
     message_uploads: 'select, delete',
     blobs: 'select, insert, update, delete',
     blob_chunks: 'select, insert, delete',
-    // The command line exports with these rights, and says so.
+    // An export is entered in the audit log.
     audit_log: 'select, insert',
     server_settings: 'select',
     exports: 'select, update, delete',
@@ -149,8 +149,8 @@ export const rights: Record<DatabaseRole, Rights> = {
 }
 
 /**
- * What only the version before needs: an upgrade leaves it to that version until its replicas are gone, and migrating once more
- * takes it away. Emptied with every release.
+ * Rights that only the version before needs. An upgrade keeps them while replicas of that version run; the next migration takes them
+ * away. Emptied with every release.
  */
 export const rightsOfVersionBefore: Partial<Record<DatabaseRole, Rights>> = {
   messaging: { users: 'select' },
@@ -158,5 +158,5 @@ export const rightsOfVersionBefore: Partial<Record<DatabaseRole, Rights>> = {
 
 export const databaseRoles = Object.keys(rights) as DatabaseRole[]
 
-/** As PostgreSQL knows it; the same for every database of a server. */
+/** The name of the role in PostgreSQL. All databases of a server share their roles. */
 export const roleName = (role: DatabaseRole): string => `parley_${role}`

@@ -5,7 +5,7 @@ import { connectDatabase } from './connect.ts'
 import { type DatabaseRole, databaseRoles, rights, rightsOfVersionBefore, roleName } from './rights.ts'
 import { grantRights, setRolePassword } from './roles.ts'
 
-/** What no service has to do with: the migrations' own tables, and what waits to be dropped. */
+/** Tables that no service uses: those of the migrations, and those that a later version drops. */
 const nobodys = ['kysely_migration_lock', 'oauth_attempts']
 const denied = '42501'
 
@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 
-/** Does something as a role would, and undoes it. Answers the code of PostgreSQL's refusal. */
+/** Runs work as the role, and rolls it back. Returns the code of PostgreSQL's error. */
 const as = (role: DatabaseRole, statement: string) =>
   database.db
     .transaction()
@@ -33,7 +33,7 @@ const eachRight = (list: string) =>
   )
 
 describe('the roles of the services', () => {
-  test('every table is somebody’s', async () => {
+  test('every table is used by a service', async () => {
     const { rows } = await sql<{ name: string }>`
       select relname as name from pg_class
       where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') order by 1`.execute(database.db)
@@ -41,7 +41,7 @@ describe('the roles of the services', () => {
     expect(rows.filter(({ name }) => !granted.has(name))).toEqual([])
   })
 
-  test.each(databaseRoles)('%s has what is written down and nothing else', async (role) => {
+  test.each(databaseRoles)('%s has exactly the rights of rights.ts', async (role) => {
     const { rows } = await sql<{ name: string; privileges: string[] }>`
       select name, array_agg(privilege order by privilege) as privileges from (
         select relname as name, lower(privilege_type) as privilege
@@ -55,7 +55,7 @@ describe('the roles of the services', () => {
     expect(found).toEqual(Object.fromEntries(written))
   })
 
-  test.each(databaseRoles)('%s can neither change the audit log nor make tables', async (role) => {
+  test.each(databaseRoles)('%s can neither change the audit log nor create tables', async (role) => {
     expect(await as(role, `update audit_log set action = 'nothing'`)).toBe(denied)
     expect(await as(role, 'delete from audit_log')).toBe(denied)
     expect(await as(role, 'truncate audit_log')).toBe(denied)
@@ -99,7 +99,7 @@ describe('the roles of the services', () => {
     expect(await as(role, statement)).toBe(denied)
   })
 
-  test('migrating gives every role what a session needs, in this database alone', async () => {
+  test('migrating sets the session settings of every role, in this database alone', async () => {
     await grantRights(database.db)
     const { rows } = await sql<{ role: string; settings: string[] }>`
       select setrole::regrole::text as role, setconfig as settings from pg_db_role_setting
@@ -116,7 +116,7 @@ describe('the roles of the services', () => {
     )
   })
 
-  test('a role signs in with the password it was given, and only with that', async () => {
+  test('a role signs in only with the password that was set', async () => {
     const password = 'of the role, with a quote: \' and a "'
     // Roles belong to the server, which the other tests use too.
     const apart = await createDatabaseApart(1)

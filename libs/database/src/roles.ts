@@ -3,31 +3,30 @@ import { type Database, sessionSettings, type Transaction } from './connect.ts'
 import { type DatabaseRole, databaseRoles, rights, rightsOfVersionBefore, roleName } from './rights.ts'
 
 /**
- * Gives every role just the rights of `rights.ts`, and takes others away; during an upgrade, when the version before still serves,
- * all but those that it needs. Roles are made where that is allowed; where it is not,
- * those that exist get their rights, and whoever administers the server makes them (without a login, they may be given to others).
+ * Gives every role exactly the rights of `rights.ts`. During an upgrade the roles keep the rights that the version before needs. Roles
+ * that are missing are created when that is allowed. Otherwise only existing roles get rights, and an administrator creates them.
  */
 export async function grantRights(db: Database, { isUpgrade = false } = {}): Promise<void> {
   await db.transaction().execute(async (trx) => {
-    // Rights are rows too, which two at once would trip over.
+    // Two processes that grant at the same time would update the same catalogue rows, and one would fail.
     await sql`select pg_advisory_xact_lock(hashtextextended('parley rights', 0))`.execute(trx)
     await createMissingRoles(trx)
     for (const role of await findRoles(trx)) {
       await grantTo(trx, role, isUpgrade)
-      await giveSettings(trx, role)
+      await setSessionDefaults(trx, role)
     }
   })
 }
 
 /**
- * Lets a service sign in by its role with this password.
- * @throws the database's error when the connection may not.
+ * Sets the password of a service's role and allows it to sign in.
+ * @throws the database's error when this connection may not do that.
  */
 export async function setRolePassword(db: Database, role: DatabaseRole, password: string): Promise<void> {
   await sql`alter role ${sql.id(roleName(role))} login password ${sql.lit(password)}`.execute(db)
 }
 
-/** Some twenty statements for each role, sent as one. */
+/** About twenty statements for each role, sent as one. */
 async function grantTo(trx: Transaction, role: DatabaseRole, isUpgrade: boolean) {
   const name = roleName(role)
   const wanted = [...Object.entries(rights[role]), ...Object.entries((isUpgrade && rightsOfVersionBefore[role]) || {})]
@@ -45,10 +44,10 @@ async function grantTo(trx: Transaction, role: DatabaseRole, isUpgrade: boolean)
 }
 
 /**
- * What sessions of the role begin with in this database, behind a pooler too. Whoever administers the server does it where the
- * owner of the tables may not.
+ * Settings of the role's sessions in this database, which hold behind a pooler too. Where the owner of the tables may not set them,
+ * an administrator does.
  */
-async function giveSettings(trx: Transaction, role: DatabaseRole) {
+async function setSessionDefaults(trx: Transaction, role: DatabaseRole) {
   const statements = Object.entries(sessionSettings).map(
     ([name, value]) =>
       `execute format('alter role ${roleName(role)} in database %I set ${name} = %L', current_database(), '${value}');`,
@@ -58,7 +57,7 @@ async function giveSettings(trx: Transaction, role: DatabaseRole) {
     .execute(trx)
 }
 
-/** Two databases of one server may be migrated at once: then the other one was faster. */
+/** A role may exist already, because another database of the same server is migrated at the same time. */
 async function createMissingRoles(trx: Transaction) {
   const statements = databaseRoles.map(roleName).map(
     (name) => `do $$ begin

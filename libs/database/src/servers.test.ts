@@ -36,13 +36,13 @@ function open(url: string, ca?: string) {
   return connection
 }
 
-/** One statement, of those that prepare a server. */
+/** Runs one statement that prepares a server. */
 async function execute(url: string, statement: string) {
   const { pool, close } = connect(url)
   await pool.query(statement).finally(close)
 }
 
-/** The sentence by which a connection fails. */
+/** The message with which a connection fails. */
 const refusal = async (url: string, ca?: string) => {
   const error = await open(url, ca)
     .pool.query('select 1')
@@ -56,7 +56,7 @@ const refusal = async (url: string, ca?: string) => {
   return error.message
 }
 
-/** What the log says about an error. */
+/** The fields that the log has of an error. */
 function logged(error: Error) {
   const lines: string[] = []
   const destination = new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) })
@@ -105,26 +105,26 @@ describe('several servers', () => {
     return rows[0]!.port
   }
 
-  test('one that is down is passed over', async () => {
+  test('a server that is down is skipped', async () => {
     const nobody = `127.0.0.1:${await freePort()}`
     expect(await portOf(naming(nobody, host(primary)))).toBe(Number(new URL(primary.url).port))
   })
 
-  test('a standby is passed over, since it takes no writes', async () => {
+  test('a standby is skipped, since it takes no writes', async () => {
     expect(await portOf(naming(host(standby), host(primary)))).toBe(Number(new URL(primary.url).port))
     expect(await refusal(changed(standby.url, { search: '?target_session_attrs=read-write' }))).toMatch(
       /^PostgreSQL at 127\.0\.0\.1:\d+ is a read-only standby: /,
     )
   })
 
-  test('when none can be used, one sentence says why of each', async () => {
+  test('when no server can be used, the error names the fault of each', async () => {
     const nobody = `127.0.0.1:${await freePort()}`
     const sentence = await refusal(naming(nobody, host(standby)))
     expect(sentence).toContain(`PostgreSQL at ${nobody} refuses the connection (ECONNREFUSED): check`)
     expect(sentence).toContain(`PostgreSQL at ${host(standby)} is a read-only standby`)
   })
 
-  test('after the primary died, the same pool goes on with the standby that was promoted', async () => {
+  test('after the primary died, the same pool uses the promoted standby', async () => {
     const { pool } = open(naming(host(primary), host(standby)))
     await pool.query(`insert into kept values ('before')`)
     const follower = open(standby.url)
@@ -167,7 +167,7 @@ describe.skipIf(!hasOpenssl)(`a server with TLS${hasOpenssl ? '' : ' (no openssl
     return readFile(cert, 'utf8')
   }
 
-  /** Gives it a certificate of the authority, and lets nobody in without TLS. */
+  /** Installs a certificate of the authority, and refuses connections without TLS. */
   async function secure(data: string) {
     const [key, cert] = [path.join(data, 'server.key'), path.join(data, 'server.crt')]
     const signed = ['-CA', path.join(folder, 'authority.crt'), '-CAkey', path.join(folder, 'authority.key')]
@@ -189,7 +189,7 @@ describe.skipIf(!hasOpenssl)(`a server with TLS${hasOpenssl ? '' : ' (no openssl
     return rows[0].ssl as boolean
   }
 
-  test('is trusted by the authority that is configured, and by nothing else', async () => {
+  test('is trusted only through the configured authority', async () => {
     expect(await isEncrypted(url, authority)).toBe(true)
     expect(await isEncrypted(`${url}?sslmode=verify-full&sslrootcert=${folder}/authority.crt`)).toBe(true)
 
@@ -200,7 +200,7 @@ describe.skipIf(!hasOpenssl)(`a server with TLS${hasOpenssl ? '' : ' (no openssl
     expect(await refusal(`${url}?sslmode=verify-ca&sslrootcert=${folder}/stranger.crt`)).toMatch(untrusted)
   })
 
-  test('by another name than its certificate says is refused by verify-full, not by verify-ca and require', async () => {
+  test('is refused by verify-full when its certificate has another name, but not by verify-ca and require', async () => {
     expect(await refusal(server.url, authority)).toMatch(
       /^PostgreSQL at 127\.0\.0\.1:\d+ has a certificate for another host name \(ERR_TLS_CERT_ALTNAME_INVALID\): /,
     )
@@ -209,12 +209,12 @@ describe.skipIf(!hasOpenssl)(`a server with TLS${hasOpenssl ? '' : ' (no openssl
     expect(await isEncrypted(`${server.url}?sslmode=require`)).toBe(true)
   })
 
-  test('that demands TLS refuses who comes without', async () => {
+  test('refuses connections without TLS when it demands TLS', async () => {
     expect(await refusal(server.url)).toMatch(/ does not let parley in, .*no encryption.*: check user and sslmode/)
     expect(await refusal(`${server.url}?sslmode=disable`)).toMatch(/ does not let parley in, .*no encryption/)
   })
 
-  test('that is silent counts as lost, that is busy does not', async () => {
+  test('counts as lost when it is silent, not when it is busy', async () => {
     const { pool, close } = connectDatabase({
       url,
       ca: authority,
@@ -257,7 +257,7 @@ describe('a connection that fails says why and what to do, in one line', () => {
   })
 })
 
-test('an authority that cannot be read, or is none, is a fault of the configuration', () => {
+test('an authority that cannot be read or is no certificate is a fault of the configuration', () => {
   const url = inject('postgresUrl')
   const opening = (search: string, ca?: string) => () => open(changed(url, { search }), ca)
   expect(opening('?sslrootcert=/nowhere/ca.crt')).toThrow('database.url: names the sslrootcert /nowhere/ca.crt, which')

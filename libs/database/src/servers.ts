@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import type { ConnectionOptions } from 'node:tls'
 import { ConfigError, type DatabaseAddress, parseDatabaseUrl } from '@parley/config'
 import pg from 'pg'
-import { DatabaseUnreachable, standbyCode } from './unreachable.ts'
+import { DatabaseUnreachable, standbyCode } from './failures.ts'
 
 /** `url` may name several hosts; `ca` is the authority (PEM) to trust. */
 export type ServerPoolOptions = Omit<pg.PoolConfig, 'connectionString' | 'ssl' | 'Client'> & {
@@ -12,8 +12,8 @@ export type ServerPoolOptions = Omit<pg.PoolConfig, 'connectionString' | 'ssl' |
 }
 
 /**
- * A pool over one server or several. Of several, each new connection goes to the one that served last; when that cannot be used or takes no
- * writes (a standby), the others are tried in their order. A connection that fails is a `DatabaseUnreachable`.
+ * A pool over one or several servers. A new connection goes to the server that served last. When that server cannot be used, or is a
+ * standby that takes no writes, the others are tried in order. A connection that fails throws `DatabaseUnreachable`.
  * @throws ConfigError when the address or a certificate file cannot be used.
  */
 export function createServerPool({ url, ca, ...options }: ServerPoolOptions): pg.Pool {
@@ -30,7 +30,7 @@ export function createServerPool({ url, ca, ...options }: ServerPoolOptions): pg
     constructor(config: pg.ClientConfig) {
       super({ ...config, connectionString: servers[current]!, ...(ssl !== undefined && { ssl }) })
       this.server = current
-      // A connection lost while in use fails its query; nobody else listens, and the unheard event would end the process.
+      // A connection that is lost during a query fails that query. Without a listener the event would end the process.
       this.on('error', () => {})
     }
 
@@ -49,7 +49,7 @@ export function createServerPool({ url, ca, ...options }: ServerPoolOptions): pg
         if (mustWrite) await this.#refuseStandby()
         return this
       } catch (error) {
-        // Not waited for: a server that is silent would not answer this either.
+        // Not awaited: a silent server would not answer this either.
         this.end().catch(() => {})
         throw new DatabaseUnreachable(this, error as Error)
       }
@@ -96,13 +96,13 @@ export function createServerPool({ url, ca, ...options }: ServerPoolOptions): pg
     }
   }
 
-  /** What a failed connection says; other errors (the pool is busy, or closed) are thrown on. */
+  /** The fault of a failed connection. Other errors (the pool is busy or closed) are rethrown. */
   function faultOf(error: Error): DatabaseUnreachable {
-    // The pool's own time limit ends the connection, and hides how that ended below it.
+    // The pool's own time limit ends the connection. The client's error is its cause then.
     const isOutOfTime = error.cause instanceof DatabaseUnreachable
     const fault = isOutOfTime ? (error.cause as DatabaseUnreachable) : error
     if (!(fault instanceof DatabaseUnreachable)) throw error
-    // Others who were refused at the same time may have gone on already.
+    // Concurrent connections that failed may have moved on already.
     if (fault.client.server === current) current = (current + 1) % servers.length
     return isOutOfTime ? fault.outOfTime() : fault
   }
@@ -110,10 +110,10 @@ export function createServerPool({ url, ca, ...options }: ServerPoolOptions): pg
   return new ServerPool({ ...options, Client: ServerClient as never })
 }
 
-/** Undefined leaves it to the driver: no TLS, unless its own variables say otherwise. */
+/** Undefined leaves TLS to the driver, which uses none unless its environment variables ask for it. */
 function tlsOf(address: DatabaseAddress, ca: string | undefined): ConnectionOptions | false | undefined {
   const authority = ca ?? (address.sslRootCert === 'system' ? undefined : readPem(address.sslRootCert, 'sslrootcert'))
-  if (authority !== undefined) demandCertificate(authority, ca === undefined ? 'database.url' : 'database.tls.ca')
+  if (authority !== undefined) requireCertificate(authority, ca === undefined ? 'database.url' : 'database.tls.ca')
   const isAsked = authority !== undefined || address.sslRootCert !== undefined || address.sslCert !== undefined
   const mode = address.sslMode ?? (isAsked ? 'verify-full' : undefined)
   if (mode === undefined) return undefined
@@ -122,7 +122,7 @@ function tlsOf(address: DatabaseAddress, ca: string | undefined): ConnectionOpti
   const options = { ca: authority, ...own }
   if (mode === 'verify-full') return options
   if (authority === undefined) return { ...options, rejectUnauthorized: false }
-  // As libpq has it: `require` with an authority is `verify-ca`.
+  // As in libpq, `require` with an authority means `verify-ca`.
   return { ...options, checkServerIdentity: () => undefined }
 }
 
@@ -135,8 +135,8 @@ function readPem(file: string | undefined, parameter: string): string | undefine
   }
 }
 
-/** OpenSSL passes over what is no certificate, and would trust nobody then. */
-function demandCertificate(pem: string, key: string) {
+/** OpenSSL ignores a text that is no certificate, and would then trust no server. */
+function requireCertificate(pem: string, key: string) {
   try {
     new X509Certificate(pem)
   } catch (cause) {

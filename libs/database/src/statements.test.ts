@@ -2,7 +2,7 @@ import { createDatabase, type TestDatabase } from '@parley/test'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectDatabase } from './connect.ts'
-import { executePrepared, prepared } from './prepared.ts'
+import { executePrepared, prepared } from './statements.ts'
 import { uuidv7 } from './uuidv7.ts'
 
 let database: TestDatabase
@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 
-test('a statement is prepared once, with and without a transaction, and others are not', async () => {
+test('only prepared statements are prepared, once each, with and without a transaction', async () => {
   const { db, close } = connectDatabase({ url: database.url, poolSize: 1, applicationName: 'test', onIdleError() {} })
   const ask = (n: number) => sql<{ n: number }>`select ${n}::int as n`.compile(db)
   expect(await executePrepared(db, ask(1))).toEqual([{ n: 1 }])
@@ -23,7 +23,7 @@ test('a statement is prepared once, with and without a transaction, and others a
   await close()
 })
 
-test('without prepared statements nothing has a name, not even what brings one along', async () => {
+test('without prepared statements no statement has a name, even when it brings one', async () => {
   const options = { url: database.url, poolSize: 1, applicationName: 'test', onIdleError() {} }
   const { db, pool, close } = connectDatabase({ ...options, preparedStatements: false })
   expect(await executePrepared(db, sql<{ n: number }>`select ${1}::int as n`.compile(db))).toEqual([{ n: 1 }])
@@ -33,7 +33,7 @@ test('without prepared statements nothing has a name, not even what brings one a
   await close()
 })
 
-test('what is written once gets the values of each call, and is prepared once', async () => {
+test('a statement compiled once gets the values of each call, and is prepared once', async () => {
   const { db, close } = connectDatabase({ url: database.url, poolSize: 1, applicationName: 'test', onIdleError() {} })
   let written = 0
   const ask = prepared((db, { id, most }: { id: string; most: number }) => {

@@ -1,0 +1,49 @@
+import { CompiledQuery, sql } from 'kysely'
+import { nameStatement, type Reader } from './connect.ts'
+
+/**
+ * For `where('id', '=', anyOf(ids))`: one parameter for any number of row ids. A list has one parameter for each, and a statement
+ * can have 65,535.
+ */
+export const anyOf = (ids: readonly string[]) => sql<string>`any(${ids}::uuid[])`
+
+/**
+ * `is null` for a moment of a row that is looked up by its id. With a plain `is null` PostgreSQL may scan a partial index of all such
+ * rows (`users_live_name`, `sessions_active`): while the table is small, that looks as cheap as the look-up, and a prepared statement
+ * keeps the plan when the table grows.
+ */
+export const isUnset = (column: string) => sql<boolean>`coalesce(${sql.ref(column)}, 0) = 0`
+
+/**
+ * Runs a statement that each connection prepares once. Frequent statements take longer to parse and plan than to run. The statement
+ * must name its columns: PostgreSQL refuses a prepared `select *` after a migration has added a column.
+ */
+export async function executePrepared<Row>(db: Reader, query: CompiledQuery<Row>): Promise<Row[]> {
+  nameStatement(query.sql)
+  const { rows } = await db.executeQuery(query)
+  return rows
+}
+
+/**
+ * The same for statements of nearly every request. Kysely compiles them only once, since compiling costs about as much as the
+ * query. `write` gets placeholders in place of values: it may pass them on, but not read them.
+ */
+export function prepared<Input extends object, Row>(
+  write: (db: Reader, input: Input) => { compile(db: Reader): CompiledQuery<Row> },
+): (db: Reader, input: Input) => Promise<Row[]> {
+  let written: CompiledQuery<Row> | undefined
+  const placeholders = new Proxy({} as Input, { get: (_, key) => new Placeholder(key) })
+
+  return (db, input) => {
+    written ??= write(db, placeholders).compile(db)
+    const values = written.parameters.map((value) => (value instanceof Placeholder ? input[value.key as never] : value))
+    return executePrepared(db, CompiledQuery.raw(written.sql, values) as CompiledQuery<Row>)
+  }
+}
+
+class Placeholder {
+  readonly key: PropertyKey
+  constructor(key: PropertyKey) {
+    this.key = key
+  }
+}

@@ -1,0 +1,85 @@
+/** Bytes of uploads, exports, and the copy of messages that search reads. */
+import type { Generated } from 'kysely'
+import type { Moment } from './columns.ts'
+
+export interface Blobs {
+  id: string
+  key: string
+  /** Bytes. */
+  size: number
+  contentType: string
+  createdAt: Moment
+  /** Null while it is being written, when it is invisible. */
+  writtenAt: Moment | null
+}
+
+/** All chunks of a blob but the last have the same size. */
+export interface BlobChunks {
+  blobId: string
+  n: number
+  bytes: Buffer
+}
+
+export type ExportState = 'waiting' | 'running' | 'ready' | 'failed'
+
+export interface Exports {
+  id: string
+  requestedBy: string
+  state: ExportState
+  /** The number of the newest try. A worker with an older try changes nothing. */
+  attempt: Generated<number>
+  recordsDone: Generated<number>
+  /** An estimate until the export is ready. */
+  recordsTotal: number | null
+  /** Bytes, compressed. */
+  size: number | null
+  createdAt: Moment
+  finishedAt: Moment | null
+  /** It is deleted after this moment. */
+  expiresAt: Moment
+}
+
+/** The compressed document of an export is cut into blobs. Each is entered here before it is stored. */
+export interface ExportParts {
+  exportId: string
+  attempt: number
+  n: number
+  /** Bytes. */
+  size: number
+}
+
+/** The copy of a message that search reads. Deleted messages have none. */
+export interface MessageSearch {
+  messageId: string
+  channelId: string
+  /** A person or a webhook. */
+  authorId: string | null
+  createdAt: Moment
+  segment: number
+  /** `foldParts` of the content, the names of attachments and the name of the webhook. */
+  folded: string
+}
+
+/** The index of grams is divided into segments of time. */
+export interface SearchSegments {
+  segment: number
+  /** Its messages were written from this moment on, until `fromAt` of the next segment. */
+  fromAt: Moment
+  firstAt: Moment | null
+  lastAt: Moment | null
+  size: Generated<number>
+}
+
+/** How far `messageSearch` is up to date. */
+export interface SearchProgress {
+  id: Generated<number>
+  /** The changes of events up to this position are in it. */
+  pos: Generated<number>
+  /** The changes of outbox rows up to this id are in it. Those of later rows may be. */
+  seenId: Generated<number>
+  /** Becomes `seenId` when `pos` reaches `nextPos`. */
+  nextSeenId: Generated<number>
+  nextPos: Generated<number>
+  /** Messages with a smaller id have yet to be read from `messages`; null when all are read. */
+  unreadBelow: string | null
+}
