@@ -1,8 +1,15 @@
-export type { BoundCounter, BoundHistogram, Counter, Histogram, Observation } from './instruments.ts'
+export type {
+  BoundCounter,
+  BoundHistogram,
+  Counter,
+  CounterDefinition,
+  Histogram,
+  LabelSets,
+  MetricDefinition,
+  Observation,
+} from './instruments.ts'
 export { type CreateLogger, createLogger, type Logger } from './logger.ts'
-export type { CounterDefinition, LabelSets, MetricDefinition } from './metric-definition.ts'
-export { type CreateMetrics, createMetrics, type Metrics } from './metrics.ts'
-export { type ServeMetrics, serveMetrics } from './metrics-server.ts'
+export { type CreateMetrics, createMetrics, type Metrics, type ServeMetrics, serveMetrics } from './metrics.ts'
 export { everyMetric, label, logField, metric, spanAttribute, spanName } from './names.ts'
 export { withoutQuery } from './redaction.ts'
 export {

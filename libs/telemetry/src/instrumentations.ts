@@ -12,8 +12,8 @@ import { withoutQuery } from './redaction.ts'
 export const patchedModules = ['pg', 'pg-pool', 'ioredis', 'fastify', 'undici', 'pino']
 
 /**
- * What is sent by itself: requests in and out, statements and Redis commands as spans, log lines as records. No span gets a query string, a header, a
- * statement's values, a command's arguments or a client's address.
+ * The instrumentations that record requests in and out, statements and Redis commands as spans, and log lines as records. No span has a
+ * query string, a header, values of a statement, arguments of a command or the address of a client.
  */
 export function instrumentations({ traces, logs }: { traces: boolean; logs: boolean }) {
   return [...(traces ? [http(), undici(), fastify(), pg(), redis()] : []), ...(logs ? [pino()] : [])]
@@ -41,7 +41,7 @@ function undici() {
   })
 }
 
-// Gives the server span its route. Spans for each hook and handler would say nothing that the request's own span does not.
+// Adds the route to the server span. Spans of hooks and handlers would add nothing to the request's span.
 function fastify() {
   return new otel.FastifyOtelInstrumentation({
     registerOnInitialization: true,
@@ -52,7 +52,7 @@ function fastify() {
   })
 }
 
-// Only below a span of ours or of a request: the relay looks for work ten times a second, which is no trace of anything.
+// Only below a span: the relay looks for work ten times a second, which must not create traces.
 function pg() {
   return new PgInstrumentation({ requireParentSpan: true, ignoreConnectSpans: true, enhancedDatabaseReporting: false })
 }
@@ -61,7 +61,7 @@ function redis() {
   return new IORedisInstrumentation({ requireParentSpan: true, dbStatementSerializer: (command) => command })
 }
 
-// Sends each line as it was written, so that what is blanked there is blanked here. The logger names the span itself.
+// Sends each line as it was written, with secrets redacted. The logger adds the trace itself.
 function pino() {
   return new PinoInstrumentation({ disableLogCorrelation: true })
 }

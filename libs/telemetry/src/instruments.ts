@@ -1,7 +1,57 @@
 import type { Attributes, Meter } from '@opentelemetry/api'
-import type { CounterDefinition, LabelSets, MetricDefinition } from './metric-definition.ts'
 
-/** Values of all labels of a metric; absent for a metric without labels. */
+export type MetricKind = 'counter' | 'gauge' | 'histogram'
+
+/** A metric: its name, what it measures, and its labels. `Label` is the union of its label names, `never` for none. */
+export interface MetricDefinition<Kind extends MetricKind = MetricKind, Label extends string = string> {
+  kind: Kind
+  name: string
+  description: string
+  labels: readonly Label[]
+  /** Upper bounds of a histogram's buckets, in the metric's unit. */
+  buckets?: readonly number[]
+}
+
+/** Label names with their values; null where only the caller knows the values. */
+export type LabelSets = Readonly<Record<string, readonly string[] | null>>
+
+export interface CounterDefinition<Sets extends LabelSets = LabelSets>
+  extends MetricDefinition<'counter', keyof Sets & string> {
+  values: Sets
+}
+
+/**
+ * A counter only grows, and its name ends with `_total`. Its label values are listed, so that every series exists with 0 before its
+ * first step: `rate` and `increase` do not see the step that creates a series.
+ */
+export function counter<const Sets extends LabelSets = Record<never, null>>(
+  name: `${string}_total`,
+  description: string,
+  values: Sets = {} as Sets,
+): CounterDefinition<Sets> {
+  return { kind: 'counter', name, description, labels: Object.keys(values), values }
+}
+
+/** A gauge is read at each scrape. */
+export function gauge<const Label extends string = never>(
+  name: string,
+  description: string,
+  labels: readonly Label[] = [],
+): MetricDefinition<'gauge', Label> {
+  return { kind: 'gauge', name, description, labels }
+}
+
+/** A histogram; `buckets` are the upper bounds of its buckets. */
+export function histogram<const Label extends string = never>(
+  name: string,
+  description: string,
+  buckets: readonly number[],
+  labels: readonly Label[] = [],
+): MetricDefinition<'histogram', Label> {
+  return { kind: 'histogram', name, description, labels, buckets }
+}
+
+/** The values of all labels; absent for a metric without labels. */
 type LabelValues<Label extends string> = [Label] extends [never] ? [] : [labels: Readonly<Record<Label, string>>]
 
 export interface BoundCounter {
@@ -14,7 +64,7 @@ export interface BoundHistogram {
 }
 
 export interface Counter<Sets extends LabelSets> {
-  /** The counter for these label values. Bind once and keep it where it is called often: adding is then one addition. */
+  /** The counter for these label values. Bind it once where it is called often. */
   with(
     ...labels: [keyof Sets] extends [never]
       ? []
@@ -27,7 +77,7 @@ export interface Counter<Sets extends LabelSets> {
 }
 
 export interface Histogram<Label extends string> {
-  /** The histogram for these label values; bind once and keep it where it is called often. */
+  /** The histogram for these label values. Bind it once where it is called often. */
   with(...labels: LabelValues<Label>): BoundHistogram
 }
 
@@ -39,37 +89,31 @@ export interface Observation<Label extends string> {
 type Observed<Label extends string> = [Label] extends [never] ? number : readonly Observation<Label>[]
 
 /**
- * Has `observe` called at each scrape; it may ask a database. One that fails or takes longer than 2 s is left out of that
- * scrape and counted. Answers a function that ends the observation.
+ * Calls `observe` at each scrape; it may query a database. When it fails or takes longer than 2 s, the gauge is missing from that
+ * scrape, and the failure is counted. Returns a function that ends the observation.
  */
 export type Gauge = <Label extends string>(
   definition: MetricDefinition<'gauge', Label>,
   observe: () => Observed<Label> | Promise<Observed<Label>>,
 ) => () => void
 
-// The API has no counters bound to their attributes, and hashing those costs a microsecond: count in a plain number, and
-// show it when somebody asks.
+/** Every series begins with 0, see `counter`. */
 export function createCounter<Sets extends LabelSets>(
   meter: Meter,
   definition: CounterDefinition<Sets>,
 ): Counter<Sets> {
-  const series = new Map<string, { labels: Attributes; value: number; add(amount?: number): void }>()
-  meter.createObservableCounter(definition.name, { description: definition.description }).addCallback((result) => {
-    for (const { value, labels } of series.values()) result.observe(value, labels)
-  })
+  const series = new Map<string, BoundCounter>()
+  const instrument = meter.createCounter(definition.name, { description: definition.description })
 
-  const bind = (labels: Attributes) => ({
-    labels,
-    value: 0,
-    add(amount = 1) {
-      this.value += amount
-    },
-  })
+  const bind = (labels: Attributes) => {
+    instrument.add(0, labels)
+    return { add: (amount = 1) => instrument.add(amount, labels) }
+  }
   for (const labels of everyCombination(definition.values)) boundOnce(series, definition, labels, bind)
   return { with: (...[labels]) => boundOnce(series, definition, labels, bind) }
 }
 
-/** Every combination of the label values; none where a label has values that only the caller knows. */
+/** Every combination of the label values; none when only the caller knows the values of a label. */
 function everyCombination(sets: LabelSets): Record<string, string>[] {
   return Object.entries(sets).reduce<Record<string, string>[]>(
     (combinations, [label, values]) =>

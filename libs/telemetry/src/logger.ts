@@ -6,7 +6,7 @@ import { REDACTED, secretKeys, withoutQuery, withoutQueryValues, withoutSecrets 
 export type { Logger } from 'pino'
 
 export interface CreateLogger {
-  /** Name of the service the lines come from: field `service`. */
+  /** Value of the field `service`. */
   service: string
   /** Lowest level that is written: `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`. */
   level: string
@@ -15,9 +15,9 @@ export interface CreateLogger {
 }
 
 /**
- * A pino logger that writes one JSON line per entry. Lines written while a span is active carry its `trace_id` and
- * `span_id`; credentials are blanked by key, requests lose their query, errors are cut to an allow-list of fields (a
- * database error's `detail` quotes the row). Log a constant message and put the facts into fields.
+ * A pino logger that writes one JSON line per entry. Lines carry the `trace_id` and `span_id` of the active span. Credentials are
+ * redacted by key, URLs lose their query, and errors keep only listed fields (a database error's `detail` quotes the row). Log a
+ * constant message and put the facts into fields.
  */
 export function createLogger({ service, level, destination }: CreateLogger): Logger {
   const options: LoggerOptions = {
@@ -26,14 +26,14 @@ export function createLogger({ service, level, destination }: CreateLogger): Log
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }), log: withoutSecrets },
     mixin: traceFields,
-    // The formatter sees what an entry logs, to its depths; this sees what a child logger was bound to as well.
+    // The formatter redacts the fields of an entry at any depth. This also redacts the fields of a child logger.
     redact: { paths: secretKeys.map((key) => `["${key}"]`), censor: REDACTED },
     serializers: { err: errorFields, error: errorFields, req: requestFields, res: replyFields, url: urlField },
   }
   return destination ? pino(options, destination) : pino(options)
 }
 
-// A fresh object each time: pino writes the entry's own fields into it.
+// A new object each time, because pino writes the entry's fields into it.
 function traceFields(): Record<string, unknown> {
   const context = trace.getActiveSpan()?.spanContext()
   if (!context || !isSpanContextValid(context)) return {}
@@ -52,13 +52,13 @@ function urlField(url: unknown) {
   return typeof url === 'string' ? withoutQuery(url) : undefined
 }
 
-/** Something that we connect to is away: the lines of code that found out tell nobody anything. */
+/** A server is unreachable. The stack trace of such an error is useless. */
 function isConnectionFault(error: Error & { code?: unknown }): boolean {
   if (error.name === 'DatabaseUnreachable' || lostConnection.test(error.message)) return true
   return typeof error.code === 'string' && (networkCodes.has(error.code) || /^(08...|57P0.)$/.test(error.code))
 }
 
-/** In the words of the PostgreSQL driver, whose errors have no code. */
+/** Messages of the PostgreSQL driver's errors, which have no code. */
 const lostConnection = /^Connection terminated|connection error and is not queryable/
 
 const networkCodes = new Set([

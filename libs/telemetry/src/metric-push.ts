@@ -8,12 +8,12 @@ export interface MetricPush {
 
 let prepared: MetricPush | undefined
 
-/** Has the metrics of this process pushed too, once they are created. Called by the preload, which runs before anything else. */
+/** Makes `createMetrics` push the metrics as well. Called by the preload, which must not load the rest of the SDK. */
 export function prepareMetricPush(push: MetricPush): void {
   prepared = push
 }
 
-/** Answers it once: a reader belongs to one provider. */
+/** Returns the reader only once, since a reader belongs to one provider. */
 export function takeMetricPush(): MetricPush | undefined {
   const taken = prepared
   prepared = undefined

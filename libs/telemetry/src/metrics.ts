@@ -1,36 +1,41 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import type { Attributes } from '@opentelemetry/api'
 import { PrometheusSerializer } from '@opentelemetry/exporter-prometheus'
 import { AggregationTemporality, InstrumentType, MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics'
 import { version } from '@parley/config/version'
 import {
   type Counter,
+  type CounterDefinition,
   createCounter,
   createHistogram,
   type Gauge,
   type Histogram,
+  type LabelSets,
+  type MetricDefinition,
   type Observation,
 } from './instruments.ts'
 import type { Logger } from './logger.ts'
-import type { CounterDefinition, LabelSets, MetricDefinition } from './metric-definition.ts'
 import { takeMetricPush } from './metric-push.ts'
 import { metric } from './names.ts'
 import { droppedViews, observeProcess } from './process-metrics.ts'
 
 export interface Metrics {
-  /** The same definition always answers the same instrument, so services that share a process share it. */
+  /** The same definition always gives the same instrument, so services in one process share it. */
   counter<Sets extends LabelSets>(definition: CounterDefinition<Sets>): Counter<Sets>
   histogram<Label extends string>(definition: MetricDefinition<'histogram', Label>): Histogram<Label>
   gauge: Gauge
-  /** Everything in Prometheus' text format. */
+  /** All metrics in Prometheus' text format. */
   text(): Promise<string>
   /** Ends all observations. */
   close(): Promise<void>
 }
 
 export interface CreateMetrics {
-  /** Name of the process: value of `parley_service_info`'s label. */
+  /** Name of the process, for the label of `parley_service_info`. */
   service: string
-  /** Told of observations that fail. */
+  /** Gets a warning for each observation that fails. */
   logger?: Logger
 }
 
@@ -38,8 +43,8 @@ const observationTimeoutMs = 2_000
 const pushTimeoutMs = 2_000
 
 /**
- * The metrics of one process, which every service in it gets handed; those of the process itself are in them from the start.
- * They are read at /metrics, and pushed by OTLP as well where the preload was asked to.
+ * The metrics of one process, which all its services share. They include CPU, memory and event loop of the process. They are served at
+ * /metrics, and also pushed by OTLP when the preload is configured to.
  */
 export function createMetrics({ service, logger }: CreateMetrics): Metrics {
   const reader = new ScrapedReader()
@@ -53,18 +58,18 @@ export function createMetrics({ service, logger }: CreateMetrics): Metrics {
   const serializer = new PrometheusSerializer(undefined, false, undefined, true, true)
   const instruments = new Map<string, unknown>()
 
-  const once = <Instrument>(definition: MetricDefinition, make: () => Instrument) => {
+  const makeOnce = <Instrument>(definition: MetricDefinition, make: () => Instrument) => {
     const made = (instruments.get(definition.name) as Instrument | undefined) ?? make()
     instruments.set(definition.name, made)
     return made
   }
 
   const metrics: Metrics = {
-    counter: (definition) => once(definition, () => createCounter(meter, definition)),
-    histogram: (definition) => once(definition, () => createHistogram(meter, definition)),
+    counter: (definition) => makeOnce(definition, () => createCounter(meter, definition)),
+    histogram: (definition) => makeOnce(definition, () => createHistogram(meter, definition)),
     gauge(definition, observe) {
       const { name, description } = definition
-      const instrument = once(definition, () => meter.createObservableGauge(name, { description }))
+      const instrument = makeOnce(definition, () => meter.createObservableGauge(name, { description }))
       const callback = async (result: { observe(value: number, labels?: Attributes): void }) => {
         const observed = await observe()
         if (typeof observed === 'number') result.observe(observed)
@@ -80,7 +85,7 @@ export function createMetrics({ service, logger }: CreateMetrics): Metrics {
       return serializer.serialize(resourceMetrics)
     },
     async close() {
-      // A collector that is away must not hold up the process.
+      // An unreachable collector must not delay the end of the process.
       await provider.shutdown({ timeoutMillis: pushTimeoutMs }).catch((err) => {
         logger?.warn({ err }, 'the last metrics could not be sent')
       })
@@ -96,8 +101,8 @@ export function createMetrics({ service, logger }: CreateMetrics): Metrics {
   return metrics
 }
 
-// The package's own exporter shows the last value of a gauge for ever, also when it can no longer be read. As a delta it is
-// shown only when this scrape observed it.
+// The package's exporter keeps showing the last value of a gauge that cannot be read any more. With delta temporality a gauge is shown
+// only when this scrape observed it.
 class ScrapedReader extends MetricReader {
   constructor() {
     super({
@@ -109,4 +114,41 @@ class ScrapedReader extends MetricReader {
   protected override async onShutdown() {}
 
   protected override async onForceFlush() {}
+}
+
+export interface ServeMetrics {
+  metrics: Metrics
+  host: string
+  /** 0 picks a free port. */
+  port: number
+}
+
+/** Serves `GET /metrics` on its own port, which must not be public. @throws the system's error when the address is taken. */
+export async function serveMetrics({
+  metrics,
+  host,
+  port,
+}: ServeMetrics): Promise<{ port: number; close(): Promise<void> }> {
+  const server = createServer(async (request, response) => {
+    if (request.url?.split('?')[0] !== '/metrics') return response.writeHead(404).end()
+    if (request.method !== 'GET') return response.writeHead(405, { allow: 'GET' }).end()
+
+    try {
+      const text = await metrics.text()
+      response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }).end(text)
+    } catch {
+      response.writeHead(503).end()
+    }
+  })
+  server.listen({ host, port })
+  await once(server, 'listening')
+
+  return {
+    port: (server.address() as AddressInfo).port,
+    async close() {
+      server.close()
+      server.closeAllConnections()
+      if (server.listening) await once(server, 'close')
+    },
+  }
 }

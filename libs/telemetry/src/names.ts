@@ -1,9 +1,8 @@
 /**
- * The telemetry schema: every name that dashboards, alerts and searches rely on, in one place. `docs/telemetry.md` is made
- * from it. Metric and label names follow the OpenTelemetry semantic conventions where they have one, written as Prometheus
- * writes them.
+ * The telemetry schema: every name that dashboards, alerts and searches use. `docs/telemetry.md` is generated from it. Metric and label
+ * names follow the OpenTelemetry semantic conventions where these have a name, in Prometheus' spelling.
  */
-import { counter, gauge, histogram } from './metric-definition.ts'
+import { counter, gauge, histogram } from './instruments.ts'
 
 /** Names of metric labels. */
 export const label = {
@@ -45,7 +44,7 @@ const jobSeconds = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300]
 const outcomes = ['completed', 'failed'] as const
 const batchSizes = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 
-/** Every metric. Services make instruments of them with `metrics.counter(metric.…)`, `.histogram(…)`, `.gauge(…)`. */
+/** Every metric. Services record it with `metrics.counter(metric.…)`, `.histogram(…)` or `.gauge(…)`. */
 export const metric = {
   requestDuration: histogram(
     'http_server_request_duration_seconds',
@@ -55,7 +54,7 @@ export const metric = {
   ),
   rateLimitUnavailable: counter(
     'parley_rate_limit_unavailable_total',
-    'Requests let through unchecked because Redis did not answer the rate limit.',
+    'Requests allowed without a rate limit because Redis did not answer.',
   ),
   clientsCut: counter(
     'parley_clients_cut_total',
@@ -64,14 +63,14 @@ export const metric = {
   ),
   connectionsRefused: counter(
     'parley_connections_refused_total',
-    'Connections closed at once because the process may not open more files.',
+    'Connections closed at once because the process had no file descriptors left.',
   ),
   sendBatchSize: histogram('parley_send_batch_size', 'Messages stored by one shared send statement.', batchSizes),
   databaseConnections: gauge('parley_database_connections', 'Connections of the PostgreSQL pool.', [label.state]),
   outboxDepth: gauge('parley_outbox_depth', 'Committed outbox rows that have no position yet.'),
   outboxRotationOverdue: gauge(
     'parley_outbox_rotation_overdue_seconds',
-    'How long the oldest events should have been emptied out of the outbox already; 0 when that is not due.',
+    'How long the removal of the oldest events from the outbox is overdue; 0 when it is not due.',
   ),
   outboxLag: gauge(
     'parley_outbox_lag_seconds',
@@ -79,18 +78,18 @@ export const metric = {
   ),
   searchLag: gauge(
     'parley_search_lag_seconds',
-    'Age of the oldest event that the projection of search has not taken in; searches look through what is missing.',
+    'Age of the oldest event that the search projection lacks. Searches read the missing messages one by one.',
   ),
   searchRebuilding: gauge(
     'parley_search_rebuilding',
-    '1 while old messages are being read into the projection of search: searches are slow until then, else 0.',
+    '1 while old messages are read into the search projection, when searches are slow; else 0.',
   ),
   searchDuration: histogram('parley_search_duration_seconds', 'Time of a search in the database.', requestSeconds),
   relayLeader: gauge('parley_relay_leader', '1 while this process holds the relay’s lease, else 0.'),
   eventsRelayed: counter('parley_events_relayed_total', 'Events given a position and published by this process.'),
   ephemeralDropped: counter(
     'parley_ephemeral_dropped_total',
-    'Ephemeral events (typing) that went to nobody because Redis was away.',
+    'Ephemeral events (typing) that were lost because Redis did not answer.',
   ),
   streamsOpen: gauge('parley_streams_open', 'Event streams open on this node.'),
   streamsEnded: counter('parley_streams_ended_total', 'Event streams that ended.', {
@@ -105,19 +104,19 @@ export const metric = {
   ),
   deliveryLag: histogram(
     'parley_delivery_lag_seconds',
-    'Time from the recording of an event to its writing to the streams of this node; one for each batch of the relay, of its oldest event.',
+    'Time from the recording of an event to its delivery to the streams of this node. Measured once for each batch of the relay, for its oldest event.',
     requestSeconds,
   ),
   deliveryWaiting: gauge(
     'parley_delivery_waiting_seconds',
-    'How long the oldest event has waited that some stream of this node still has to get; 0 when all have everything. Rises while nothing is delivered, when `parley_delivery_lag_seconds` is silent.',
+    'How long the oldest event has waited that a stream of this node has not received yet; 0 when there is none. Rises while nothing is delivered, when `parley_delivery_lag_seconds` has no new values.',
   ),
-  eventsReplayed: counter('parley_events_replayed_total', 'Events read again for resuming streams or to fill a hole.', {
+  eventsReplayed: counter('parley_events_replayed_total', 'Events read again for resuming streams or to fill a gap.', {
     [label.source]: ['memory', 'redis', 'postgresql'],
   }),
   queueDepth: gauge(
     'parley_queue_depth',
-    'Jobs in a queue: `recorded` in PostgreSQL only, `wait`, `active`, `delayed` until their next attempt, `dead` when given up.',
+    'Jobs in a queue: `recorded` (only in PostgreSQL), `wait`, `active`, `delayed` until their next attempt, `dead` (given up).',
     [label.queue, label.state],
   ),
   jobs: counter('parley_jobs_total', 'Jobs done.', { [label.queue]: null, [label.outcome]: outcomes }),
@@ -127,7 +126,7 @@ export const metric = {
   ]),
   passwordDerivations: counter(
     'parley_password_derivations_total',
-    'Passwords hashed or compared (scrypt). `failed` are those refused with 503 because too many waited.',
+    'Passwords hashed or compared (scrypt). `failed` were refused with 503 because too many were waiting.',
     { [label.outcome]: outcomes },
   ),
   cpuSeconds: counter('process_cpu_seconds_total', 'Processor time of the process, user and system.'),
@@ -137,20 +136,20 @@ export const metric = {
   startTime: gauge('process_start_time_seconds', 'When the process started, as Unix time.'),
   observationFailures: counter(
     'parley_metrics_observation_failures_total',
-    'Gauges that could not be read at a scrape, because what they ask is away.',
+    'Gauges that could not be read at a scrape, because their source did not answer.',
   ),
-  serviceInfo: gauge('parley_service_info', 'Always 1; tells which service a target is, and its versions.', [
+  serviceInfo: gauge('parley_service_info', 'Always 1. Its labels name the service and its versions.', [
     label.service,
     label.version,
     label.nodeVersion,
   ]),
 } as const
 
-/** What OpenTelemetry's instrumentation of the runtime measures, under its names. */
+/** Metrics of OpenTelemetry's runtime instrumentation, with its names. */
 const runtimeMetric = {
   eventLoopDelayP50: gauge(
     'nodejs_eventloop_delay_p50',
-    'Time between two ticks of a timer of 10 ms, in seconds, since the last scrape. What is above 0.01 is delay: something held the thread. Median.',
+    'Time between two ticks of a 10 ms timer, in seconds, since the last scrape. The part above 0.01 is delay. Median.',
   ),
   eventLoopDelayP90: gauge('nodejs_eventloop_delay_p90', 'The same, 90th percentile.'),
   eventLoopDelayP99: gauge('nodejs_eventloop_delay_p99', 'The same, 99th percentile.'),
@@ -168,10 +167,10 @@ const runtimeMetric = {
   heapUsed: gauge('v8js_memory_heap_used', 'Used memory of the JavaScript heap, in bytes.', [label.heapSpace]),
 } as const
 
-/** Everything that is at /metrics: what the code records and what is measured by itself. */
+/** Every metric at /metrics: those that our code records and those of the runtime. */
 export const everyMetric = { ...metric, ...runtimeMetric } as const
 
-/** Names of our own spans; requests, statements and commands are named by their instrumentations. */
+/** Names of our own spans. The instrumentations name the spans of requests, statements and commands. */
 export const spanName = {
   sendBatch: 'messaging.send_batch',
   relayEvent: 'relay.publish',
@@ -189,7 +188,7 @@ export const spanMeaning: Record<(typeof spanName)[keyof typeof spanName], strin
   'worker.job': 'a job; child of the request that recorded it',
 }
 
-/** Names of span attributes: ours, and those of the semantic conventions that we set or suppress. */
+/** Names of span attributes: our own, and those of the semantic conventions that we set or remove. */
 export const spanAttribute = {
   urlFull: 'url.full',
   urlPath: 'url.path',
@@ -218,7 +217,7 @@ export const spanAttributeMeaning: Record<(typeof spanAttribute)[keyof typeof sp
   'parley.queue': 'name of the job queue',
 }
 
-/** Fields that log lines have beside their own facts. */
+/** Fields of every log line. */
 export const logField = { service: 'service', traceId: 'trace_id', spanId: 'span_id' } as const
 
 export const logFieldMeaning: Record<(typeof logField)[keyof typeof logField], string> = {

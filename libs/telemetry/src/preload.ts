@@ -1,6 +1,6 @@
 /**
- * Loaded before a service with `node --import @parley/telemetry/preload …`. Loads nothing of OpenTelemetry's SDK and patches
- * nothing unless the environment asks for traces, metrics or logs by OTLP.
+ * Loaded before a service with `node --import @parley/telemetry/preload …`. Loads OpenTelemetry's SDK only when the environment asks for
+ * traces, metrics or logs by OTLP.
  */
 import { telemetrySignals } from '@parley/config/telemetry-environment'
 

@@ -4,7 +4,7 @@ import { RuntimeNodeInstrumentation } from '@opentelemetry/instrumentation-runti
 import { AggregationType, type ViewOptions } from '@opentelemetry/sdk-metrics'
 import { metric } from './names.ts'
 
-/** What the instrumentation of the runtime measures and nobody needs. */
+/** Metrics of the runtime instrumentation that we do not need. */
 export const droppedViews: ViewOptions[] = [
   'nodejs.eventloop.delay.min',
   'nodejs.eventloop.delay.mean',
@@ -15,8 +15,8 @@ export const droppedViews: ViewOptions[] = [
 ].map((instrumentName) => ({ instrumentName, aggregation: { type: AggregationType.DROP } }))
 
 /**
- * Observes the runtime of this process (event loop, garbage collection, heap) by OpenTelemetry's instrumentation, and its CPU,
- * memory and files, which that leaves out, under the names that Prometheus' own clients give them. Answers how to stop.
+ * Observes the runtime of this process (event loop, garbage collection, heap) with OpenTelemetry's instrumentation. It also observes CPU,
+ * memory and open files, which the instrumentation lacks, under the names of Prometheus' clients. Returns a function that stops it.
  */
 export function observeProcess(provider: MeterProvider, meter: Meter): () => void {
   const runtime = new RuntimeNodeInstrumentation()
@@ -41,10 +41,10 @@ export function observeProcess(provider: MeterProvider, meter: Meter): () => voi
   return () => runtime.disable()
 }
 
-/** Linux alone tells. */
+/** Undefined except on Linux. */
 function countOpenFiles(): number | undefined {
   if (process.platform !== 'linux') return undefined
-  // Reading the folder opens one.
+  // Reading the directory opens one file.
   return readdirSync('/proc/self/fd').length - 1
 }
 

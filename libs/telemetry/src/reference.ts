@@ -1,15 +1,16 @@
-import type { LabelSets, MetricDefinition } from './metric-definition.ts'
+import type { LabelSets, MetricDefinition } from './instruments.ts'
 import { everyMetric, label, labelMeaning, logFieldMeaning, spanAttributeMeaning, spanMeaning } from './names.ts'
 
-/** `docs/telemetry.md`: the telemetry schema for people who build dashboards and alerts on it. */
+/** Renders `docs/telemetry.md`, the telemetry schema for people who build dashboards and alerts. */
 export function renderReference(): string {
   const parts = [
     '# Telemetry reference',
-    'Made from `libs/telemetry/src/names.ts`; change that and run `npx vitest run libs/telemetry -u`.',
+    'Every metric, span, label and log field, for people who build dashboards and alerts.',
+    'Generated from `libs/telemetry/src/names.ts`: change that file, then run `npx vitest run libs/telemetry -u`.',
     '## Metrics',
-    `Prometheus text at \`GET /metrics\` on the internal port of every process. With \`OTEL_METRICS_EXPORTER=otlp\` they are also
-sent to the collector, every \`OTEL_METRIC_EXPORT_INTERVAL\` milliseconds (60,000); those of the runtime have their
-OpenTelemetry names there (\`nodejs.eventloop.delay.p99\`, \`v8js.gc.duration\`).`,
+    `Every process serves them as Prometheus text at \`GET /metrics\` on its internal port. With \`OTEL_METRICS_EXPORTER=otlp\` they are also
+sent to the collector, every \`OTEL_METRIC_EXPORT_INTERVAL\` milliseconds (60,000). There the runtime metrics have their
+OpenTelemetry names (\`nodejs.eventloop.delay.p99\`, \`v8js.gc.duration\`).`,
     table(['Metric', 'Kind', 'Labels', 'Meaning'], Object.values<MetricDefinition>(everyMetric).map(metricRow)),
     '### Labels',
     table(
@@ -17,18 +18,17 @@ OpenTelemetry names there (\`nodejs.eventloop.delay.p99\`, \`v8js.gc.duration\`)
       Object.values(label).map((name) => [code(name), labelMeaning[name]]),
     ),
     '## Traces',
-    `Sent by OTLP when the environment names a collector (\`OTEL_EXPORTER_OTLP_ENDPOINT\`) or an exporter
-(\`OTEL_TRACES_EXPORTER\`) and the process was started with \`--import @parley/telemetry/preload\`, as \`npm start\`, the cluster
-and the image do. Sampling, headers and protocol are set by the standard \`OTEL_*\` variables. Every trace says which
-\`service.version\` it comes from. Requests, PostgreSQL statements (without values) and Redis commands (without arguments)
-are spans by themselves; health checks and scrapes are not traced. A client’s \`traceparent\` is not continued unless
-\`server.continueTraces\` says so ([configuration.md](configuration.md)). Besides there are:`,
+    `Traces are sent by OTLP when the environment names a collector (\`OTEL_EXPORTER_OTLP_ENDPOINT\`) or an exporter
+(\`OTEL_TRACES_EXPORTER\`). The process must be started with \`--import @parley/telemetry/preload\`, as \`npm start\`, the cluster and
+the image do. The standard \`OTEL_*\` variables set sampling, headers and protocol. Every trace has a \`service.version\`. Requests,
+PostgreSQL statements (without values) and Redis commands (without arguments) are spans. Health checks and scrapes are not traced. A
+client’s \`traceparent\` is continued only with \`server.continueTraces\` ([configuration.md](configuration.md)). Our own spans:`,
     table(['Span', 'Meaning'], rows(spanMeaning)),
     '### Span attributes',
     table(['Attribute', 'Meaning'], rows(spanAttributeMeaning)),
     '## Logs',
-    `One JSON object per line on standard output, with the facts as fields. Credentials and addresses are blanked. With
-\`OTEL_LOGS_EXPORTER=otlp\` the same lines are also sent to the collector.`,
+    `Every process writes one JSON object per line to standard output. Credentials and email addresses are redacted. With
+\`OTEL_LOGS_EXPORTER=otlp\` the lines are also sent to the collector.`,
     table(['Field', 'Meaning'], rows(logFieldMeaning)),
   ]
   return `${parts.join('\n\n')}\n`

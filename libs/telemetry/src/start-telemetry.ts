@@ -12,24 +12,24 @@ import { prepareMetricPush } from './metric-push.ts'
 import { shutdownTelemetry } from './tracing.ts'
 
 /**
- * Starts the OpenTelemetry SDK for the signals that are asked for; where they go and how many traces are sampled is up to the
- * standard `OTEL_*` variables. Must run before any module it traces is loaded.
+ * Starts the OpenTelemetry SDK for these signals. The standard `OTEL_*` variables set the receiver and the sampling. Must run before any
+ * traced module is loaded.
  */
 export async function startTelemetry({ traces, metrics, logs }: TelemetrySignals): Promise<void> {
-  // Before the SDK: it registers nothing for ES modules itself, and ioredis would go untraced.
+  // Before the SDK, which registers no hooks for ES modules: ioredis would not be traced.
   register({ include: patchedModules })
 
   const attributes = processAttributes()
   const named = telemetryServiceName()
   const overrides = named ? { 'service.name': named } : {}
   startNodeSdk({
-    // Not the SDK's own detectors: they put the command line into every export, and flags may hold passwords.
+    // Not the SDK's own detectors: they export the command line, and flags may contain passwords.
     resourceDetectors: [{ detect: () => ({ attributes }) }],
     resourceAttributes: overrides,
     instrumentations: instrumentations({ traces, logs }),
     ...(!traces && { spanProcessors: [] }),
     ...(!logs && { logRecordProcessors: [] }),
-    // They are pushed by the provider that serves them at /metrics, so that both say the same.
+    // The provider that serves /metrics pushes them, so both show the same values.
     metricReaders: [],
   })
   if (metrics) {
@@ -47,11 +47,11 @@ export async function startTelemetry({ traces, metrics, logs }: TelemetrySignals
   }
   patchBuiltins()
 
-  // A service ends its shutdown with shutdownTelemetry(); this is for commands that just run to their end.
+  // For commands that run to their end. A service calls shutdownTelemetry() itself.
   process.once('beforeExit', () => void shutdownTelemetry())
 }
 
-// What OTEL_RESOURCE_ATTRIBUTES says goes over these.
+// OTEL_RESOURCE_ATTRIBUTES overrides these.
 function processAttributes() {
   return {
     'service.name': serviceNameOf(process.argv[1]),
@@ -63,7 +63,7 @@ function processAttributes() {
   }
 }
 
-/** `services/messaging/src/main.ts` is `messaging`; what is no service, such as all of them in one process, is `parley`. */
+/** `messaging` for `services/messaging/src/main.ts`; `parley` for other scripts. */
 function serviceNameOf(script = '') {
   return script.match(/[\\/]services[\\/]([^\\/]+)[\\/]/)?.[1] ?? 'parley'
 }
@@ -77,8 +77,8 @@ async function createMetricExporter(protocol: string): Promise<PushMetricExporte
   return new OTLPMetricExporter()
 }
 
-// The instrumentation patches the CommonJS exports when they are first required; `import { request } from 'node:http'`
-// sees that only after a sync.
+// The instrumentation patches the CommonJS exports when they are first required. `import { request } from 'node:http'` sees the patch only
+// after a sync.
 function patchBuiltins() {
   const require = createRequire(import.meta.url)
   require('node:http')

@@ -17,25 +17,24 @@ import {
 
 export { type Attributes, type Span, SpanKind } from '@opentelemetry/api'
 
-/** The tracer of our own spans. Without the preload it makes spans that record nothing and cost next to nothing. */
+/** The tracer of our own spans. Without the preload its spans record nothing and cost almost nothing. */
 export const tracer = trace.getTracer('parley')
 
 export interface InSpan {
   /** `SpanKind.INTERNAL` unless given. */
   kind?: SpanKind
   attributes?: Attributes
-  /** Traceparents of other traces this work belongs to, such as the members of a batch; null ones are left out. */
+  /** Traceparents of other traces that this work belongs to, such as those of a batch's members. Nulls are left out. */
   links?: readonly (string | null)[]
   /**
-   * Traceparent to continue instead of the active span. `null` says that the work belongs to no trace (it was recorded while
-   * nobody traced): nothing is recorded then, rather than a new trace begun.
+   * The traceparent to continue instead of the active span. With `null` the work belongs to no trace, and nothing is recorded.
    */
   parent?: string | null
 }
 
 /**
- * Runs `fn` inside a span, which is active for everything `fn` does and ends when `fn` returns, throws or settles. A thrown
- * error is recorded and thrown on; it marks the span as failed unless it is a refusal (`statusCode` below 500).
+ * Runs `fn` inside a span, which is active during `fn` and ends when `fn` returns, throws or settles. An error is recorded and
+ * rethrown. It marks the span as failed unless its `statusCode` is below 500.
  */
 export function inSpan<T>(name: string, options: InSpan, fn: (span: Span) => T): T {
   const { kind = SpanKind.INTERNAL, attributes, links, parent } = options
@@ -48,22 +47,22 @@ export function inSpan<T>(name: string, options: InSpan, fn: (span: Span) => T):
   return context.with(trace.setSpan(base, span), () => settle(span, fn))
 }
 
-/** W3C traceparent of the active span, or null when there is none or it is not sampled. Costs a look-up and one string. */
+/** The W3C traceparent of the active span; null without one, or when it is not sampled. */
 export function currentTraceparent(): string | null {
   const active = trace.getActiveSpan()?.spanContext()
   if (!active || !(active.traceFlags & TraceFlags.SAMPLED) || !isSpanContextValid(active)) return null
   return `00-${active.traceId}-${active.spanId}-01`
 }
 
-/** A context whose parent span is the one named; the root context for null and for anything malformed. */
+/** A context with this parent span; the root context for null and for a malformed traceparent. */
 export function contextFromTraceparent(traceparent: string | null): Context {
   const remote = parseTraceparent(traceparent)
   return remote ? trace.setSpanContext(ROOT_CONTEXT, remote) : ROOT_CONTEXT
 }
 
 /**
- * Sends the spans and log lines that are still buffered and ends both; to be called last in a graceful shutdown. Gives up after
- * `timeoutMs` (2 s), because a collector that is away must not hold up the process. Does nothing when nothing is sent.
+ * Sends the buffered spans and log lines. Call it last in a graceful shutdown. Gives up after `timeoutMs` (2 s), because an unreachable
+ * collector must not delay the end of the process.
  */
 export async function shutdownTelemetry({ timeoutMs = 2_000 } = {}): Promise<void> {
   const { promise: late, resolve } = Promise.withResolvers<void>()
