@@ -4,11 +4,9 @@ import { forbidden, limits, refusals, UserView } from '@parley/contract'
 import type { Transaction } from '@parley/database'
 import { type Deps, logSignIn } from '@parley/service'
 import { Type } from 'typebox'
-import { failSignIn } from '../sessions/failed-sign-in.ts'
-import { originOf, type SignInOrigin, signIn } from '../sessions/sign-in.ts'
-import { onlyInMode } from '../sign-in-mode.ts'
+import { onlyInMode, originOf, recordFailedSignIn, type SignInOrigin, signIn } from '../sessions/sign-in.ts'
 
-/** Development is done with curl: the token lasts a day, without a refresh. */
+/** An access token lasts a day here, because developers use curl and do not refresh. */
 const tokenSeconds = 86_400
 const method = 'dev'
 
@@ -41,7 +39,7 @@ export const devLoginRoutes =
         return { user, session }
       })
       if (!session) {
-        await failSignIn(db, request, { method, reason: 'not invited', email, origin })
+        await recordFailedSignIn(db, request, { method, reason: 'not invited', email, origin })
         throw forbidden('Nobody with this e-mail address was invited')
       }
       logSignIn(request, { ...session, method })
@@ -51,7 +49,7 @@ export const devLoginRoutes =
     })
   }
 
-/** Whoever is known may come in, strangers only when no invitation is needed. Answers undefined for those who may not. */
+/** The user with this address. A new one is created only when no invitation is needed; undefined when nobody may sign in. */
 async function admit(trx: Transaction, email: string, isInviteRequired: boolean, { ip, now }: SignInOrigin) {
   if (!isInviteRequired) return findOrCreateUser(trx, { email, ip, now })
   return findUserByEmail(trx, email)

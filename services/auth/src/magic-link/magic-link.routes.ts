@@ -16,9 +16,7 @@ import type { Transaction, UserRow } from '@parley/database'
 import { bearerToken, type Deps, logFailedSignIn, logSignIn } from '@parley/service'
 import { Type } from 'typebox'
 import { linkIsUnderWay, mailLink } from '../one-time-links/link-request.ts'
-import { failSignIn } from '../sessions/failed-sign-in.ts'
-import { originOf, type SignInOrigin, signIn } from '../sessions/sign-in.ts'
-import { onlyInMode } from '../sign-in-mode.ts'
+import { onlyInMode, originOf, recordFailedSignIn, type SignInOrigin, signIn } from '../sessions/sign-in.ts'
 
 const Email = Type.Object({ email: Type.String({ maxLength: limits.email }) })
 
@@ -32,7 +30,7 @@ const RequestMagicLink = {
 const VerifyMagicLink = {
   summary: 'Sign in with the token of a link (magic-link mode)',
   description:
-    'Of a link that was asked for, or of an invitation. The token stands in the Authorization header: ' +
+    'The link is one that was asked for, or an invitation. The token stands in the Authorization header: ' +
     '`Bearer <token of the link>`. It works once.',
   body: Email,
   response: { 200: Tokens, ...refusals(400, 401, 404) },
@@ -75,7 +73,7 @@ export const magicLinkRoutes =
       })
       if (!session) {
         const { email } = claims
-        await failSignIn(db, request, { method, reason: 'the link was used or is too old', email, origin })
+        await recordFailedSignIn(db, request, { method, reason: 'the link was used or is too old', email, origin })
         throw deadLink()
       }
       logSignIn(request, { ...session, method })
@@ -84,12 +82,12 @@ export const magicLinkRoutes =
     })
   }
 
-/** Uses the link up, and answers whom it lets in: somebody new only when no invitation is needed. Undefined for nobody. */
+/** Consumes the link and answers its user. A new one is created only when no invitation is needed; undefined when nobody may sign in. */
 async function admit(trx: Transaction, claims: LinkClaims, isInviteRequired: boolean, origin: SignInOrigin) {
   const { ip, now } = origin
   const link = await takeLink(trx, claims, now)
   if (!link) return undefined
-  // Who was removed since does not come back by a link from before.
+  // A link does not work for a new user with the address of a removed one.
   const isStillTheirs = (user: UserRow | undefined) => link.userId === null || link.userId === user?.id
   for (;;) {
     const user = await findUserByEmail(trx, claims.email)

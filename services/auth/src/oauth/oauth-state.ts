@@ -1,14 +1,19 @@
 import { createHash, randomBytes } from 'node:crypto'
-import type { Database } from '@parley/database'
-import { insertState, takeState } from './oauth-states.queries.ts'
+import type { Database, OauthStates } from '@parley/database'
+import type { Selectable } from 'kysely'
 import type { Provider } from './providers.ts'
+
+type StateRow = Selectable<OauthStates>
+
+/** Expired rows that one start deletes. */
+const clearedAtOnce = 100
 
 const lifetimeMs = 600_000
 
-/** Seconds a person has for signing in at the provider. */
+/** Seconds that a person has to sign in at the provider. */
 export const stateSeconds = lifetimeMs / 1000
 
-/** What a sign-in under way is bound to. */
+/** What a started sign-in is bound to. */
 export interface Binding {
   provider: Pick<Provider, 'id'>
   ip: string
@@ -16,14 +21,14 @@ export interface Binding {
 }
 
 export interface NewState {
-  /** Travels through the provider and comes back. */
+  /** Sent to the provider and back. */
   state: string
-  /** Stays with the browser. */
+  /** Kept by the browser in a cookie. */
   browserSecret: string
   codeChallenge: string
 }
 
-/** Remembers for ten minutes that a sign-in has begun. */
+/** Starts a sign-in, which stays valid for ten minutes. */
 export async function beginState(db: Database, { provider, ip, now }: Binding): Promise<NewState> {
   const [state, browserSecret, codeVerifier] = [newSecret(), newSecret(), newSecret()]
   const row = {
@@ -39,9 +44,8 @@ export async function beginState(db: Database, { provider, ip, now }: Binding): 
 }
 
 /**
- * Uses a state up and answers the PKCE verifier that belongs to it. It is used up by whoever shows it, also from elsewhere:
- * from then on it is known to somebody it should not be known to. Undefined when it is unknown, used or too old, or belongs to
- * another provider, address or browser.
+ * Consumes a state and answers its PKCE verifier. A state from another address or browser is consumed too, because somebody else knows it
+ * then. Undefined when the state is unknown, used or expired, or belongs to another provider, address or browser.
  */
 export async function consumeState(
   db: Database,
@@ -54,7 +58,7 @@ export async function consumeState(
     row.providerId === provider.id &&
     row.ip === ip &&
     browserSecret !== undefined &&
-    // Digests of random values: how long comparing them takes tells nothing.
+    // Digests of random values: the time of the comparison reveals nothing.
     row.browserHash.equals(digest(browserSecret))
   return isMine ? row.codeVerifier : undefined
 }
@@ -62,3 +66,25 @@ export async function consumeState(
 // 256 bits, in 43 characters that a URL, a cookie and PKCE take as they are.
 const newSecret = () => randomBytes(32).toString('base64url')
 const digest = (text: string) => createHash('sha256').update(text).digest()
+
+/** Stores a started sign-in, and deletes a few expired ones. Nothing else deletes them. */
+async function insertState(db: Database, state: StateRow, now: number): Promise<void> {
+  await db.insertInto('oauthStates').values(state).execute()
+  await db
+    .deleteFrom('oauthStates')
+    .where('stateHash', 'in', (given) =>
+      given
+        .selectFrom('oauthStates')
+        .select('stateHash')
+        .where('expiresAt', '<=', now)
+        .orderBy('expiresAt')
+        .limit(clearedAtOnce)
+        .forUpdate()
+        .skipLocked(),
+    )
+    .execute()
+}
+
+/** Deletes a started sign-in and answers it. Of several concurrent callers one gets it. */
+const takeState = (db: Database, stateHash: Buffer): Promise<StateRow | undefined> =>
+  db.deleteFrom('oauthStates').where('stateHash', '=', stateHash).returningAll().executeTakeFirst()

@@ -6,12 +6,10 @@ import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { originOf } from '../sessions/sign-in.ts'
 import { browserCookie, readCookie, removeCookie, setCookie } from './browser-cookie.ts'
-import { finishSignIn } from './finish-sign-in.ts'
-import { countOauthAttempt } from './oauth-attempts.ts'
+import { countOauthSignIn, finishSignIn } from './finish-sign-in.ts'
 import { asOauthFailure, OauthFailure, type OauthFailureCode } from './oauth-failure.ts'
 import { beginState, stateSeconds } from './oauth-state.ts'
-import { presets as builtIn, type Presets } from './presets.ts'
-import { authorizationUrl, configuredProviders, type Provider } from './providers.ts'
+import { authorizationUrl, presets as builtIn, configuredProviders, type Presets, type Provider } from './providers.ts'
 
 const ListProviders = {
   summary: 'The providers people may sign in with',
@@ -40,9 +38,9 @@ const StartSignIn = {
 }
 
 const FinishSignIn = {
-  summary: 'Where a provider sends the browser back to',
+  summary: 'The address that a provider sends the browser back to',
   description:
-    'Leads to the application, with `access_token`, `refresh_token` and `expires_in` in the query, or with `oauth_error` ' +
+    'Redirects to the application, with `access_token`, `refresh_token` and `expires_in` in the query, or with `oauth_error` ' +
     '(a sentence) and `oauth_error_code`.',
   params: ProviderParams,
   querystring: Type.Object({
@@ -53,18 +51,18 @@ const FinishSignIn = {
   response: { 302: Redirect, ...refusals(404) },
 }
 
-/** Failures of a person whom a provider has answered about. All others anybody can bring about by a request alone. */
+/** Failures after the provider has identified a person. Anybody can cause the others with a single request, so they are not audited. */
 const audited = new Set<OauthFailureCode>(['no_verified_email', 'unusable_email', 'not_invited', 'sign_in_failed'])
 
 export interface OauthOptions {
-  /** What is known of the presets; tests put providers of their own in their place. */
+  /** Tests replace the presets by providers of their own. */
   presets?: Presets
-  /** Milliseconds for all that a provider is asked during one sign-in. */
-  patienceMs?: number
+  /** Milliseconds for all requests to a provider during one sign-in. */
+  timeoutMs?: number
 }
 
 export const oauthRoutes =
-  (deps: Deps, { presets = builtIn, patienceMs = 10_000 }: OauthOptions = {}): FastifyPluginAsyncTypebox =>
+  (deps: Deps, { presets = builtIn, timeoutMs = 10_000 }: OauthOptions = {}): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { db, config, clock, logger, tokens } = deps
     const providers = configuredProviders(config, presets)
@@ -86,25 +84,27 @@ export const oauthRoutes =
       { schema: StartSignIn, config: { access: 'none' } },
       async ({ method, params, ip }, reply) => {
         const provider = requireProvider(params.providerId)
-        if (method === 'HEAD') return leadTo(reply, `${config.auth.appUrl}/`)
+        // HEAD must change nothing, also when a program looks at a link before its reader does.
+        if (method === 'HEAD') return redirectTo(reply, `${config.auth.appUrl}/`)
         const now = clock()
-        const retryAfter = await countOauthAttempt(deps, ip, now)
+        const retryAfter = await countOauthSignIn(deps, ip, now)
         if (retryAfter > 0) throw tooMany(new OauthFailure('rate_limited').message, retryAfter)
 
         const { state, browserSecret, codeChallenge } = await beginState(db, { provider, ip, now })
 
         reply.header('set-cookie', setCookie(browserCookie(state, provider.redirectUri), browserSecret, stateSeconds))
-        return leadTo(reply, authorizationUrl(provider, { state, codeChallenge }))
+        return redirectTo(reply, authorizationUrl(provider, { state, codeChallenge }))
       },
     )
 
     app.get(
       '/auth/oauth/:providerId/callback',
-      // A query of the wrong form is a failed sign-in like any other: whoever comes is in a browser and wants back.
+      // A malformed query is a failed sign-in like any other: the browser is sent back to the application.
       { schema: FinishSignIn, config: { access: 'none' }, attachValidation: true },
       async (request, reply) => {
         const provider = requireProvider(request.params.providerId)
-        if (request.method === 'HEAD') return leadTo(reply, `${config.auth.appUrl}/`)
+        // HEAD must not consume the state.
+        if (request.method === 'HEAD') return redirectTo(reply, `${config.auth.appUrl}/`)
         const { code, state, error } = request.validationError ? {} : request.query
         const cookie = browserCookie(state ?? '', provider.redirectUri)
         const browserSecret = readCookie(cookie, request.headers.cookie)
@@ -118,7 +118,7 @@ export const oauthRoutes =
           error,
           browserSecret,
           origin,
-          patienceMs,
+          timeoutMs,
         }).then(
           async (session) => {
             logSignIn(request, { ...session, method: 'oauth' })
@@ -139,13 +139,11 @@ export const oauthRoutes =
             return { oauth_error: failure.message, oauth_error_code: failure.code }
           },
         )
-        return leadTo(reply, `${config.auth.appUrl}/?${new URLSearchParams(query)}`)
+        return redirectTo(reply, `${config.auth.appUrl}/?${new URLSearchParams(query)}`)
       },
     )
   }
 
-// HEAD changes nothing: programs that look at a link before its reader does must not use up the reader's sign-in.
-
-/** The address may hold what nobody else should see: no cache keeps it, no page passes its own on. */
-const leadTo = (reply: FastifyReply, url: string) =>
+/** The address may hold tokens: no cache stores it, and the page does not send it on as its referrer. */
+const redirectTo = (reply: FastifyReply, url: string) =>
   reply.header('cache-control', 'no-store').header('referrer-policy', 'no-referrer').redirect(url, 302)

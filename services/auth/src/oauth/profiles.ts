@@ -1,43 +1,56 @@
-import { type Claims, type Grant, isObject } from './grant.ts'
 import { OauthFailure } from './oauth-failure.ts'
 
-/** Who the provider says has signed in. Its address is one that may be believed. */
+/** What a provider answered to a code. */
+export interface Grant {
+  /** Reads JSON with the access token. @throws OauthFailure */
+  ask(url: string): Promise<unknown>
+  /** The claims of the id token, if there is one. It came over TLS from the provider itself, so its signature needs no check. */
+  idClaims: Claims
+}
+
+export type Claims = Record<string, unknown>
+
+/** Whether it is a JSON object. */
+export const isObject = (value: unknown): value is Claims =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The person who signed in at the provider. The address may be trusted. */
 export interface Profile {
   email: string
-  /** What they are called there, if anything. */
+  /** Their name there, if they have one. */
   name: string | undefined
 }
 
-/** Reads the profile of a provider's user. @throws OauthFailure also when no address of theirs may be believed. */
+/** Reads the profile of a provider's user. @throws OauthFailure also when none of their addresses may be trusted. */
 export type ReadProfile = (grant: Grant, userInfoUrl: string) => Promise<Profile>
 
-/** OpenID Connect's claims; only an address that is said to be verified counts. */
+/** The claims of OpenID Connect. Only an address that is marked as verified counts. */
 export const readVerifiedClaims: ReadProfile = async (grant, url) => {
   const claims = await askObject(grant, url)
-  return believed(claims.email, isTrue(claims.email_verified), claims.name)
+  return trustedProfile(claims.email, isTrue(claims.email_verified), claims.name)
 }
 
-/** A custom provider: its operator configured it, so an address counts unless the provider itself says that it does not. */
+/** A custom provider. The operator configured it, so an address counts unless the provider marks it as not verified. */
 export const readTrustedClaims: ReadProfile = async (grant, url) => {
   const claims = await askObject(grant, url)
   const said = verifiedClaims.map((name) => claims[name]).filter((value) => value !== undefined)
-  return believed(claims.email, said.every(isTrue), claims.name ?? claims.preferred_username)
+  return trustedProfile(claims.email, said.every(isTrue), claims.name ?? claims.preferred_username)
 }
 
-/** GitHub's `/user` has an address only of people who show it, so it is read where verified ones are marked. */
+/** GitHub. `/user` has only public addresses, so the address is read from `/user/emails`, where verified ones are marked. */
 export const readGithubProfile: ReadProfile = async (grant, url) => {
   const [user, emails] = await Promise.all([askObject(grant, url), grant.ask(`${url}/emails`)])
   const verified = (Array.isArray(emails) ? emails : [])
     .filter(isObject)
     .filter((entry) => isTrue(entry.verified) && !String(entry.email).endsWith('@users.noreply.github.com'))
   const best = verified.find(({ primary }) => primary === true) ?? verified[0]
-  return believed(best?.email, best !== undefined, user.name ?? user.login)
+  return trustedProfile(best?.email, best !== undefined, user.name ?? user.login)
 }
 
-/** GitLab's `email` is the confirmed one; only of an account that never confirmed any it is not. */
+/** GitLab. `email` is the confirmed address, unless the account never confirmed one. */
 export const readGitlabProfile: ReadProfile = async (grant, url) => {
   const user = await askObject(grant, url)
-  return believed(user.email, typeof user.confirmed_at === 'string', user.name ?? user.username)
+  return trustedProfile(user.email, typeof user.confirmed_at === 'string', user.name ?? user.username)
 }
 
 /**
@@ -54,16 +67,16 @@ export const readMicrosoftProfile =
     const userInfo = await askObject(grant, url)
     const email = idClaims.email ?? (isOneDirectory ? userInfo.email : undefined)
     const counts = said === undefined ? isOneDirectory : isTrue(said)
-    return believed(email, counts, idClaims.name ?? userInfo.name)
+    return trustedProfile(email, counts, idClaims.name ?? userInfo.name)
   }
 
-/** Whether it names a single directory: these three words mean people of any. */
+/** Whether the tenant is a single directory. The three words stand for people of any directory. */
 const isDirectory = (tenant: string | undefined) =>
   tenant !== undefined && !['common', 'organizations', 'consumers'].includes(tenant.toLowerCase())
 
 const verifiedClaims = ['email_verified', 'verified_email', 'emailVerified']
 
-/** Providers write true in several ways; everything else is not true. */
+/** The ways in which providers write true. */
 const isTrue = (value: unknown) => value === true || value === 1 || value === 'true' || value === '1'
 
 async function askObject(grant: Grant, url: string): Promise<Claims> {
@@ -74,7 +87,7 @@ async function askObject(grant: Grant, url: string): Promise<Claims> {
   return answer
 }
 
-function believed(email: unknown, counts: boolean, name: unknown): Profile {
+function trustedProfile(email: unknown, counts: boolean, name: unknown): Profile {
   if (typeof email !== 'string' || email === '' || !counts) throw new OauthFailure('no_verified_email')
   return { email, name: typeof name === 'string' && name !== '' ? name : undefined }
 }

@@ -1,26 +1,26 @@
-import { type Claims, type Grant, isObject } from './grant.ts'
 import { OauthFailure } from './oauth-failure.ts'
+import { type Claims, type Grant, isObject } from './profiles.ts'
 import type { Provider } from './providers.ts'
 
 export interface CodeExchange {
   code: string
   codeVerifier: string
-  /** Milliseconds for everything that is asked of the provider together. */
-  patienceMs: number
+  /** Milliseconds for all requests to the provider together. */
+  timeoutMs: number
 }
 
-const longestAnswerBytes = 262_144
+const maxAnswerBytes = 262_144
 
 /**
- * Exchanges a code for access to the profile (RFC 6749, 4.1.3, with PKCE, RFC 7636). Own code, since the client libraries
- * check answers against an issuer, and a provider is configured by its addresses alone.
+ * Exchanges a code for access to the profile (RFC 6749, 4.1.3, with PKCE, RFC 7636). This is our own code because the client libraries
+ * check answers against an issuer, and a provider is configured by its URLs alone.
  * @throws OauthFailure when the provider refuses, answers nonsense or too much, or does not answer in time.
  */
 export async function exchangeCode(
   provider: Provider,
-  { code, codeVerifier, patienceMs }: CodeExchange,
+  { code, codeVerifier, timeoutMs }: CodeExchange,
 ): Promise<Grant> {
-  const signal = AbortSignal.timeout(patienceMs)
+  const signal = AbortSignal.timeout(timeoutMs)
   const form = {
     grant_type: 'authorization_code',
     code,
@@ -47,7 +47,7 @@ async function requestTokens(provider: Provider, form: Record<string, string>, s
     askJson(provider.tokenUrl, { method: 'POST', headers, body: new URLSearchParams({ ...form, ...more }) }, signal)
 
   let answer = await post({}, { client_id: provider.clientId, client_secret: provider.clientSecret })
-  // The credentials may be wanted in the header instead, and no key says so. The code is not used up by this refusal.
+  // Some providers want the credentials in the header, and no setting says so. This refusal does not consume the code.
   if (isObject(answer.body) && answer.body.error === 'invalid_client') {
     answer = await post({ authorization: basicCredentials(provider) })
   }
@@ -82,13 +82,13 @@ async function readBounded({ body }: Response): Promise<string> {
   // Leaving the loop cancels the rest of the answer.
   for await (const part of body ?? []) {
     size += part.length
-    if (size > longestAnswerBytes) throw unavailable('the answer is too long')
+    if (size > maxAnswerBytes) throw unavailable('the answer is too long')
     parts.push(part)
   }
   return Buffer.concat(parts).toString('utf8')
 }
 
-/** Undefined for what is no JSON; the parser's own error quotes the text, which may hold a token. */
+/** Undefined when the text is not JSON. The parser's error quotes the text, which may hold a token, so it is not passed on. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -148,7 +148,7 @@ describe('a provider that misbehaves', () => {
 })
 
 describe('a provider that is slow', () => {
-  const server = running({ auth: { isInviteRequired: false }, oauth: { custom } }, { patienceMs: 400 })
+  const server = running({ auth: { isInviteRequired: false }, oauth: { custom } }, { timeoutMs: 400 })
   const arrive = () => server.browser().arrive(`${appUrl}/auth/oauth/acme`)
   const silent: Answer = () => {}
   const dripping: Answer = (_, reply) => {

@@ -6,8 +6,7 @@ import { createLogger } from '@parley/telemetry'
 import { createDatabase, Person } from '@parley/test'
 import { appUrl, type Browser, createBrowser } from '@parley/test/browser'
 import { afterAll, beforeAll } from 'vitest'
-import { currentUserRoutes } from '../current-user/current-user.routes.ts'
-import { refreshRoutes } from '../sessions/refresh.routes.ts'
+import { sessionRoutes } from '../sessions/sessions.routes.ts'
 import { type OauthOptions, oauthRoutes } from './oauth.routes.ts'
 
 export interface Recorded {
@@ -66,8 +65,7 @@ export function running(
 
     const { fastify } = await buildApp({ deps: ofService, checks: {}, position: 'inside' })
     await fastify.register(oauthRoutes(ofService, options))
-    await fastify.register(currentUserRoutes())
-    await fastify.register(refreshRoutes(ofService))
+    await fastify.register(sessionRoutes(ofService))
     const baseUrl = await fastify.listen({ host: '127.0.0.1', port: 0 })
     undo.defer(() => fastify.close())
     Object.assign(running, { deps, baseUrl, nobody: Person.nobody(baseUrl) })

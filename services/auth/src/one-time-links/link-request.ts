@@ -12,19 +12,19 @@ import { sql } from 'kysely'
 
 export interface LinkRequest extends MailRequest {
   purpose: LinkPurpose
-  /** Whether whoever has the address, if anybody does, gets a link. */
+  /** Whether a link is sent. `user` is undefined when nobody has the address. */
   isEntitled(user: UserRow | undefined): boolean
   /** The mail that carries the link. */
   write(link: string): Mail
 }
 
-/** For the answer to whoever asks for a link: as true for strangers as for members. */
+/** The message of the reply. It does not reveal whether the address is known. */
 export const linkIsUnderWay =
   'If this address belongs to somebody here, a link is on its way to it. There are at most five in 15 minutes.'
 
 /**
- * Mails a link to whoever is entitled to one, within the limits of `countMailRequest`. Nobody learns from it who is: for everybody
- * else the same is done, and undone again.
+ * Mails a link within the limits of `countMailRequest`. Nobody learns from the reply or its duration who is entitled to a link: for
+ * anybody else the same work is done and rolled back.
  * @throws ApiError 429
  */
 export async function mailLink(

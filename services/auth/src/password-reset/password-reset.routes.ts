@@ -20,9 +20,7 @@ import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { linkIsUnderWay, mailLink } from '../one-time-links/link-request.ts'
 import { createKnownDevices } from '../password/known-devices.ts'
-import { failSignIn } from '../sessions/failed-sign-in.ts'
-import { originOf, type SignInOrigin, signIn } from '../sessions/sign-in.ts'
-import { onlyInMode } from '../sign-in-mode.ts'
+import { onlyInMode, originOf, recordFailedSignIn, type SignInOrigin, signIn } from '../sessions/sign-in.ts'
 
 const RequestReset = {
   summary: 'Ask for a link to set a new password, by e-mail (password mode)',
@@ -78,7 +76,7 @@ export const passwordResetRoutes =
       const method = claims.purpose === 'reset' ? 'reset' : 'invitation'
       const { userId } = (await findLink(db, claims, origin.now)) ?? {}
       if (!userId) {
-        await failSignIn(db, request, { method, reason: 'the link was used or is too old', email, origin })
+        await recordFailedSignIn(db, request, { method, reason: 'the link was used or is too old', email, origin })
         throw deadLink()
       }
       const passwordHash = await passwords.hash(request.body.password, {
@@ -101,7 +99,7 @@ export const passwordResetRoutes =
 
 const noEmail = 'This server sends no e-mail. Please ask an admin for a new password.'
 
-/** Uses the link up, if its owner is still here. A reset is written to the audit log, a first password is not. */
+/** Consumes the link, if its owner was not removed. A reset is written to the audit log, a first password is not. */
 async function useLink(trx: Transaction, claims: LinkClaims, userId: string, { ip, now }: SignInOrigin) {
   const owner = await lockUserIfLive(trx, userId)
   const link = owner && (await takeLink(trx, claims, now))

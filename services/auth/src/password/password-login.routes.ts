@@ -15,8 +15,7 @@ import { ApiError, limits, refusals, Tokens, unauthorized } from '@parley/contra
 import { type Deps, logFailedSignIn, logSignIn, logSignInLimit } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { originOf, signIn } from '../sessions/sign-in.ts'
-import { onlyInMode } from '../sign-in-mode.ts'
+import { onlyInMode, originOf, signIn } from '../sessions/sign-in.ts'
 import { createKnownDevices } from './known-devices.ts'
 
 const method = 'password'
@@ -53,14 +52,14 @@ export const passwordLoginRoutes =
         client: networkOf(origin.ip),
       })
 
-      // A wrong guess must be committed, so its refusal is thrown after the transaction.
+      // A wrong guess must be committed, so the refusal is thrown after the transaction.
       const {
         session,
         passwordHash,
         reached = [],
       } = await db.transaction().execute(async (trx) => {
         if (user && isRight) {
-          // Others may have used up the guesses while this one was being looked at, and passwords may have changed.
+          // Meanwhile others may have reached the limit of guesses, and the password may have changed.
           await refuseTooManyGuesses(trx, guess).catch(logIfTooMany(request))
           const current = await lockUserIfLive(trx, user.id)
           if (current?.passwordHash === user.passwordHash) {

@@ -18,9 +18,9 @@ import { originOf, signIn } from '../sessions/sign-in.ts'
 const method = 'registration'
 
 const Register = {
-  summary: 'Register by yourself (password mode, when no invitation is needed)',
+  summary: 'Register without an invitation (password mode)',
   description:
-    'One network may register `auth.registrationsPerNetwork` times in 15 minutes (429 beyond), also in vain.',
+    'One network may register `auth.registrationsPerNetwork` times in 15 minutes (429 beyond); failed ones count too.',
   body: Type.Object({ email: Type.String({ maxLength: limits.email }), password: NewPassword }),
   response: { 200: Tokens, ...refusals(400, 404, 429, 503) },
 }

@@ -1,7 +1,7 @@
 import { appUrl } from '@parley/test/browser'
 import { afterAll, describe, expect, test } from 'vitest'
 import { json, startGithub, startProvider } from './outside.testing.ts'
-import { type PresetId, type Presets, presets } from './presets.ts'
+import { type PresetId, type Presets, presets } from './providers.ts'
 import { running } from './running.testing.ts'
 
 const credentials = (id: string) => ({
