@@ -3,8 +3,7 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { createDatabase } from '@parley/test'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { BlobMissing, type BlobStore } from './index.ts'
-import { openBlobs } from './open.ts'
+import { BlobMissing, type BlobStore, openBlobs } from './index.ts'
 import { startObjectStore } from './s3.testing.ts'
 
 interface OpenedStore {

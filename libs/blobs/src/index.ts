@@ -1,3 +1,18 @@
-export { type BlobOptions, openBlobs } from './open.ts'
+import type { Config } from '@parley/config'
+import type { Database } from '@parley/database'
+import { createPostgresStore } from './postgres.store.ts'
+import { createS3Store } from './s3.store.ts'
+import type { BlobStore } from './store.ts'
+
 export { BlobMissing, type BlobStore, type ByteRange } from './store.ts'
 export { releaseUploads, thumbnailKey } from './uploads.ts'
+
+export interface BlobOptions {
+  storage: Config['storage']
+  /** Used by the store `postgresql` alone. */
+  db: Database
+}
+
+/** Opens the configured store. Nothing is connected until it is first used. */
+export const openBlobs = ({ storage, db }: BlobOptions): BlobStore =>
+  storage.store === 's3' ? createS3Store(storage.s3) : createPostgresStore(db)

@@ -7,16 +7,14 @@ export const insertBlob = (db: Database, blob: { id: string; key: string; size: 
     .values({ ...blob, createdAt: sql`now_ms()` })
     .execute()
 
-/**
- * Nobody waits for the disk at each chunk: the statement that completes the blob does, and PostgreSQL flushes its log in order.
- */
+/** Does not wait for the disk: the statement that completes the blob does, and PostgreSQL flushes its log in order. */
 export const insertChunk = (db: Database, { blobId, n, bytes }: { blobId: string; n: number; bytes: Buffer }) =>
   sql`
-    with unhurried as (select set_config('synchronous_commit', 'off', true))
-    insert into blob_chunks (blob_id, n, bytes) select ${blobId}::uuid, ${n}::integer, ${bytes}::bytea from unhurried
+    with asynchronous as (select set_config('synchronous_commit', 'off', true))
+    insert into blob_chunks (blob_id, n, bytes) select ${blobId}::uuid, ${n}::integer, ${bytes}::bytea from asynchronous
   `.execute(db)
 
-/** Shows the blob to readers; answers false when it was deleted meanwhile. Its key is refused by the index blobs_written if taken. */
+/** Shows the blob to readers. Returns false when it was deleted meanwhile. The index blobs_written refuses a key that is taken. */
 export async function completeBlob(db: Database, id: string): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('blobs')
@@ -40,11 +38,11 @@ export const findChunk = (db: Database, blobId: string, n: number) =>
 
 export const deleteBlob = (db: Database, id: string) => db.deleteFrom('blobs').where('id', '=', id).execute()
 
-/** Also those that are being written, which fail then. Served by blobs_key. */
+/** Writers of these keys fail. Served by blobs_key. */
 export const deleteBlobs = (db: Database, keys: readonly string[]) =>
   db.deleteFrom('blobs').where('key', 'in', keys).execute()
 
-/** Deletes at most `limit` blobs that were begun so long ago and never completed; answers how many. Served by blobs_unfinished. */
+/** Deletes at most `limit` unfinished blobs that were begun so long ago. Returns how many. Served by blobs_unfinished. */
 export async function deleteUnfinished(db: Database, olderThanMs: number, limit: number): Promise<number> {
   const { numDeletedRows } = await db
     .deleteFrom('blobs')

@@ -1,6 +1,5 @@
 import { type Database, isDuplicate, uuidv7 } from '@parley/database'
 import { sql } from 'kysely'
-import { cut, streamOf, within } from './pieces.ts'
 import {
   completeBlob,
   deleteBlob,
@@ -11,22 +10,22 @@ import {
   insertBlob,
   insertChunk,
 } from './postgres.queries.ts'
-import { BlobMissing, type BlobStore, type ByteRange } from './store.ts'
+import { BlobMissing, type BlobStore, type ByteRange, cut, streamOf, within } from './store.ts'
 
-/** One chunk of each reader and writer is in memory. Written into every blob: changing it needs a column that says which. */
+/** Each reader and writer holds one chunk in memory. Stored blobs have chunks of this size: a change needs a new column. */
 const chunkBytes = 256 * 1024
-/** Statements that read chunks at once, however many readers there are: the other connections are for everything else. */
+/** Concurrent statements that read chunks, for all readers together: the other connections are for other work. */
 const readsAtOnce = 2
-/** Deleted in one statement: 25 MB each at most. */
+/** Blobs that one statement deletes, each of at most 25 MB. */
 const atOnce = 20
 
 /** Keeps bytes in PostgreSQL, in the tables `blobs` and `blob_chunks`. Each chunk is a statement of its own. */
 export function createPostgresStore(db: Database): BlobStore {
-  const inTurn = createTurnstile(readsAtOnce)
+  const limited = createLimit(readsAtOnce)
 
   async function* readChunks(key: string, blobId: string, { start, end }: ByteRange) {
     for (let n = Math.floor(start / chunkBytes); n * chunkBytes <= end; n++) {
-      const chunk = await inTurn(() => findChunk(db, blobId, n))
+      const chunk = await limited(() => findChunk(db, blobId, n))
       if (!chunk) throw new BlobMissing(key)
       yield chunk.bytes.subarray(Math.max(0, start - n * chunkBytes), end + 1 - n * chunkBytes)
     }
@@ -44,7 +43,7 @@ export function createPostgresStore(db: Database): BlobStore {
         }
         if (!(await completeBlob(db, id))) throw new Error('the blob was deleted while it was being written')
       } catch (error) {
-        // What cannot be deleted now, the sweep finds; the first failure is the one to tell of.
+        // The sweep deletes what remains here. The first failure is the one to report.
         await deleteBlob(db, id).catch(() => {})
         if (!isDuplicate(error, 'blobs_written')) throw error
       }
@@ -74,13 +73,13 @@ export function createPostgresStore(db: Database): BlobStore {
       }
     },
 
-    // The connections are those of the process.
+    // The connections belong to the process.
     async close() {},
   }
 }
 
-/** Lets so many pieces of work run at once; the others wait for their turn. */
-function createTurnstile(most: number) {
+/** Limits how many pieces of work run at the same time; the others wait. */
+function createLimit(most: number) {
   const waiting: (() => void)[] = []
   let running = 0
   return async <T>(work: () => Promise<T>): Promise<T> => {

@@ -1,24 +1,26 @@
-import { DeleteObjectCommand, GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  PutObjectCommand,
+  S3Client,
+  S3ServiceException,
+} from '@aws-sdk/client-s3'
 import type { Config } from '@parley/config'
-import { cut, refuseOtherSize, streamOf, within } from './pieces.ts'
-import { explain, isBeyondEnd, isMissing, storageAway } from './s3.faults.ts'
-import { BlobMissing, type BlobStore, type ByteRange } from './store.ts'
+import { unavailable } from '@parley/contract'
+import { BlobMissing, type BlobStore, type ByteRange, cut, refuseOtherSize, streamOf, within } from './store.ts'
 
-/**
- * Read with one request: a reader who is slow has the piece in our memory, but no connection to the store. Larger pieces would
- * save requests, smaller ones memory.
- */
+/** Bytes that one request reads. A slow reader holds one piece in memory and no connection to the store. */
 const pieceBytes = 1024 * 1024
 const deletesAtOnce = 8
 
 /**
- * Keeps bytes in a bucket of an object store that speaks S3. It uses nothing but GetObject, PutObject and DeleteObject, plain: what
- * newer SDKs add by default (checksum trailers), and the many ways to delete many, not every store understands.
+ * Keeps bytes in a bucket of an S3-compatible object store. It uses GetObject, PutObject and DeleteObject only, because not every
+ * store supports checksum trailers (the default of newer SDKs) or the deletion of several objects at once.
  */
 export function createS3Store(s3: Config['storage']['s3']): BlobStore {
   const client = connect(s3)
   const Bucket = s3.bucket!
-  const place = { bucket: Bucket, endpoint: s3.endpoint ?? `AWS ${s3.region}` }
+  const location = { bucket: Bucket, endpoint: s3.endpoint ?? `AWS ${s3.region}` }
   const nameOf = (key: string) => s3.keyPrefix + key
 
   async function getPiece(key: string, { start, end }: ByteRange) {
@@ -48,7 +50,7 @@ export function createS3Store(s3: Config['storage']['s3']): BlobStore {
         await client.send(new PutObjectCommand({ ...input, Body: bytes })).catch(asRefusal(key))
         return
       }
-      // The SDK does not hear when its source fails, and would wait for bytes that never come.
+      // The SDK ignores a failing source, and would wait for its bytes for ever.
       const broken = new AbortController()
       const source = streamOf(cut(bytes, size, 64 * 1024)).once('error', (error) => broken.abort(error))
       try {
@@ -68,9 +70,9 @@ export function createS3Store(s3: Config['storage']['s3']): BlobStore {
     },
 
     async delete(keys) {
-      const waiting = [...keys]
+      const remaining = [...keys]
       const deleteNext = async () => {
-        for (let key = waiting.shift(); key !== undefined; key = waiting.shift()) {
+        for (let key = remaining.shift(); key !== undefined; key = remaining.shift()) {
           const deletion = client.send(new DeleteObjectCommand({ Bucket, Key: nameOf(key) }))
           await deletion.catch((error) => {
             if (!isMissing(error)) throw storageAway(error)
@@ -80,18 +82,18 @@ export function createS3Store(s3: Config['storage']['s3']): BlobStore {
       await Promise.all(Array.from({ length: deletesAtOnce }, deleteNext))
     },
 
-    // That a key is unknown is only said to those who may list the bucket; `get` depends on it.
+    // Only with the right to list the bucket does the store say that a key is unknown, which `get` relies on.
     async check() {
       const probe = new GetObjectCommand({ Bucket, Key: nameOf('is-anything-here') })
       await client.send(probe).then(
         ({ Body }) => Body?.transformToByteArray(),
         (error) => {
-          if (!isMissing(error)) throw explain(error, place)
+          if (!isMissing(error)) throw explain(error, location)
         },
       )
     },
 
-    // An object is there whole or not at all.
+    // S3 has no unfinished objects.
     async sweep() {
       return 0
     },
@@ -103,7 +105,7 @@ export function createS3Store(s3: Config['storage']['s3']): BlobStore {
 }
 
 const asRefusal = (key: string, start?: number) => (error: unknown) => {
-  // No blob is empty, but some stores show an upload that broke off as an object without bytes.
+  // No blob is empty, but some stores show an unfinished upload as an object without bytes.
   if (isMissing(error) || (isBeyondEnd(error) && start === 0)) throw new BlobMissing(key)
   if (isBeyondEnd(error)) throw new RangeError('no bytes lie in this range', { cause: error })
   throw storageAway(error)
@@ -125,7 +127,7 @@ export function connect({
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     maxAttempts: 3,
-    // It would write to the console what it throws as well.
+    // The default logger writes errors to the console, although they are thrown too.
     logger: { debug() {}, info() {}, warn() {}, error() {} },
     requestHandler: {
       connectionTimeout: 3_000,
@@ -135,4 +137,45 @@ export function connect({
       httpsAgent: { keepAlive: true, maxSockets: 100 },
     },
   })
+}
+
+/** 503 for the client, with the cause for the log. */
+const storageAway = (cause: unknown) =>
+  Object.assign(unavailable('Files cannot be reached right now. Please try again'), { cause })
+
+const isMissing = (error: unknown) => codeOf(error) === 'NoSuchKey'
+
+const isBeyondEnd = (error: unknown) => codeOf(error) === 'InvalidRange'
+
+interface BucketLocation {
+  bucket: string
+  endpoint: string
+}
+
+/** An error that tells the operator what to correct. */
+function explain(error: unknown, { bucket, endpoint }: BucketLocation): Error {
+  const fault = faults[codeOf(error) ?? ''] ?? `the object store at ${endpoint} does not answer as it should`
+  const detail = error instanceof Error ? ` (${error.name}: ${error.message || 'no message'})` : ''
+  return new Error(`${fault.replaceAll('BUCKET', bucket).replaceAll('ENDPOINT', endpoint)}${detail}`, { cause: error })
+}
+
+const faults: Record<string, string> = {
+  NoSuchBucket: 'the bucket "BUCKET" does not exist at ENDPOINT: create it or correct storage.s3.bucket',
+  InvalidAccessKeyId: 'storage.s3.accessKeyId is not known at ENDPOINT',
+  SignatureDoesNotMatch: 'storage.s3.secretAccessKey does not belong to the access key (or storage.s3.region is wrong)',
+  AccessDenied:
+    'the access key may not use the bucket "BUCKET": it needs s3:GetObject, s3:PutObject, s3:DeleteObject and s3:ListBucket',
+  PermanentRedirect: 'the bucket "BUCKET" is in another region or at another endpoint than configured',
+  AuthorizationHeaderMalformed: 'storage.s3.region is not the region of the bucket "BUCKET"',
+  RequestTimeTooSkewed: 'the clock of this machine and that of ENDPOINT are too far apart',
+  CredentialsProviderError: 'no credentials were found: set storage.s3.accessKeyId and storage.s3.secretAccessKey',
+  ECONNREFUSED: 'nothing listens at ENDPOINT',
+  ENOTFOUND:
+    'the host name of ENDPOINT (with the bucket in front of it, unless storage.s3.forcePathStyle) is not known',
+}
+
+function codeOf(error: unknown): string | undefined {
+  if (error instanceof S3ServiceException) return error.name
+  const { code, name } = error as { code?: unknown; name?: string }
+  return typeof code === 'string' ? code : name
 }

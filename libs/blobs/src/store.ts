@@ -1,28 +1,29 @@
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
+import { invalid } from '@parley/contract'
 
 /**
- * Bytes under keys; a key is written once and never changed, so readers never see halves. Keys are letters, digits, `.`, `_`,
- * `-` and `/`. So that nothing is kept that nobody knows of: record a key before its bytes are put, and record that they are to be
- * deleted in the transaction that forgets the key.
+ * Bytes under keys. A key is written once and never changed, so readers see all bytes or none. Keys have letters, digits, `.`, `_`,
+ * `-` and `/`. So that no bytes are left over, record a key before its bytes are stored, and record their deletion in the
+ * transaction that deletes the key.
  */
 export interface BlobStore {
   /**
-   * Stores bytes; the same key again with the same bytes is harmless. Streams are consumed in bounded memory, and are left to the
-   * caller when the store fails. Once it resolves, the bytes outlive a crash.
+   * Stores bytes. Idempotent for the same key and bytes. Streams are read in bounded memory, and are not destroyed when the store
+   * fails. The bytes survive a crash once the promise resolves.
    * @throws invalid when there are more or fewer bytes than `size`, unavailable when the store is away.
    */
   put(key: string, bytes: Buffer | Readable, options: { size: number; contentType: string }): Promise<void>
   /**
-   * `range` is inclusive byte positions; an end beyond the last byte means the last byte. No connection is held for a
-   * reader who is slow. A blob that is deleted meanwhile ends the stream with an error.
+   * `range` is inclusive; an end beyond the last byte means the last byte. A slow reader holds no connection. A blob that is
+   * deleted meanwhile ends the stream with an error.
    * @throws BlobMissing, RangeError when nothing lies in the range, unavailable when the store is away.
    */
   get(key: string, range?: ByteRange): Promise<Readable>
-  /** Unknown keys are ignored. @throws unavailable when the store is away: some may be deleted then. */
+  /** Ignores unknown keys. @throws unavailable when the store is away; some keys may be deleted then. */
   delete(keys: readonly string[]): Promise<void>
-  /** @throws Error that says what to put right: store away, no such bucket, wrong key, missing rights. */
+  /** @throws Error that tells the operator what is wrong: store away, no such bucket, wrong key, missing rights. */
   check(): Promise<void>
-  /** Removes what uploads that broke off have left, begun longer ago than this; answers how many. */
+  /** Removes unfinished blobs that were begun longer ago than this. Returns how many. */
   sweep(olderThanMs: number): Promise<number>
   close(): Promise<void>
 }
@@ -41,4 +42,48 @@ export class BlobMissing extends Error {
     this.name = 'BlobMissing'
     this.key = key
   }
+}
+
+/**
+ * Cuts bytes into pieces of one length; the last one may be shorter. A stream is read as fast as the pieces are taken. It is not
+ * destroyed when the caller stops early, because it may be a request that still needs its reply.
+ * @throws invalid when there are more or fewer bytes than `size`.
+ */
+export async function* cut(bytes: Buffer | Readable, size: number, pieceBytes: number): AsyncGenerator<Buffer> {
+  if (Buffer.isBuffer(bytes)) refuseOtherSize(bytes.length, size)
+  let held: Buffer[] = []
+  let heldBytes = 0
+  let total = 0
+  for await (const given of Buffer.isBuffer(bytes) ? [bytes] : bytes.iterator({ destroyOnReturn: false })) {
+    let rest: Buffer = typeof given === 'string' ? Buffer.from(given) : given
+    total += rest.length
+    if (total > size) refuseOtherSize(total, size)
+    while (heldBytes + rest.length >= pieceBytes) {
+      const missing = pieceBytes - heldBytes
+      yield held.length === 0 ? rest.subarray(0, missing) : Buffer.concat([...held, rest.subarray(0, missing)])
+      rest = rest.subarray(missing)
+      held = []
+      heldBytes = 0
+    }
+    if (rest.length > 0) held.push(rest)
+    heldBytes += rest.length
+  }
+  refuseOtherSize(total, size)
+  if (heldBytes > 0) yield Buffer.concat(held)
+}
+
+/** @throws invalid, also for an empty blob, which has no range to read. */
+export function refuseOtherSize(actual: number, size: number): void {
+  if (actual === 0) throw invalid('The file must not be empty')
+  if (actual !== size) throw invalid('The file is not as long as was announced')
+}
+
+/** A stream that holds one piece at a time. */
+export const streamOf = (pieces: AsyncIterable<Buffer>): Readable =>
+  Readable.from(pieces, { objectMode: false, highWaterMark: 1 })
+
+/** The part of a range that exists. @throws RangeError when there is none. */
+export function within({ start, end }: { start: number; end: number }, size: number): { start: number; end: number } {
+  if (start < 0 || start > end || start >= size) throw new RangeError(`no bytes ${start}-${end} among ${size}`)
+  return { start, end: Math.min(end, size - 1) }
 }

@@ -5,9 +5,8 @@ import { sql } from 'kysely'
 const claimLimit = 100
 
 /**
- * Takes jobs that have not been handed to the queue yet, or so long ago that Redis may have lost them, and marks them as
- * handed over now; answers their ids in the order they were recorded. Several workers may ask at once; each gets others. Served
- * by the index jobs_waiting.
+ * Takes jobs that were not handed to the queue yet, or so long ago that Redis may have lost them, and marks them as handed over
+ * now. Returns their ids in the order in which they were recorded. Concurrent workers get different jobs. Served by jobs_waiting.
  */
 export async function claimJobs(db: Database, name: JobName, againAfterMs: number): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
@@ -22,7 +21,7 @@ export async function claimJobs(db: Database, name: JobName, againAfterMs: numbe
   return rows.map(({ id }) => id).sort()
 }
 
-/** Gives back jobs that could not be handed over after all. */
+/** Gives back jobs that could not be handed over. */
 export const unclaimJobs = (db: Database, ids: string[]) =>
   db.updateTable('jobs').set({ enqueuedAt: null }).where('id', 'in', ids).execute()
 
@@ -39,11 +38,11 @@ export async function findJob<N extends JobName>(db: Database, id: string) {
 
 export const deleteJob = (db: Database, id: string) => db.deleteFrom('jobs').where('id', '=', id).execute()
 
-/** Keeps a job that nobody will try again, with the reason, for a person to look at. */
-export const buryJob = (db: Database, id: string, failedAt: number, failure: string) =>
+/** Keeps a job that will not be tried again, with the reason, for an operator to look at. */
+export const markJobFailed = (db: Database, id: string, failedAt: number, failure: string) =>
   db.updateTable('jobs').set({ failedAt, failure }).where('id', '=', id).execute()
 
-/** How many jobs wait for being handed over, and how many were given up. */
+/** How many jobs are not handed over yet, and how many have failed for good. */
 export async function countJobs(db: Database, name: JobName): Promise<{ recorded: number; dead: number }> {
   const { recorded, dead } = await db
     .selectFrom('jobs')

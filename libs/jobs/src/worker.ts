@@ -1,5 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { JobData, JobName } from '@parley/contract'
 import type { Database } from '@parley/database'
+import { createSignal } from '@parley/events'
 import { connectRedis, followChannel, openRedis, type RedisSettings, redisNames } from '@parley/redis'
 import {
   type BoundCounter,
@@ -13,8 +15,7 @@ import {
   spanName,
 } from '@parley/telemetry'
 import { DelayedError, type Job, Queue, Worker } from 'bullmq'
-import { startFeeder } from './feeder.ts'
-import { buryJob, claimJobs, countJobs, deleteJob, findJob, unclaimJobs } from './jobs.queries.ts'
+import { claimJobs, countJobs, deleteJob, findJob, markJobFailed, unclaimJobs } from './jobs.queries.ts'
 
 export interface WorkerOptions<N extends JobName> {
   name: N
@@ -187,9 +188,53 @@ async function perform<N extends JobName>(
     const isLast = attemptsMade + 1 >= attempts
     logger.warn({ err, queue: name, job: id, attempt: attemptsMade + 1, isLast }, 'a job failed')
     if (isLast) await options.onGivenUp?.(job.data)
-    if (isLast) await buryJob(db, id!, clock(), err instanceof Error ? err.message : String(err))
+    if (isLast) await markJobFailed(db, id!, clock(), err instanceof Error ? err.message : String(err))
     throw err
   }
   count('completed')
   await deleteJob(db, id!)
+}
+
+interface Feeder {
+  /** Hints that a job may have been recorded. */
+  wake(): void
+  stop(): Promise<void>
+}
+
+interface FeederOptions {
+  /** Hands one batch over. Returns the number of jobs. */
+  feed(): Promise<number>
+  onError(error: unknown): void
+}
+
+const pollMs = 1_000
+/** Least time between two batches: hints come with every message, and most of them are not about jobs. */
+const pauseMs = 250
+
+/** Feeds the queue soon after a hint, every second without one, and at once while there are more jobs. */
+function startFeeder({ feed, onError }: FeederOptions): Feeder {
+  const signal = createSignal()
+  const stopping = new AbortController()
+
+  async function run() {
+    while (!stopping.signal.aborted) {
+      try {
+        if ((await feed()) > 0) continue
+      } catch (error) {
+        onError(error)
+      }
+      await delay(pauseMs, undefined, { signal: stopping.signal }).catch(() => {})
+      if (!stopping.signal.aborted) await signal.wait(pollMs)
+    }
+  }
+  const running = run()
+
+  return {
+    wake: signal.ring,
+    async stop() {
+      stopping.abort()
+      signal.ring()
+      await running
+    },
+  }
 }

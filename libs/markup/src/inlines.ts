@@ -1,6 +1,5 @@
 import { deepestLevel, type Inline, type MarkupOptions } from './document.ts'
-import { linkAt, type NamedLink, urlAt } from './links.ts'
-import { nameAt } from './names.ts'
+import { linkAt, type NamedLink, nameAt, urlAt } from './references.ts'
 import { createScanner, isBoundary, isSpace, type Scanner } from './scanner.ts'
 
 /** Where a part stands. */

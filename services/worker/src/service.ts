@@ -4,23 +4,22 @@ import { uuidv7 } from '@parley/database'
 import { createRelay } from '@parley/events'
 import { createWorker, type JobWorker, type WorkerOptions } from '@parley/jobs'
 import { type Deps, type Service, storageCheck } from '@parley/service'
-import { startCleanUp } from './clean-up/clean-up.timer.ts'
+import { startCleanUp } from './clean-up/clean-up.ts'
 import { giveUpExport } from './exports/compute-export.ts'
 import { createExporter } from './exports/exporter.ts'
-import { mostMails } from './mail/domains.ts'
-import { createPostman, retryMs } from './mail/mail.ts'
+import { createMailer, mostMails, retryMs } from './mail/mailer.ts'
 import { purgeChannel } from './purge/purge.ts'
 import { rereadWhatIsLost } from './search/projection.queries.ts'
 import { startProjector } from './search/projector.ts'
 import { startStatistics } from './statistics/statistics.ts'
-import { addThumbnail } from './thumbnails/image-thumbnail.ts'
+import { addThumbnail } from './thumbnails/thumbnails.ts'
 
 export interface Worker extends Service {
-  /** Wakes the relay; without a detour when it leads in this process. */
+  /** Wakes the relay, directly when it leads in this process. */
   wakeRelay(): void
 }
 
-/** What happens behind the requests: the relay of events, what search reads, e-mail, and tidying up. It has no routes. */
+/** The work behind the requests: the relay of events, the projection of search, e-mail, jobs and clean-up. It has no routes. */
 export function worker(deps: Deps): Worker {
   const { config, db, pool, blobs, logger, metrics, clock } = deps
   const { redis } = config
@@ -34,14 +33,14 @@ export function worker(deps: Deps): Worker {
     holder: `${hostname()} ${process.pid} ${uuidv7()}`,
     beforeRotation: rereadWhatIsLost,
   })
-  const postman = createPostman(config)
+  const mailer = createMailer(config)
   const exporter = createExporter(config)
 
   const queues = [
     queue({
       name: 'send-mail',
-      handler: postman.send,
-      waitMs: postman.waitMs,
+      handler: mailer.send,
+      waitMs: mailer.waitMs,
       attempts: config.email.maxRetries + 1,
       backoffMs: retryMs,
       concurrency: mostMails,
@@ -68,7 +67,7 @@ export function worker(deps: Deps): Worker {
     queue({
       name: 'delete-blobs',
       handler: ({ keys }) => blobs.delete(keys),
-      // Half a year: what they name is known to nobody else.
+      // For half a year: no row has these keys any more.
       attempts: 20,
       backoffMs: 30_000,
     }),
@@ -93,11 +92,11 @@ export function worker(deps: Deps): Worker {
       ]
     },
     async stop() {
-      // An export takes longer than a stopping process has; another worker begins it anew.
+      // An export may take longer than this process has; another worker begins it anew.
       stopping.abort(new Error('this worker is stopping'))
       await Promise.all([relay.stop(), ...parts.map((part) => part.stop())])
       await exporter.stop()
-      postman.close()
+      mailer.close()
     },
   }
 
@@ -107,7 +106,7 @@ export function worker(deps: Deps): Worker {
   }
 }
 
-/** What distinguishes the queues; the rest is the same for all. */
+/** The options in which the queues differ. */
 type QueueOptions<N extends JobName> = Pick<
   WorkerOptions<N>,
   'name' | 'handler' | 'waitMs' | 'onGivenUp' | 'attempts' | 'backoffMs'

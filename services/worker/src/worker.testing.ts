@@ -10,7 +10,7 @@ import { afterAll, beforeAll, vi } from 'vitest'
  * What a worker is made of, on a database, a Redis and a data directory of its own. It signs in by its role; `database` is the
  * owner's connection, for what a test prepares and looks at.
  */
-export function workshop() {
+export function workerEnvironment() {
   const undo = new AsyncDisposableStack()
   const held = {} as {
     dataDir: string

@@ -5,11 +5,11 @@ import type { Deps } from '@parley/service'
 import sharp from 'sharp'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { worker } from '../service.ts'
-import { addThumbnail } from '../thumbnails/image-thumbnail.ts'
-import { eventually, workshop } from '../worker.testing.ts'
-import { cleanUp } from './clean-up.timer.ts'
+import { addThumbnail } from '../thumbnails/thumbnails.ts'
+import { eventually, workerEnvironment } from '../worker.testing.ts'
+import { cleanUp } from './clean-up.ts'
 
-const held = workshop()
+const held = workerEnvironment()
 const hourMs = 3_600_000
 const inADay = () => Date.now() + 25 * hourMs
 const image = () =>

@@ -2,7 +2,7 @@ import type { Database } from '@parley/database'
 
 const atOnce = 5_000
 
-/** Deletes idempotency keys created before a moment; answers how many. Served by idempotency_keys_age. */
+/** Deletes idempotency keys created before a moment. Returns how many. Served by idempotency_keys_age. */
 export function deleteOldIdempotencyKeys(db: Database, before: number): Promise<number> {
   return inPortions(() =>
     db
@@ -23,7 +23,7 @@ export function deleteOldIdempotencyKeys(db: Database, before: number): Promise<
   )
 }
 
-/** Deletes sessions that ended or expired before a moment; answers how many. */
+/** Deletes sessions that ended or expired before a moment. Returns how many. */
 export function deleteOldSessions(db: Database, before: number): Promise<number> {
   return inPortions(() =>
     db
@@ -39,7 +39,7 @@ export function deleteOldSessions(db: Database, before: number): Promise<number>
   )
 }
 
-/** Deletes links that stopped working before a moment; answers how many. Served by one_time_links_expiry. */
+/** Deletes links that stopped working before a moment. Returns how many. Served by one_time_links_expiry. */
 export function deleteOldLinks(db: Database, before: number): Promise<number> {
   return inPortions(() =>
     db
@@ -62,7 +62,7 @@ export function deleteOldLinks(db: Database, before: number): Promise<number> {
   )
 }
 
-/** Deletes the counters of whoever attempted nothing since a moment; answers how many. Served by attempts_age. */
+/** Deletes counters of attempts that have not grown since a moment. Returns how many. Served by attempts_age. */
 export function deleteOldAttempts(db: Database, before: number): Promise<number> {
   return inPortions(() =>
     db
@@ -85,7 +85,7 @@ export function deleteOldAttempts(db: Database, before: number): Promise<number>
   )
 }
 
-/** Deletes jobs that were given up before a moment; answers how many. What mails said must not lie about for ever. */
+/** Deletes jobs that failed for good before a moment. Returns how many. The texts of mails are not kept for ever. */
 export function deleteDeadJobs(db: Database, before: number): Promise<number> {
   return inPortions(() =>
     db
@@ -95,7 +95,7 @@ export function deleteDeadJobs(db: Database, before: number): Promise<number> {
   )
 }
 
-/** Deletes the memberships of channels deleted before a moment; answers of how many. Served by channels_deleted. */
+/** Deletes the memberships of channels deleted before a moment. Returns the number of channels. Served by channels_deleted. */
 export async function deleteOldMemberships(db: Database, before: number): Promise<number> {
   const channels = await db
     .selectFrom('channels')
@@ -109,7 +109,7 @@ export async function deleteOldMemberships(db: Database, before: number): Promis
   return channels.length
 }
 
-/** Short statements instead of one long one, which would hold its locks and old row versions all the while. */
+/** By short statements: a long one would hold its locks and old row versions until its end. */
 async function inPortions(deletePortion: () => Promise<{ numDeletedRows: bigint }>): Promise<number> {
   let total = 0
   for (;;) {

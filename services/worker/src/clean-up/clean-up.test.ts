@@ -2,10 +2,10 @@ import { BlobMissing, thumbnailKey } from '@parley/blobs'
 import { uuidv7 } from '@parley/database'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { worker } from '../service.ts'
-import { eventually, workshop } from '../worker.testing.ts'
-import { cleanUp } from './clean-up.timer.ts'
+import { eventually, workerEnvironment } from '../worker.testing.ts'
+import { cleanUp } from './clean-up.ts'
 
-const held = workshop()
+const held = workerEnvironment()
 const hourMs = 3_600_000
 const now = 1_800_000_000_000
 

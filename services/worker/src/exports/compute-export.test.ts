@@ -1,7 +1,7 @@
 import type { JobData } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
 import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { eventually, workshop } from '../worker.testing.ts'
+import { eventually, workerEnvironment } from '../worker.testing.ts'
 import { computeExport, deleteOldExports, giveUpExport } from './compute-export.ts'
 import { exportDocument } from './export.document.ts'
 import { createExporter } from './exporter.ts'
@@ -19,7 +19,7 @@ import {
 const messages = Number(process.env.EXPORT_MESSAGES ?? 30_000)
 const patience = { timeout: 60_000 + messages / 5, interval: 20 }
 
-const held = workshop()
+const held = workerEnvironment()
 const never = new AbortController().signal
 const blobsOf = async (id: string) =>
   (await held.database.pool.query('select key from blobs where key like $1 order by key', [`exports/${id}/%`])).rows

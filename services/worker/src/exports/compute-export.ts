@@ -1,14 +1,19 @@
+import { pipeline, Readable } from 'node:stream'
+import { createGzip } from 'node:zlib'
+import type { BlobStore } from '@parley/blobs'
 import type { Config } from '@parley/config'
-import type { JobData } from '@parley/contract'
+import { exportPartKey, type JobData } from '@parley/contract'
 import type { Database } from '@parley/database'
 import type { Deps } from '@parley/service'
 import { exportDocument, type Progress } from './export.document.ts'
-import { removeParts, storeParts } from './export.parts.ts'
 import {
   type Attempt,
   beginAttempt,
   deleteExport,
+  insertPart,
+  isPartKnown,
   listExpired,
+  listParts,
   markFailed,
   markReady,
   updateProgress,
@@ -19,13 +24,13 @@ export interface ExportDeps extends Pick<Deps, 'db' | 'pool' | 'blobs' | 'clock'
 }
 
 const progressEveryMs = 500
-/** The queue counts tries that fail; this counts the workers that died over it, too. */
+/** The queue counts attempts that fail; this bound counts those of workers that died, too. */
 const mostAttempts = 20
 
 /**
- * Computes an export from a snapshot of its own. Done again, after a worker died or was thought dead, it begins anew and
- * removes what the earlier try left; an earlier try that is still alive finds out with its next look and ends.
- * @throws when it was superseded or `stopping`, or database or store are away: the job is tried again.
+ * Computes an export from a snapshot of its own. A further attempt, after a worker died or was thought dead, begins anew and
+ * removes the bytes of earlier ones. An earlier attempt that still runs notices it at its next update and ends.
+ * @throws when it was superseded or `stopping`, or when the database or the store is away: the job is tried again.
  */
 export async function computeExport(
   { config, db, pool, blobs, clock }: ExportDeps,
@@ -40,12 +45,12 @@ export async function computeExport(
   await removeParts({ db, blobs }, exportId, number - 1)
 
   const progress: Progress = { done: 0, total: 0 }
-  let toldAt = Number.NEGATIVE_INFINITY
+  let updatedAt = Number.NEGATIVE_INFINITY
   const onProgress = async (now: Progress) => {
     Object.assign(progress, now)
     stopping.throwIfAborted()
-    if (performance.now() - toldAt < progressEveryMs) return
-    toldAt = performance.now()
+    if (performance.now() - updatedAt < progressEveryMs) return
+    updatedAt = performance.now()
     if (!(await updateProgress(db, attempt, { ...progress, expiresAt: expiresAt() }))) throw superseded()
   }
 
@@ -56,15 +61,73 @@ export async function computeExport(
 
 const superseded = () => new Error('another worker has begun this export anew, or it is gone')
 
-/** What became of a job that was given up. */
+/** Marks the export of a job that will not be tried again. */
 export const giveUpExport = (
   { db, clock }: Pick<ExportDeps, 'db' | 'clock'>,
   { exportId }: JobData<'compute-export'>,
 ) => markFailed(db, exportId, clock())
 
-/** Deletes exports that were kept long enough, with whatever any try of theirs has left; answers how many. */
+/** Deletes expired exports with the parts of all their attempts. Returns how many. */
 export async function deleteOldExports(db: Database, now: number): Promise<number> {
   const expired = await listExpired(db, now)
   for (const { id } of expired) await deleteExport(db, id)
   return expired.length
+}
+
+/** Small enough for memory: a store has to know the size before the bytes. */
+const partBytes = 2 * 1024 * 1024
+/** Compresses text to a sixth, like the usual level 6, in half the time. */
+const level = 4
+
+interface PartStore {
+  db: Database
+  blobs: BlobStore
+}
+
+/**
+ * Compresses a document and stores it in parts. Returns its compressed size in bytes. The document is read as fast as it is stored.
+ * @throws when the export is gone, or the store is away.
+ */
+async function storeParts(
+  { db, blobs }: PartStore,
+  attempt: Attempt,
+  document: AsyncIterable<string>,
+): Promise<number> {
+  // A failure of the document ends the loop below, and the end of the loop ends the document.
+  const compressed = pipeline(Readable.from(document, { highWaterMark: 2 }), createGzip({ level }), () => {})
+  let [size, n] = [0, 0]
+  for await (const part of cut(compressed)) {
+    await insertPart(db, attempt, { n, size: part.length })
+    const key = exportPartKey({ ...attempt, n })
+    await blobs.put(key, part, { size: part.length, contentType: 'application/gzip' })
+    // If the export has expired meanwhile, only this process knows of these bytes.
+    if (!(await isPartKnown(db, attempt, n))) {
+      await blobs.delete([key])
+      throw new Error('this export is gone')
+    }
+    size += part.length
+    n += 1
+  }
+  return size
+}
+
+/**
+ * Removes the bytes of all attempts up to this one. Their rows stay as long as the export, because a worker that was thought dead
+ * may store one more part.
+ */
+async function removeParts({ db, blobs }: PartStore, exportId: string, upTo: number): Promise<void> {
+  const parts = await listParts(db, exportId, upTo)
+  await blobs.delete(parts.map(exportPartKey))
+}
+
+async function* cut(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let [held, heldBytes]: [Buffer[], number] = [[], 0]
+  for await (const chunk of bytes) {
+    held.push(chunk)
+    heldBytes += chunk.length
+    if (heldBytes < partBytes) continue
+    yield Buffer.concat(held)
+    ;[held, heldBytes] = [[], 0]
+  }
+  if (heldBytes > 0) yield Buffer.concat(held)
 }

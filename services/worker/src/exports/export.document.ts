@@ -1,5 +1,4 @@
-import type { Connection } from '@parley/database'
-import { beginSnapshot, estimateRecords, findSettings, readSection, sections } from './export.document.queries.ts'
+import type { Connection, PooledClient } from '@parley/database'
 
 export interface Progress {
   /** Records that are in the document so far. */
@@ -10,9 +9,9 @@ export interface Progress {
 
 /**
  * The export document (see the interface) as JSON text, in pieces of some hundred records, each record on a line of its own.
- * Everything is read from one snapshot, in one read-only transaction that lasts until the last piece was taken, and no more than
- * a piece is in memory. It has neither deleted things nor secrets, and not the bytes of files.
- * @throws the database's error; what was taken by then is no document.
+ * All of it is read from one snapshot, in one read-only transaction that lasts until the last piece is taken. One piece at a time is in
+ * memory. The document has no deleted things, no secrets and no bytes of files.
+ * @throws the database's error; the text so far is then incomplete.
  */
 export async function* exportDocument(
   pool: Connection['pool'],
@@ -40,7 +39,141 @@ export async function* exportDocument(
     await client.query('commit')
     isOver = true
   } finally {
-    // A connection in the middle of a snapshot is not one to hand on.
+    // A connection with an open snapshot must not go back to the pool.
     client.release(!isOver)
   }
+}
+
+interface Section {
+  /** Key of the document. */
+  name: string
+  /** Selects `json`, the text of one record. PostgreSQL writes it, so that nothing is parsed and serialised here. */
+  sql: string
+}
+
+/** The id of a channel or conversation as clients know it. */
+const wireId = `case c.kind when 'direct' then 'dm:' || c.id else c.id::text end`
+
+/**
+ * The records of the document, oldest first. Removed people are there too, as members and authors. A message is as the API
+ * answers it (`selectMessages` of messaging); a test compares them.
+ */
+const sections: readonly Section[] = [
+  {
+    name: 'users',
+    sql: `
+      select json_build_object('id', u.id, 'userName', u.user_name, 'email', u.email, 'isAdmin', u.is_admin,
+        'createdAt', u.created_at, 'removedAt', u.removed_at)::text as json
+      from users u order by u.id`,
+  },
+  {
+    name: 'channels',
+    sql: `
+      select json_build_object('id', c.id, 'name', c.name, 'topic', c.topic, 'isPrivate', c.kind = 'private',
+        'members', array(
+          select m.user_id from channel_members m where m.channel_id = c.id
+          order by m.user_id <> c.created_by, m.joined_at, m.user_id),
+        'createdBy', c.created_by, 'createdAt', c.created_at, 'updatedAt', c.updated_at)::text as json
+      from channels c where c.kind <> 'direct' and c.deleted_at is null order by c.id`,
+  },
+  {
+    name: 'conversations',
+    sql: `
+      select json_build_object('id', ${wireId},
+        'participants', array(select m.user_id from channel_members m where m.channel_id = c.id order by m.user_id),
+        'createdAt', c.created_at,
+        'lastMessageAt', coalesce((
+          select m.created_at from messages m
+          where m.channel_id = c.id and m.thread_id is null order by m.seq desc limit 1), c.created_at))::text as json
+      from channels c where c.kind = 'direct' and c.deleted_at is null order by c.id`,
+  },
+  {
+    name: 'messages',
+    sql: `
+      select json_build_object('id', m.id, 'channelId', ${wireId}, 'threadId', m.thread_id, 'seq', m.seq, 'rev', m.rev,
+        'author', case when m.webhook_id is null
+          then json_build_object('id', u.id, 'userName', u.user_name)
+          else (select json_build_object('id', 'webhook:' || w.id, 'userName', w.name, 'isBot', true)
+                from webhooks w where w.id = m.webhook_id) end,
+        'content', m.content, 'attachments', coalesce(m.attachments, '[]'), 'images', coalesce(m.images, '{}'),
+        'quotedMessageId', m.quoted_message_id, 'mentions', coalesce(m.mentions, '{}'), 'pinnedAt', m.pinned_at,
+        'createdAt', m.created_at, 'updatedAt', m.updated_at,
+        'reactions', coalesce((
+          select json_object_agg(held.reaction, held.people order by held.first) from (
+            select r.reaction, json_agg(r.user_id order by r.position) as people, min(r.position) as first
+            from reactions r where r.message_id = m.id group by r.reaction
+          ) held), '{}'),
+        'threadMeta', (
+          select json_build_object('replyCount', t.reply_count, 'lastReplyAt', t.last_reply_at,
+            'lastReplyBy', json_build_object('id', replier.id, 'userName', replier.user_name),
+            'participants', t.participants)
+          from threads t join users replier on replier.id = t.last_reply_by where t.message_id = m.id))::text as json
+      from messages m join channels c on c.id = m.channel_id left join users u on u.id = m.author_id
+      where m.deleted_at is null and c.deleted_at is null order by m.id`,
+  },
+  {
+    name: 'webhooks',
+    sql: `
+      select json_build_object('id', w.id, 'name', w.name, 'channelId', w.channel_id, 'createdAt', w.created_at,
+        'createdBy', w.created_by, 'lastPostedAt', w.last_posted_at, 'isOrphaned', not exists (
+          select from users u where u.id = w.created_by and u.is_admin and u.removed_at is null))::text as json
+      from webhooks w join channels c on c.id = w.channel_id
+      where w.deleted_at is null and c.deleted_at is null order by w.id`,
+  },
+  {
+    name: 'auditLog',
+    sql: `
+      select (jsonb_build_object('id', a.id, 'action', a.action, 'actorId', a.actor_id, 'targetType', a.target_type,
+        'targetId', a.target_id, 'ip', a.ip, 'createdAt', a.created_at)
+        || case when a.metadata is null then '{}' else jsonb_build_object('metadata', a.metadata) end)::text as json
+      from audit_log a order by a.id`,
+  },
+]
+
+/**
+ * Begins the transaction of an export and returns the moment of its snapshot, in epoch milliseconds. Sections are read by the
+ * indexes of their ids, so that the first record comes at once and nothing is sorted.
+ */
+async function beginSnapshot(client: PooledClient): Promise<number> {
+  await client.query('begin transaction isolation level repeatable read read only')
+  await client.query('set local enable_sort = off; set local enable_seqscan = off; set local enable_bitmapscan = off')
+  // The reader of the document may pause: a full disk, a slow store.
+  await client.query(`set local idle_in_transaction_session_timeout = '10min'`)
+  const { rows } = await client.query('select now_ms() as now')
+  return rows[0].now
+}
+
+/** An estimate from counters. They count deleted messages too. */
+async function estimateRecords(client: PooledClient): Promise<number> {
+  const { rows } = await client.query(`
+    select (select count(*) from users) + (select count(*) from channels where deleted_at is null)
+      + (select count(*) from webhooks where deleted_at is null) + (select count(*) from audit_log)
+      + (select coalesce(sum(last_seq), 0)::bigint from channels where deleted_at is null)
+      + (select coalesce(sum(last_seq), 0)::bigint from threads) as total`)
+  return rows[0].total
+}
+
+async function findSettings(client: PooledClient): Promise<string> {
+  const { rows } = await client.query(`select json_build_object('name', name)::text as json from server_settings`)
+  return rows[0].json
+}
+
+/**
+ * Bytes of the records that are read at once. Most records have some hundred bytes, and some have megabytes: a channel names all its
+ * members.
+ */
+const bytesAtOnce = 256 * 1024
+const recordsAtOnce = { first: 10, most: 200 }
+
+/** The records of a section in portions, by a cursor of PostgreSQL. */
+async function* readSection(client: PooledClient, { sql }: Section): AsyncGenerator<string[]> {
+  await client.query(`declare export_section no scroll cursor for ${sql}`)
+  for (let atOnce = recordsAtOnce.first; ; ) {
+    const { rows } = await client.query<{ json: string }>(`fetch ${atOnce} from export_section`)
+    if (rows.length > 0) yield rows.map(({ json }) => json)
+    if (rows.length < atOnce) break
+    const largest = Math.max(...rows.map(({ json }) => json.length))
+    atOnce = Math.max(1, Math.min(recordsAtOnce.most, 2 * atOnce, Math.floor(bytesAtOnce / largest)))
+  }
+  await client.query('close export_section')
 }

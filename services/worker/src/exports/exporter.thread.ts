@@ -5,14 +5,14 @@ import { computeExport } from './compute-export.ts'
 import type { ExporterAnswer, ExporterOrder, ExporterSettings } from './exporter.ts'
 
 /*
- * The program of the thread in which a worker computes its exports.
+ * The program of the thread in which a worker computes exports.
  */
 
 const config = workerData as ExporterSettings
 const { db, pool } = connectDatabase({
   url: config.database.url,
   ca: config.database.tls.ca,
-  // One for the snapshot, one for what is stored meanwhile.
+  // One for the snapshot, one for the parts.
   poolSize: 2,
   applicationName: 'parley-worker-export',
   pooler: config.database.pooler,

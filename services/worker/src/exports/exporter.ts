@@ -3,41 +3,41 @@ import { Worker } from 'node:worker_threads'
 import type { Config } from '@parley/config'
 import type { JobData } from '@parley/contract'
 
-/** What the thread is given: nothing of it is a function. */
+/** The settings of the thread. They have no functions, so that they can be cloned. */
 export type ExporterSettings = Pick<Config, 'database' | 'storage' | 'exports'>
-/** What the thread is told: an export to compute, one at a time, or that it should end what it is at. */
+/** A message to the thread: compute this export (one at a time), or stop the one under way. */
 export type ExporterOrder = { exportId: string } | 'stop'
-/** What it answers to an export. */
+/** Its answer to an export. */
 export type ExporterAnswer = { failure?: Error }
 
 export interface Exporter {
-  /** @throws what `computeExport` throws, and an error when the thread had not enough memory. */
+  /** @throws the errors of `computeExport`, and an error when the thread runs out of memory. */
   compute(data: JobData<'compute-export'>, stopping: AbortSignal): Promise<void>
   stop(): Promise<void>
 }
 
 /**
- * Left to itself, the heap of a process with much memory grows by hundreds of megabytes before anything is collected. An export
- * needs some 30 MB; a thread that needs more than this fails, and nothing else with it.
+ * Without a limit the heap would grow by hundreds of megabytes before garbage is collected. An export needs some 30 MB. A thread
+ * that needs more than the limit fails, and nothing else does.
  */
 const resourceLimits = { maxYoungGenerationSizeMb: 6, maxOldGenerationSizeMb: 96 }
-/** To start it takes a second of work. */
+/** The thread ends after this time without work. To start one takes a second of processor time. */
 const idleMs = 60_000
 
 /**
- * Computes exports, one after the other, in a thread of its own: its memory is bounded there, and the relay, which may lead in
- * this process, does not wait behind a million records. The thread has two connections to the database of its own.
+ * Computes exports one after the other in a thread, so that their memory is bounded and the relay, which may lead in this process,
+ * never waits for them. The thread has its own two connections to the database.
  */
 export function createExporter({ database, storage, exports }: Config): Exporter {
   let thread: Worker | undefined
-  let leaving: NodeJS.Timeout | undefined
+  let idleTimer: NodeJS.Timeout | undefined
 
   function start(): Worker {
     const workerData: ExporterSettings = { database, storage, exports }
     const program = new URL('./exporter.thread.ts', import.meta.url)
-    // Tracing patches modules, and there is no span in there.
+    // Without the preload of tracing: the thread makes no spans.
     const started = new Worker(program, { name: 'exporter', workerData, resourceLimits, execArgv: [] })
-    // Whoever waits for an answer hears of it; when nobody does, the next one begins with a new thread.
+    // `compute` notices the exit; without one under way, the next one starts a new thread.
     started
       .on('error', () => {})
       .once('exit', () => {
@@ -48,30 +48,30 @@ export function createExporter({ database, storage, exports }: Config): Exporter
   }
 
   async function stop() {
-    clearTimeout(leaving)
+    clearTimeout(idleTimer)
     await thread?.terminate()
   }
 
   return {
     async compute({ exportId }, stopping) {
       stopping.throwIfAborted()
-      clearTimeout(leaving)
+      clearTimeout(idleTimer)
       thread ??= start()
-      const mine = thread
-      const tell = (order: ExporterOrder) => mine.postMessage(order)
+      const current = thread
+      const send = (order: ExporterOrder) => current.postMessage(order)
       const answered = new AbortController()
       const { signal } = answered
-      stopping.addEventListener('abort', () => tell('stop'), { signal })
-      const ended = once(mine, 'exit', { signal }).then(([code]) => {
+      stopping.addEventListener('abort', () => send('stop'), { signal })
+      const ended = once(current, 'exit', { signal }).then(([code]) => {
         throw new Error(`the thread of exports ended with code ${code}`)
       })
       try {
-        tell({ exportId })
-        const [{ failure }] = (await Promise.race([once(mine, 'message', { signal }), ended])) as [ExporterAnswer]
+        send({ exportId })
+        const [{ failure }] = (await Promise.race([once(current, 'message', { signal }), ended])) as [ExporterAnswer]
         if (failure) throw failure
       } finally {
         answered.abort()
-        leaving = setTimeout(stop, idleMs).unref()
+        idleTimer = setTimeout(stop, idleMs).unref()
       }
     },
     stop,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createDomains, mostMailsOfDomain } from './domains.ts'
+import { createDomains, mostMailsOfDomain } from './mailer.ts'
 
 test('a domain has so many mails under way, and its others ask one after the other', async () => {
   const domains = createDomains(() => 1_000)

@@ -1,10 +1,10 @@
 import { type ChannelKind, uuidv7 } from '@parley/database'
 import { createWorker } from '@parley/jobs'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { eventually, workshop } from '../worker.testing.ts'
+import { eventually, workerEnvironment } from '../worker.testing.ts'
 import { purgeChannel } from './purge.ts'
 
-const held = workshop()
+const held = workerEnvironment()
 const reader = uuidv7()
 const small = { atOnce: 7, portions: 2 }
 const of = [

@@ -2,11 +2,11 @@ import { record, uuidv7 } from '@parley/database'
 import { createRelay } from '@parley/events'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { purgeChannel } from '../purge/purge.ts'
-import { eventually, workshop } from '../worker.testing.ts'
+import { eventually, workerEnvironment } from '../worker.testing.ts'
 import { endOfIds, rereadWhatIsLost } from './projection.queries.ts'
 import { projectNext } from './projection.ts'
 
-const held = workshop()
+const held = workerEnvironment()
 const sizes = { atOnce: 3, segmentSize: 4 }
 const channelId = uuidv7()
 let relay: ReturnType<typeof createRelay>

@@ -8,11 +8,11 @@ import { recordJob, uuidv7 } from '@parley/database'
 import sharp from 'sharp'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { worker } from '../service.ts'
-import { eventually, workshop } from '../worker.testing.ts'
-import { addThumbnail } from './image-thumbnail.ts'
-import { makeThumbnail, UnreadableImage } from './thumbnail.ts'
+import { eventually, workerEnvironment } from '../worker.testing.ts'
+import { type EncoderOptions, encodeImage, UnreadableImage } from './encoder.ts'
+import { addThumbnail } from './thumbnails.ts'
 
-const held = workshop()
+const held = workerEnvironment()
 const red = { r: 220, g: 20, b: 20 }
 const picture = (width: number, height: number, channels: 3 | 4 = 3) =>
   sharp({ create: { width, height, channels, background: { ...red, alpha: 0.5 } } })
@@ -43,6 +43,9 @@ function bomb(width: number, height: number): Buffer {
   return Buffer.concat([mark, chunk('IHDR', header), chunk('IDAT', rows), chunk('IEND', Buffer.alloc(0))])
 }
 
+const encodeThumbnail = (image: Buffer, options?: EncoderOptions) =>
+  encodeImage(image, { side: 512, fit: 'inside' }, options)
+
 /** A program in the place of ours. */
 async function program(source: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-thumbnail-'))
@@ -61,18 +64,18 @@ describe('a thumbnail', () => {
     ['a grey progressive jpeg', () => picture(800, 400).greyscale().jpeg({ progressive: true }).toBuffer(), [512, 256]],
     ['an interlaced png', () => picture(800, 400).png({ progressive: true }).toBuffer(), [512, 256]],
   ])('of %s is a WebP that fits', async (_what, image, [width, height]) => {
-    const thumbnail = await makeThumbnail(await image())
+    const thumbnail = await encodeThumbnail(await image())
     expect(await sharp(thumbnail).metadata()).toMatchObject({ format: 'webp', width, height, space: 'srgb' })
   })
 
   test('of a jpeg for printers has its colours', async () => {
-    const thumbnail = await makeThumbnail(await picture(600, 600).toColourspace('cmyk').jpeg().toBuffer())
+    const thumbnail = await encodeThumbnail(await picture(600, 600).toColourspace('cmyk').jpeg().toBuffer())
     const { channels } = await sharp(thumbnail).stats()
     expect(channels[0]!.mean).toBeGreaterThan(channels[1]!.mean + 100)
   })
 
   test('keeps what is transparent', async () => {
-    const thumbnail = await makeThumbnail(await picture(600, 600, 4).png().toBuffer())
+    const thumbnail = await encodeThumbnail(await picture(600, 600, 4).png().toBuffer())
     expect(await sharp(thumbnail).metadata()).toMatchObject({ hasAlpha: true })
   })
 
@@ -82,7 +85,7 @@ describe('a thumbnail', () => {
       .withMetadata({ orientation: 6 })
       .jpeg()
       .toBuffer()
-    const thumbnail = sharp(await makeThumbnail(image))
+    const thumbnail = sharp(await encodeThumbnail(image))
     const facts = await thumbnail.metadata()
     expect(facts).toMatchObject({ width: 256, height: 512 })
     expect([facts.exif, facts.icc, facts.xmp, facts.orientation]).toEqual([undefined, undefined, undefined, undefined])
@@ -102,7 +105,7 @@ describe('a thumbnail', () => {
       .webp({ loop: 0 })
       .toBuffer()
     expect(await sharp(moving).metadata()).toMatchObject({ pages: 2 })
-    const thumbnail = await makeThumbnail(moving)
+    const thumbnail = await encodeThumbnail(moving)
     expect((await sharp(thumbnail).metadata()).pages ?? 1).toBe(1)
     expect((await sharp(thumbnail).stats()).channels[0]!.mean).toBeGreaterThan(150)
   })
@@ -121,7 +124,7 @@ describe('a thumbnail', () => {
     ['a tiff in disguise', async () => picture(20, 20).tiff().toBuffer(), /unsupported/],
     ['a drawing in disguise', async () => Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'), /unsupported/],
   ])('is not made of %s', async (_what, image, message) => {
-    const failure = await makeThumbnail(await image()).catch((error: unknown) => error)
+    const failure = await encodeThumbnail(await image()).catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(UnreadableImage)
     expect((failure as Error).message).toMatch(message)
   })
@@ -134,14 +137,14 @@ describe('a thumbnail', () => {
   ])('fails, and nothing else does, when the program that decodes it %s', async (_what, source, message, patience) => {
     const image = await noise().png().toBuffer()
     const options = { program: await program(source), ...patience }
-    const failure = await makeThumbnail(image, options).catch((error: unknown) => error)
+    const failure = await encodeThumbnail(image, options).catch((error: unknown) => error)
     expect(failure).not.toBeInstanceOf(UnreadableImage)
     expect((failure as Error).message).toMatch(message)
   })
 
   test('is made in a process that knows no secret', async () => {
     const spy = await program('process.stdin.resume(); process.stdout.write(Object.keys(process.env).join())')
-    expect(String(await makeThumbnail(Buffer.from('x'), { program: spy }))).toBe('MALLOC_ARENA_MAX')
+    expect(String(await encodeThumbnail(Buffer.from('x'), { program: spy }))).toBe('MALLOC_ARENA_MAX')
   })
 })
 
@@ -220,7 +223,7 @@ describe('an uploaded image', () => {
 
   test('that is smaller than its thumbnail would be has none, and is shown itself', async () => {
     const image = await noise().greyscale().threshold(140).png({ palette: true, colours: 2 }).toBuffer()
-    expect((await makeThumbnail(image)).length).toBeGreaterThan(image.length)
+    expect((await encodeThumbnail(image)).length).toBeGreaterThan(image.length)
     const filename = await upload(image, 'image/png')
     await addThumbnail(held.deps, { filename })
     expect([await typeOf(filename), await keys()]).toEqual([null, [filename]])

@@ -9,10 +9,10 @@ import type { Deps } from '@parley/service'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { afterEach, describe, expect, test } from 'vitest'
 import { worker } from '../service.ts'
-import { eventually, workshop } from '../worker.testing.ts'
-import { createPostman, retryMs } from './mail.ts'
+import { eventually, workerEnvironment } from '../worker.testing.ts'
+import { createMailer, retryMs } from './mailer.ts'
 
-const held = workshop()
+const held = workerEnvironment()
 const link = 'https://chat.example.com/?token=a.b.c&email=ann%40example.com'
 const mail = { to: 'ann@example.com', subject: 'Willkommen, Änn', text: `Sign in: ${link}\n` }
 const open: (() => Promise<unknown>)[] = []
@@ -192,18 +192,18 @@ describe('a mail that cannot be sent', () => {
     open.push(() => new Promise<void>((resolve) => silent.close(() => resolve())))
     for (const port of [1, (silent.address() as AddressInfo).port]) {
       const { config } = await held.depsWith({ email: { host: '127.0.0.1', port } })
-      const postman = createPostman(config)
-      await expect(postman.send(mail, 'an-id')).rejects.toThrow()
-      postman.close()
+      const mailer = createMailer(config)
+      await expect(mailer.send(mail, 'an-id')).rejects.toThrow()
+      mailer.close()
     }
   })
 
   test('because TLS is wanted and not spoken is a failure, and nothing is sent in the clear', async () => {
     const server = await smtp({ disabledCommands: ['STARTTLS'] })
     const { config } = await held.depsWith({ email: { host: '127.0.0.1', port: server.port, secure: true } })
-    const postman = createPostman(config)
-    await expect(postman.send(mail, 'an-id')).rejects.toThrow(/SSL|TLS|wrong version/i)
-    postman.close()
+    const mailer = createMailer(config)
+    await expect(mailer.send(mail, 'an-id')).rejects.toThrow(/SSL|TLS|wrong version/i)
+    mailer.close()
     expect(server.received).toEqual([])
   })
 })
@@ -220,9 +220,9 @@ describe('the SMTP server', () => {
         },
       })
       const { config } = await held.depsWith({ email: { host: '127.0.0.1', port: server.port } })
-      const postman = createPostman(config)
-      await postman.send({ ...mail, to }, 'an-id').catch(() => {})
-      postman.close()
+      const mailer = createMailer(config)
+      await mailer.send({ ...mail, to }, 'an-id').catch(() => {})
+      mailer.close()
       expect(recipients).not.toContain('victim@example.com')
     },
   )
@@ -233,10 +233,10 @@ describe('the SMTP server', () => {
       email: { host: '127.0.0.1', port: server.port },
       auth: { jwtSecret: 'a-secret-of-tests-with-more-than-32-characters', appUrl: 'https://chat.example.com' },
     })
-    const postman = createPostman(config)
-    await postman.send(mail, 'the-job')
-    await postman.send(mail, 'the-job')
-    postman.close()
+    const mailer = createMailer(config)
+    await mailer.send(mail, 'the-job')
+    await mailer.send(mail, 'the-job')
+    mailer.close()
     const ids = server.received.map(({ body }) => /^Message-ID: (.*)$/im.exec(body)?.[1])
     expect(ids).toEqual(['<the-job@chat.example.com>', '<the-job@chat.example.com>'])
   })
@@ -244,18 +244,18 @@ describe('the SMTP server', () => {
   test('with TLS from the start gets mail encrypted', async () => {
     const server = await smtp({ secure: true })
     const { config } = await held.depsWith({ email: { host: '127.0.0.1', port: server.port, secure: true } })
-    const postman = createPostman(config)
-    await postman.send(mail, 'an-id')
-    postman.close()
+    const mailer = createMailer(config)
+    await mailer.send(mail, 'an-id')
+    mailer.close()
     expect(server.received).toMatchObject([{ secure: true }])
   })
 
   test('gets mail encrypted when it offers STARTTLS, on this machine with any certificate', async () => {
     const server = await smtp()
     const { config } = await held.depsWith({ email: { host: '127.0.0.1', port: server.port } })
-    const postman = createPostman(config)
-    await postman.send(mail, 'an-id')
-    postman.close()
+    const mailer = createMailer(config)
+    await mailer.send(mail, 'an-id')
+    mailer.close()
     expect(server.received).toMatchObject([{ secure: true }])
   })
 
@@ -270,9 +270,9 @@ describe('the SMTP server', () => {
     const { config } = await held.depsWith({
       email: { host: '127.0.0.1', port: server.port, user: 'bot@example.com', password: 'secret' },
     })
-    const postman = createPostman(config)
-    await postman.send({ ...mail, html: '<p>Sign in</p>' }, 'an-id')
-    postman.close()
+    const mailer = createMailer(config)
+    await mailer.send({ ...mail, html: '<p>Sign in</p>' }, 'an-id')
+    mailer.close()
     expect(server.received).toMatchObject([{ user: 'bot@example.com' }])
     expect(server.received[0]!.body).toMatch(/From: Parley <bot@example.com>[\s\S]*text\/plain[\s\S]*text\/html/)
   })

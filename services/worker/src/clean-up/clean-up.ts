@@ -1,0 +1,100 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { type BlobStore, thumbnailKey } from '@parley/blobs'
+import { type Database, recordJob, type Transaction } from '@parley/database'
+import type { Logger } from '@parley/telemetry'
+import { sql } from 'kysely'
+import { deleteOldExports } from '../exports/compute-export.ts'
+import {
+  deleteDeadJobs,
+  deleteOldAttempts,
+  deleteOldIdempotencyKeys,
+  deleteOldLinks,
+  deleteOldMemberships,
+  deleteOldSessions,
+} from './clean-up.queries.ts'
+
+export interface CleanUpOptions {
+  db: Database
+  blobs: BlobStore
+  logger: Logger
+  clock: () => number
+}
+
+const hourMs = 3_600_000
+const idempotencyMs = 24 * hourMs
+/** Ended sessions stay a while, so that the late use of an old refresh token is recognised. */
+const sessionsMs = 30 * 24 * hourMs
+/** The window in which attempts count is 15 minutes. */
+const attemptsMs = hourMs
+/** Far longer than any replay window, because replayed events of a deleted channel go to its former members. */
+const membershipsMs = 24 * hourMs
+/** Long enough for an operator to find out why mails could not be sent, and to send them again. */
+const deadJobsMs = 30 * 24 * hourMs
+/** Time to put an upload on a message, and time that it stays after its last message is gone. */
+const idleUploadsMs = 24 * hourMs
+
+/** Removes rows and bytes that are not needed any more. Several workers may do it at the same time. */
+export async function cleanUp({ db, blobs, logger, clock }: CleanUpOptions): Promise<void> {
+  const idempotencyKeys = await deleteOldIdempotencyKeys(db, clock() - idempotencyMs)
+  const sessions = await deleteOldSessions(db, clock() - sessionsMs)
+  const links = await deleteOldLinks(db, clock())
+  const attempts = await deleteOldAttempts(db, clock() - attemptsMs)
+  const memberships = await deleteOldMemberships(db, clock() - membershipsMs)
+  const deadJobs = await deleteDeadJobs(db, clock() - deadJobsMs)
+  const exports = await deleteOldExports(db, clock())
+  const uploads = await deleteIdleUploads(db, clock() - idleUploadsMs)
+  const blobsBegun = await blobs.sweep(idleUploadsMs)
+  const deleted = { idempotencyKeys, sessions, links, attempts, memberships, deadJobs, exports, uploads, blobsBegun }
+  logger.info(deleted, 'cleaned up')
+}
+
+/** Cleans up now and about every hour; the interval is random by some minutes, so that replicas take turns. */
+export function startCleanUp(options: CleanUpOptions): { stop(): Promise<void> } {
+  const stopping = new AbortController()
+
+  async function run() {
+    while (!stopping.signal.aborted) {
+      await cleanUp(options).catch((err) => options.logger.warn({ err }, 'could not clean up, will try again'))
+      await delay(hourMs * (0.9 + 0.2 * Math.random()), undefined, { signal: stopping.signal }).catch(() => {})
+    }
+  }
+  const running = run()
+
+  return {
+    async stop() {
+      stopping.abort()
+      await running
+    },
+  }
+}
+
+const uploadsAtOnce = 500
+
+/**
+ * Deletes uploads that have been on no message since a moment, and returns how many. The transaction that deletes their rows
+ * records the job that deletes their bytes. So, whatever crashes, no message has an upload without bytes, and no bytes are left over.
+ */
+async function deleteIdleUploads(db: Database, before: number): Promise<number> {
+  for (let total = 0; ; ) {
+    const filenames = await db.transaction().execute((trx) => deleteIdlePortion(trx, before))
+    total += filenames.length
+    if (filenames.length < uploadsAtOnce) return total
+  }
+}
+
+async function deleteIdlePortion(trx: Transaction, before: number): Promise<string[]> {
+  const filenames = await deleteIdleRows(trx, before)
+  if (filenames.length > 0) {
+    await recordJob(trx, 'delete-blobs', { keys: filenames.flatMap((name) => [name, thumbnailKey(name)]) })
+  }
+  return filenames
+}
+
+/** Skips uploads that a transaction is putting on a message, which has them locked. Served by uploads_idle. */
+async function deleteIdleRows(trx: Transaction, before: number): Promise<string[]> {
+  const { rows } = await sql<{ filename: string }>`
+    delete from uploads where filename in (
+      select filename from uploads where idle_since < ${before} order by idle_since limit ${uploadsAtOnce} for update skip locked)
+    returning filename`.execute(trx)
+  return rows.map(({ filename }) => filename)
+}

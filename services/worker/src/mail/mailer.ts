@@ -1,0 +1,161 @@
+import { mkdir, open, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Config, isLoopbackHost } from '@parley/config'
+import type { JobData } from '@parley/contract'
+import { uuidv7 } from '@parley/database'
+import { createTransport } from 'nodemailer'
+
+type Mail = JobData<'send-mail'>
+
+export interface Mailer {
+  /** 0 when this mail may be sent now, else the milliseconds after which to ask again. */
+  waitMs(mail: Mail): number
+  /**
+   * Resolves when the SMTP server has accepted the mail, or its file is written. `id` becomes its Message-ID, by which a repeated mail
+   * is recognised. @throws when it was not accepted.
+   */
+  send(mail: Mail, id: string): Promise<void>
+  close(): void
+}
+
+type MailSettings = Pick<Config, 'email' | 'auth' | 'dataDir'>
+
+/** Sends by SMTP when a server is configured; otherwise writes each mail to a file for the operator. */
+export function createMailer({ email, auth, dataDir }: MailSettings): Mailer {
+  const from = { name: 'Parley', address: senderAddress(email.user, auth.appUrl) }
+  const messageId = (id: string) => `<${id}@${new URL(auth.appUrl).hostname}>`
+  if (!email.host) {
+    return {
+      waitMs: () => 0,
+      send: (mail, id) => writeMail(dataDir, { from, messageId: messageId(id), ...mail }),
+      close() {},
+    }
+  }
+
+  const transport = createTransport({
+    pool: true,
+    maxConnections: mostMails,
+    host: email.host,
+    port: email.port,
+    // Without TLS from the start, STARTTLS is used when the server offers it.
+    secure: email.secure,
+    // A mail server on this machine usually has a self-signed certificate, and nobody can be in between.
+    tls: { rejectUnauthorized: !isLoopbackHost(email.host) },
+    auth: email.user ? { user: email.user, pass: email.password ?? '' } : undefined,
+    connectionTimeout: 10_000,
+    greetingTimeout: 10_000,
+    socketTimeout: 30_000,
+  })
+  const domains = createDomains()
+  return {
+    waitMs: ({ to }) => domains.waitMs(to),
+    async send({ to, subject, text, html }, id) {
+      const mail = { from, to: recipient(to), subject, text, html, messageId: messageId(id) }
+      await domains
+        .during(to, () => transport.sendMail(mail))
+        .catch((error) => {
+          throw withoutAddresses(error)
+        })
+    },
+    close: () => transport.close(),
+  }
+}
+
+/**
+ * The pause before a further attempt, counted from 1: 15 seconds, 1, 4, 16 and 64 minutes, then four hours; less up to a fifth at random.
+ * The first pauses suit a server that restarts, and greylisting. The first five together outlast an outage of an hour.
+ */
+export function retryMs(retry: number): number {
+  const pause = Math.min(firstRetryMs * 4 ** (retry - 1), longestRetryMs)
+  return Math.round(pause * (1 - Math.random() / 5))
+}
+
+const firstRetryMs = 15_000
+const longestRetryMs = 4 * 60 * 60_000
+
+/** SMTP servers quote addresses in their refusals, and refusals are logged. */
+function withoutAddresses({ message, code }: Error & { code?: string }): Error {
+  return Object.assign(new Error(message.replace(/[^\s<>"'(),;:]+@[^\s<>"'(),;:]+/g, '[address]')), { code })
+}
+
+/** The account of the SMTP server when it is an address, else an address of the application's host. */
+function senderAddress(user: string | undefined, appUrl: string): string {
+  return user?.includes('@') ? user : `parley@${new URL(appUrl).hostname}`
+}
+
+/** As an object, because a text would be parsed as a header with names, comments and several addresses. */
+const recipient = (address: string) => ({ name: '', address })
+
+/**
+ * Writes a mail to `<dataDir>/mail/<id>.eml`; the ids are in order of time. The mode is 0600, because mails have sign-in links. The
+ * file appears when it is complete. Its text is encoded as 8bit, so that it can be read without a mail program.
+ */
+async function writeMail(
+  dataDir: string,
+  { from, messageId, to, subject, text, html }: Mail & { from: { name: string; address: string }; messageId: string },
+): Promise<void> {
+  const composer = createTransport({ streamTransport: true, buffer: true, newline: 'unix' })
+  const readable = (subtype: string, content: string) => ({
+    contentType: `text/${subtype}; charset=utf-8`,
+    content,
+    contentTransferEncoding: '8bit' as const,
+  })
+  const alternatives = [readable('plain', text), ...(html === undefined ? [] : [readable('html', html)])]
+  const { message } = await composer.sendMail({ from, to: recipient(to), subject, messageId, alternatives })
+
+  const folder = join(dataDir, 'mail')
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const name = uuidv7()
+  const draft = join(folder, `.${name}.draft`)
+  const file = await open(draft, 'wx', 0o600)
+  try {
+    await file.writeFile(message as Buffer)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(draft, join(folder, `${name}.eml`))
+}
+
+/** Mails that one process sends at the same time, each on a connection to the SMTP server. */
+export const mostMails = 10
+/** At most so many of them go to one domain, so that a slow domain does not hold up the others. */
+export const mostMailsOfDomain = 4
+/** After this time a mail whose domain is busy asks again. */
+const askAgainMs = 500
+/** The time between two mails that ask again. */
+const apartMs = 20
+
+export interface Domains {
+  /** 0 when a mail to this address may be sent now; else the milliseconds after which to ask again. */
+  waitMs(address: string): number
+  /** Counts a mail to this address while `send` runs. */
+  during<T>(address: string, send: () => Promise<T>): Promise<T>
+}
+
+/** Limits the mails that a process sends to one domain at the same time. */
+export function createDomains(now: () => number = Date.now): Domains {
+  const busy = new Map<string, { sending: number; lastAsksAt: number }>()
+  return {
+    waitMs(address) {
+      const domain = busy.get(domainOf(address))
+      if (!domain || domain.sending < mostMailsOfDomain) return 0
+      domain.lastAsksAt = Math.max(now() + askAgainMs, domain.lastAsksAt + apartMs)
+      return domain.lastAsksAt - now()
+    },
+    async during(address, send) {
+      const name = domainOf(address)
+      const domain = busy.get(name) ?? { sending: 0, lastAsksAt: 0 }
+      busy.set(name, domain)
+      domain.sending++
+      try {
+        return await send()
+      } finally {
+        domain.sending--
+        if (domain.sending === 0) busy.delete(name)
+      }
+    },
+  }
+}
+
+const domainOf = (address: string) => address.slice(address.lastIndexOf('@') + 1).toLowerCase()

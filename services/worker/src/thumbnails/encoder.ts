@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+
+export interface Square {
+  /** In pixels. */
+  side: number
+  /** `inside`: the image keeps its proportions, and a smaller one its size. `cover`: the middle of the image fills the square. */
+  fit: 'inside' | 'cover'
+}
+
+export interface EncoderOptions {
+  /** The process is killed after this time. 15 s unless given. */
+  patienceMs?: number
+  /** The program that decodes the image; ours unless given. */
+  program?: string
+}
+
+/** The order that the process gets as its only argument. */
+export interface EncoderOrder extends Square {
+  pixelLimit: number
+  /** The exit code for an image that no further attempt can read. */
+  unreadable: number
+}
+
+/**
+ * Images with more pixels are not encoded: some formats are decoded as a whole, at up to eight bytes a pixel. Phones take 12 to
+ * 50 million, and a file of some kilobytes can claim to have a thousand million.
+ */
+export const pixelLimit = 50_000_000
+/** `EX_DATAERR`. */
+const unreadable = 65
+/** An encoded image of 512 by 512 pixels is far smaller. */
+const byteLimit = 1024 * 1024
+
+/**
+ * Encodes an image as WebP: upright, sRGB, without metadata; of an animation the first picture. The image is decoded in a process of its
+ * own, which gets nothing else.
+ * @throws UnreadableImage when a further attempt would not help either; other errors when the process failed.
+ */
+export async function encodeImage(image: Buffer, square: Square, options: EncoderOptions = {}): Promise<Buffer> {
+  const { patienceMs = 15_000, program = join(import.meta.dirname, 'encoder.process.ts') } = options
+  const order: EncoderOrder = { ...square, pixelLimit, unreadable }
+  const env = { MALLOC_ARENA_MAX: '2' }
+  const child = spawn(process.execPath, [program, JSON.stringify(order)], { env, stdio: 'pipe' })
+  const ended = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>
+  const timer = setTimeout(() => child.kill('SIGKILL'), patienceMs)
+  try {
+    // The process may end before it has read everything; its exit code tells more than this error.
+    child.stdin.on('error', () => {}).end(image)
+    const [encoded, complaint, [code, signal]] = await Promise.all([buffer(child.stdout), buffer(child.stderr), ended])
+    if (code === unreadable) throw new UnreadableImage(complaint.toString().slice(0, 500))
+    if (code !== 0) throw new Error(`the process that encodes images ended by ${signal ?? `code ${code}`}`)
+    if (encoded.length > byteLimit) throw new UnreadableImage('the encoded image would be too large')
+    return encoded
+  } finally {
+    clearTimeout(timer)
+    child.kill('SIGKILL')
+  }
+}
+
+/** The image is damaged, too large to be decoded, or has a format that is not encoded. */
+export class UnreadableImage extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'UnreadableImage'
+  }
+}
