@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { type EmbeddedServer, startPostgres, startRedis } from '@parley/embedded'
-import { Person, type Reply } from '@parley/test'
+import { Person, prepareDatabase, type Reply } from '@parley/test'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Installation, launch, type Topology } from '../src/launch.ts'
 
@@ -20,8 +20,10 @@ describe.each(['solo', 'cluster'] as const)('%s', { timeout: 90_000 }, (topology
     await chmod(directory, 0o711)
     postgres = await startPostgres({ directory: path.join(directory, 'postgres'), durable: true })
     redis = await startRedis({ directory: path.join(directory, 'redis'), durable: false })
-    const env = { DATABASE_URL: postgres.url, REDIS_URL: redis.url, PARLEY_RATE_LIMIT_ENABLED: 'true' }
-    installation = await launch(topology, { replicas: 1, env })
+    const database = await prepareDatabase(postgres.url, 1)
+    await database.close()
+    const env = { REDIS_URL: redis.url, PARLEY_RATE_LIMIT_ENABLED: 'true' }
+    installation = await launch(topology, { replicas: 1, database, env })
     ann = await Person.signIn(installation.baseUrl, 'ann@example.com')
   })
   afterAll(async () => {

@@ -3,7 +3,10 @@ import { once } from 'node:events'
 import { chmod, mkdtemp, readFile, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { databaseRoles } from '@parley/database'
 import { freePort } from '@parley/embedded'
+import type { TestDatabase } from './infrastructure.ts'
 import { descendantsOf, listProcesses, type RunningProcess, signal } from './processes.ts'
 
 export type Topology = 'solo' | 'cluster'
@@ -12,6 +15,8 @@ export interface LaunchOptions {
   /** Replicas of every service, for the cluster. */
   replicas?: number
   env?: Record<string, string>
+  /** A database to work on; without it the launcher starts PostgreSQL itself. In a cluster each service signs in by its role. */
+  database?: Pick<TestDatabase, 'url' | 'urlOf'>
   /** The checkout that is started, this one unless given. */
   root?: string
 }
@@ -212,9 +217,22 @@ export class Installation {
     return {
       ...Object.fromEntries(Object.entries({ PATH, HOME, LANG }).filter(([, value]) => value !== undefined)),
       ...testEnvironment,
+      ...this.#databaseEnvironment(),
       ...this.#options.env,
       PARLEY_DATA_DIR: this.directory,
       PORT: String(this.#port),
+    }
+  }
+
+  #databaseEnvironment(): Record<string, string> {
+    const { database } = this.#options
+    if (!database) return {}
+    if (this.topology === 'solo') return { DATABASE_URL: database.url }
+    const urls = Object.fromEntries(databaseRoles.map((role) => [role, database.urlOf(role)]))
+    return {
+      DATABASE_URL: database.url,
+      TEST_DATABASE_URLS: JSON.stringify(urls),
+      NODE_OPTIONS: `--import ${pathToFileURL(path.join(import.meta.dirname, 'sign-in-by-role.ts'))}`,
     }
   }
 }

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { root } from '../src/launch.ts'
 
 /** The version before this one. Moves on with every release. */
-const previous = 'a9fc7bfc56971aab49bc77050e3bf3409c406b3e'
+const previous = '0863ba33da3b6e596a9f7dd87bce2e87b1017fd9'
 
 const run = promisify(execFile)
 

@@ -23,9 +23,9 @@ describe.skipIf(!isThere)('an upgrade', () => {
   const start = (root?: string) =>
     launch('cluster', {
       replicas: 1,
+      database,
       ...(root && { root }),
       env: {
-        DATABASE_URL: database.url,
         REDIS_URL: redis.url,
         PARLEY_AUTH_JWT_SECRET: 'one secret for both versions, of more than 32 characters',
       },

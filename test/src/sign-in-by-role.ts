@@ -1,0 +1,9 @@
+/**
+ * Preloaded into the processes of a cluster whose database a test provides: each service signs in to PostgreSQL by its own role, as
+ * it does in production. The launcher, which migrates, keeps the owner's address.
+ */
+export {}
+
+const service = /\/services\/(\w+)\/src\/main\.ts$/.exec(process.argv[1] ?? '')?.[1]
+const urls = JSON.parse(process.env.TEST_DATABASE_URLS!) as Record<string, string>
+if (service && urls[service]) process.env.DATABASE_URL = urls[service]
