@@ -1,4 +1,5 @@
 import type { Channel } from '@parley/contract'
+import { databaseRoles, roleName } from '@parley/database'
 import { createEmptyDatabase, createRedis, Person, type TestDatabase, type TestRedis } from '@parley/test'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { countAcknowledged, PersistentSender, untilAcknowledged } from '../faults/persistent-sender.ts'
@@ -31,6 +32,14 @@ describe.skipIf(!isThere)('an upgrade', () => {
       },
     })
 
+  /** The roles of services that have a connection, of either version. */
+  const signedIn = async () => {
+    const { rows } = await database.pool.query<{ role: string }>(`
+      select distinct usename as role from pg_stat_activity
+      where datname = current_database() and usename like 'parley_%' order by 1`)
+    return rows.map(({ role }) => role)
+  }
+
   beforeAll(async () => {
     ;[database, redis, checkout] = await Promise.all([createEmptyDatabase(), createRedis(), checkOutPreviousVersion()])
     before = await start(checkout.root)
@@ -49,6 +58,7 @@ describe.skipIf(!isThere)('an upgrade', () => {
     await untilAcknowledged(senders, 50)
 
     after = await start()
+    expect(await signedIn()).toEqual(databaseRoles.map(roleName).sort())
     readers.push(await reader(after, 'new@example.com'))
     senders.push(await sender(after, 'new-sender@example.com', channel))
     await untilAcknowledged(senders, 150)

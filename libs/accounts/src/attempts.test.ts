@@ -11,8 +11,10 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 
-const count = (subject: string, minutes: number) => countAttempt(database.db, limit, subject, start + minutes * minute)
-const wait = (subject: string, minutes: number) => findWait(database.db, limit, subject, start + minutes * minute)
+const count = (subject: string, minutes: number) =>
+  countAttempt(database.as('auth').db, limit, subject, start + minutes * minute)
+const wait = (subject: string, minutes: number) =>
+  findWait(database.as('auth').db, limit, subject, start + minutes * minute)
 
 test('of thirty attempts at once as many count as may', async () => {
   const waits = await Promise.all(Array.from({ length: 30 }, () => count('crowd', 0)))
@@ -40,18 +42,22 @@ test('subjects and kinds have nothing to do with each other', async () => {
   for (let index = 0; index < 3; index++) await count('one', 0)
   expect(await wait('one', 0)).toBe(900)
   expect(await wait('other', 0)).toBe(0)
-  expect(await findWait(database.db, { ...limit, kind: 'another' }, 'one', start)).toBe(0)
+  expect(await findWait(database.as('auth').db, { ...limit, kind: 'another' }, 'one', start)).toBe(0)
 })
 
 test('each attempt has its number, and those about an account are forgotten together', async () => {
-  const attempt = (subject: string, account: string) => tryAttempt(database.db, limit, { subject, account, now: start })
+  const attempt = (subject: string, account: string) =>
+    tryAttempt(database.as('auth').db, limit, { subject, account, now: start })
   const counts = [await attempt('here', 'ann'), await attempt('here', 'ann'), await attempt('here', 'ann')]
   expect(counts.map((counted) => counted.count)).toEqual([1, 2, 3])
   expect(await attempt('here', 'ann')).toEqual({ seconds: 900 })
   await attempt('there', 'ann')
   await attempt('here, bob', 'bob')
 
-  await database.db.transaction().execute((trx) => clearAttemptsOfAccount(trx, 'ann'))
+  await database
+    .as('auth')
+    .db.transaction()
+    .execute((trx) => clearAttemptsOfAccount(trx, 'ann'))
   expect((await attempt('here', 'ann')).count).toBe(1)
   expect((await attempt('there', 'ann')).count).toBe(1)
   expect((await attempt('here, bob', 'bob')).count).toBe(2)

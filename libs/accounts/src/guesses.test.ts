@@ -11,7 +11,10 @@ afterAll(() => database.drop())
 
 const email = 'ann@example.com'
 const guessFrom = (ip: string) =>
-  database.db.transaction().execute((trx) => countWrongGuess(trx, { email, ip, now: 1_800_000_000_000 }))
+  database
+    .as('auth')
+    .db.transaction()
+    .execute((trx) => countWrongGuess(trx, { email, ip, now: 1_800_000_000_000 }))
 
 const waitingTransactions = async () => {
   const { rows } = await sql<{ pid: number }>`
@@ -22,13 +25,15 @@ const waitingTransactions = async () => {
 }
 
 test('a new password and guesses from several networks at once do not block each other for ever', async () => {
-  const { db } = database
   await guessFrom('192.0.2.1')
   await guessFrom('198.51.100.1')
-  const holder = await db.startTransaction().execute()
+  const holder = await database.db.startTransaction().execute()
   await holder.selectFrom('attempts').selectAll().where('subject', '=', email).forUpdate().execute()
 
-  const clearing = db.transaction().execute((trx) => clearGuesses(trx, email))
+  const clearing = database
+    .as('auth')
+    .db.transaction()
+    .execute((trx) => clearGuesses(trx, email))
   await expect.poll(waitingTransactions, { timeout: 20_000 }).toBe(1)
   const guessing = guessFrom('198.51.100.1')
   await expect.poll(waitingTransactions, { timeout: 20_000 }).toBe(2)

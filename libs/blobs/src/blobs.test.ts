@@ -15,14 +15,14 @@ async function onPostgres(): Promise<OpenedStore> {
   const database = await createDatabase(2)
   const s3 = { region: 'us-east-1', keyPrefix: '', forcePathStyle: false }
   return {
-    blobs: openBlobs({ storage: { store: 'postgresql', s3 }, db: database.db }),
+    blobs: openBlobs({ storage: { store: 'postgresql', s3 }, db: database.as('messaging').db }),
     stop: () => database.drop(),
   }
 }
 
 async function onS3(): Promise<OpenedStore> {
   const [server, database] = await Promise.all([startObjectStore(), createDatabase(1)])
-  const blobs = openBlobs({ storage: { store: 's3', s3: server.settings }, db: database.db })
+  const blobs = openBlobs({ storage: { store: 's3', s3: server.settings }, db: database.as('messaging').db })
   return {
     blobs,
     async stop() {

@@ -16,7 +16,7 @@ describe('blobs in PostgreSQL', () => {
   let blobs: BlobStore
   beforeAll(async () => {
     database = await createDatabase(3)
-    blobs = createPostgresStore(database.db)
+    blobs = createPostgresStore(database.as('messaging').db)
   })
   afterAll(() => database.drop())
   const chunks = async () => {
@@ -26,7 +26,12 @@ describe('blobs in PostgreSQL', () => {
 
   /** An upload whose process goes away after its first chunks: its connections are cut, so it cannot tidy up. */
   async function crashHalfWay(key: string) {
-    const own = connectDatabase({ url: database.url, poolSize: 1, applicationName: 'dying', onIdleError: () => {} })
+    const own = connectDatabase({
+      url: database.urlOf('messaging'),
+      poolSize: 1,
+      applicationName: 'dying',
+      onIdleError: () => {},
+    })
     const source = new Readable({ read() {} })
     source.push(bytes.subarray(0, 600_000))
     const before = await chunks()
@@ -39,7 +44,12 @@ describe('blobs in PostgreSQL', () => {
   }
 
   test('however many read at once, there are connections left for everything else', async () => {
-    const few = connectDatabase({ url: database.url, poolSize: 3, applicationName: 'few', onIdleError: () => {} })
+    const few = connectDatabase({
+      url: database.urlOf('messaging'),
+      poolSize: 3,
+      applicationName: 'few',
+      onIdleError: () => {},
+    })
     onTestFinished(() => few.close())
     await blobs.put('popular', bytes, options)
     const store = createPostgresStore(few.db)
@@ -59,13 +69,13 @@ describe('blobs in PostgreSQL', () => {
     await blobs.put('whole', bytes, options)
     await crashHalfWay('half')
     await expect(blobs.get('half')).rejects.toThrow(BlobMissing)
-    expect(await blobs.sweep(hourMs)).toBe(0)
+    expect(await createPostgresStore(database.as('worker').db).sweep(hourMs)).toBe(0)
 
     await database.db
       .updateTable('blobs')
       .set({ createdAt: sql`now_ms() - ${2 * hourMs}` })
       .execute()
-    expect(await blobs.sweep(hourMs)).toBe(1)
+    expect(await createPostgresStore(database.as('worker').db).sweep(hourMs)).toBe(1)
     expect(await chunks()).toBe(4)
     expect((await buffer(await blobs.get('whole'))).equals(bytes)).toBe(true)
     await blobs.delete(['whole'])

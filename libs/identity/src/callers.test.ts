@@ -26,7 +26,7 @@ async function signIn(): Promise<AccessClaims> {
 }
 
 test('each of many who ask at once gets their own answer', async () => {
-  const callers = createSharedCallers(database.db, Date.now)
+  const callers = createSharedCallers(database.as('realtime').db, Date.now)
   const [ann, bob, cem, dan] = await Promise.all([signIn(), signIn(), signIn(), signIn()])
   await database.db.updateTable('sessions').set({ endedAt: Date.now() }).where('id', '=', bob.sessionId).execute()
   await database.db.updateTable('users').set({ removedAt: Date.now() }).where('id', '=', cem.userId).execute()
@@ -44,7 +44,7 @@ test('each of many who ask at once gets their own answer', async () => {
 
 test('without an answer nobody is let in, and the next are asked for anew', async () => {
   const ann = await signIn()
-  const callers = createSharedCallers(database.db, Date.now)
+  const callers = createSharedCallers(database.as('realtime').db, Date.now)
   await database.db.schema.alterTable('sessions').renameTo('sessions_away').execute()
   const failed = await Promise.allSettled([callers.find(ann), callers.find(ann)])
   await database.db.schema.alterTable('sessions_away').renameTo('sessions').execute()

@@ -29,7 +29,7 @@ test.skipIf(missing)(`jobs in a Redis Cluster${missing ? ` (skipped: ${missing})
       attempts: 3,
       backoffMs: 1,
       concurrency: 2,
-      db: database.db,
+      db: database.as('worker').db,
       redis,
       logger,
       metrics: createMetrics({ service: 'test' }),
@@ -38,8 +38,9 @@ test.skipIf(missing)(`jobs in a Redis Cluster${missing ? ` (skipped: ${missing})
   const workers = [start(), start()]
   const waker = createWaker(redis)
   for (const to of ['one', 'two', 'fails once']) {
-    await database.db
-      .transaction()
+    await database
+      .as('auth')
+      .db.transaction()
       .execute((trx) => recordJob(trx, 'send-mail', { to, subject: 'subject', text: 'text' }))
     waker.wake()
   }

@@ -35,8 +35,9 @@ afterAll(async () => {
 })
 
 const mailTo = (to: string) =>
-  database.db
-    .transaction()
+  database
+    .as('auth')
+    .db.transaction()
     .execute((trx) => recordJob(trx, 'send-mail', { to, subject: 'subject', text: 'secret text' }))
 
 const rows = async () =>
@@ -50,7 +51,7 @@ function work(handler: (to: string) => Promise<void>, options: Partial<WorkerOpt
     attempts: 3,
     backoffMs: 1,
     concurrency: 2,
-    db: database.db,
+    db: database.as('worker').db,
     redis: { url: redis.url },
     logger,
     metrics,

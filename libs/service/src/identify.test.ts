@@ -77,7 +77,7 @@ async function listening() {
     defaults: {
       log: { level: 'silent' },
       auth: { jwtSecret: 'a secret of at least 32 characters' },
-      database: { url: database.url },
+      database: { url: database.urlOf('messaging') },
       redis: { url: 'redis://127.0.0.1:1' },
     },
   })
