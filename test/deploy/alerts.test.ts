@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { everyMetric, type LabelSets, type MetricDefinition } from '@parley/telemetry'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { findPromtool } from './promtool.ts'
+import { findDebianProgram } from '../src/debian-program.ts'
 import { root } from './rendered.ts'
 
 interface Tests {
@@ -18,7 +18,12 @@ interface Tests {
 const directory = path.join(root, 'deploy/observability')
 const read = (file: string) => parse(readFileSync(path.join(directory, file), 'utf8'))
 const { tests } = read('alerts.test.yaml') as Tests
-const promtool = await findPromtool()
+const promtool = await findDebianProgram({
+  name: 'promtool',
+  package: 'prometheus',
+  path: 'usr/bin/promtool',
+  standsAlone: true,
+})
 const why = 'missing' in promtool ? ` (skipped: ${promtool.missing})` : ''
 
 test.skipIf(why)(`alerts fire with their fault and are silent without, in Prometheus itself${why}`, async () => {

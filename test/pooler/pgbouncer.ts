@@ -1,51 +1,24 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { promisify } from 'node:util'
-import { cachedEntry, fetchDebianPackages, freePort, unpackedLibraries } from '@parley/embedded'
+import { freePort } from '@parley/embedded'
 import type { TestDatabase } from '@parley/test'
+import { findDebianProgram, type Program } from '../src/debian-program.ts'
 import { root } from '../src/launch.ts'
 
-const run = promisify(execFile)
-
-export interface PgbouncerBinary {
-  command: string
-  env: Record<string, string>
+export interface PgbouncerBinary extends Program {
   /** Whether it keeps statements that clients prepare by name: from 1.21 on. */
   keepsStatements: boolean
 }
 
-/** PgBouncer of the PATH, or of Debian's package, fetched once into the cache; or why there is none. */
+/** PgBouncer of this machine or of Debian; or why there is none. */
 export async function findPgbouncer(): Promise<PgbouncerBinary | { missing: string }> {
-  const installed = await describe('pgbouncer', {})
-  if (installed) return installed
-  const apt = await run('apt-get', ['--version']).catch(() => undefined)
-  if (!apt) return { missing: 'pgbouncer is not on the PATH, and there is no apt-get to fetch it' }
-  const unpacked = async (root: string) => {
-    const found = await describe(path.join(root, 'usr/sbin/pgbouncer'), await unpackedLibraries(root))
-    if (!found) throw new Error('what was fetched does not run here')
-    return found
-  }
-  try {
-    const root = await cachedEntry(`pgbouncer-${process.arch}`, undefined, async (draft) => {
-      await fetchDebianPackages(draft, ['pgbouncer'], { librariesOf: ['pgbouncer'] })
-      await unpacked(draft)
-    })
-    return await unpacked(root)
-  } catch (error) {
-    return { missing: `pgbouncer could not be fetched: ${(error as Error).message.trim().split('\n').at(-1)}` }
-  }
-}
-
-async function describe(command: string, env: Record<string, string>): Promise<PgbouncerBinary | undefined> {
-  const { stdout } = await run(command, ['--version'], { env: { PATH: process.env.PATH, ...env } }).catch(() => ({
-    stdout: '',
-  }))
-  const [, major, minor] = /PgBouncer (\d+)\.(\d+)/.exec(stdout) ?? []
-  if (!major) return undefined
-  return { command, env, keepsStatements: Number(major) > 1 || Number(minor) >= 21 }
+  const found = await findDebianProgram({ name: 'pgbouncer', package: 'pgbouncer', path: 'usr/sbin/pgbouncer' })
+  if ('missing' in found) return found
+  const [, major, minor] = /PgBouncer (\d+)\.(\d+)/.exec(found.version)!
+  return { ...found, keepsStatements: Number(major) > 1 || Number(minor) >= 21 }
 }
 
 /** Connections to PostgreSQL for each role: fewer than a service's own pool has. */
@@ -96,7 +69,7 @@ export class Pgbouncer {
     const { command, env } = this.#binary
     const asNobody = process.getuid?.() === 0 ? ['-u', 'nobody'] : []
     const child = spawn(command, [...asNobody, path.join(this.#directory, 'pgbouncer.ini')], {
-      env: { PATH: process.env.PATH, ...env },
+      env,
       stdio: ['ignore', 'ignore', 'pipe'],
     })
     this.#running = child

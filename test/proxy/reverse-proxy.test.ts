@@ -8,20 +8,20 @@ import { sessionJourneys } from '../journeys/session.journeys.ts'
 import { streamJourneys } from '../journeys/stream.journeys.ts'
 import { talkJourneys } from '../journeys/talk.journeys.ts'
 import { createTestServer } from '../journeys/test-server.ts'
+import type { Program } from '../src/debian-program.ts'
 import { type Installation, launch } from '../src/launch.ts'
 import { type FurtherGateway, realtimeAddresses, startFurtherGateway } from './further-gateway.ts'
-import { binaryOf, type Kind, type ReverseProxy, startReverseProxy } from './reverse-proxy.ts'
+import { findReverseProxy, type Kind, type Replicas, type ReverseProxy, startReverseProxy } from './reverse-proxy.ts'
 
 const kinds: Kind[] = ['nginx', 'haproxy']
-/** The gateways are looked at through /proc. */
-const canRun = (kind: Kind) => process.platform === 'linux' && binaryOf(kind) !== undefined
+const proxies = await Promise.all(kinds.map(async (kind) => ({ kind, found: await findProxy(kind) })))
 
 describe('behind a reverse proxy', () => {
   let installation: Installation
   let realtime: string[]
 
   beforeAll(async () => {
-    if (!kinds.some(canRun)) return
+    if (proxies.every(({ found }) => 'missing' in found)) return
     installation = await launch('cluster', {
       replicas: 2,
       env: {
@@ -35,18 +35,19 @@ describe('behind a reverse proxy', () => {
   })
   afterAll(() => installation?.discard())
 
-  describe.for(kinds)('%s', (kind) => {
-    const why = canRun(kind) ? '' : ` (skipped: no ${kind} of the distribution on this machine)`
-    describe.skipIf(!canRun(kind))(`with the file in deploy/proxy${why}`, () => {
+  describe.for(proxies)('$kind', ({ kind, found }) => {
+    const why = 'missing' in found ? ` (skipped: ${found.missing})` : ''
+    describe.skipIf(why !== '')(`with the file in deploy/proxy${why}`, () => {
       let further: FurtherGateway
       let gateways: string[]
       let proxy: ReverseProxy
+      const start = (to: Replicas, name: string) => startReverseProxy(kind, found as Program, to, directory(name))
       const directory = (name: string) => path.join(installation.directory, `${kind}-${name}`)
 
       beforeAll(async () => {
         further = await startFurtherGateway(installation)
         gateways = [new URL(installation.baseUrl).host, further.address]
-        proxy = await startReverseProxy(kind, { gateways, events: gateways }, directory('gateways'))
+        proxy = await start({ gateways, events: gateways }, 'gateways')
       })
       afterAll(async () => {
         await proxy?.stop()
@@ -108,7 +109,7 @@ describe('behind a reverse proxy', () => {
       })
 
       test('streams can go straight to realtime', async () => {
-        const straight = await startReverseProxy(kind, { gateways, events: realtime }, directory('straight'))
+        const straight = await start({ gateways, events: realtime }, 'straight')
         try {
           const { baseUrl } = straight
           const [ann, bob] = await Promise.all(
@@ -151,7 +152,7 @@ describe('behind a reverse proxy', () => {
 
       test('with no gateway at all the refusal still has a sentence, and says when to come again', async () => {
         const nowhere = [further.address, further.address]
-        const lost = await startReverseProxy(kind, { gateways: nowhere, events: nowhere }, directory('lost'))
+        const lost = await start({ gateways: nowhere, events: nowhere }, 'lost')
         try {
           const reply = await Person.nobody(lost.baseUrl).get('/config.json')
           expect(reply).toMatchObject({ status: 503, body: { error: expect.any(String), code: 'unavailable' } })
@@ -163,6 +164,11 @@ describe('behind a reverse proxy', () => {
     })
   })
 })
+
+/** The gateways are looked at through /proc, which only Linux has. */
+async function findProxy(kind: Kind): Promise<Program | { missing: string }> {
+  return process.platform === 'linux' ? findReverseProxy(kind) : { missing: 'there is no /proc' }
+}
 
 const named = (server: { unique(name: string): string }) => ({ name: server.unique('any') })
 

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { freePort } from '@parley/embedded'
+import { findDebianProgram, type Program } from '../src/debian-program.ts'
 import { root } from '../src/launch.ts'
 
 export type Kind = 'nginx' | 'haproxy'
@@ -27,12 +27,17 @@ export interface ReverseProxy {
 const configFile = { nginx: 'nginx.conf', haproxy: 'haproxy.cfg' }
 const startPatienceMs = 10_000
 
-/** Where the distribution's package puts it, unless it is not installed. */
-export const binaryOf = (kind: Kind) =>
-  ['/usr/sbin', '/usr/local/sbin', '/usr/bin', '/usr/local/bin'].map((at) => `${at}/${kind}`).find(existsSync)
+/** The proxy of this machine or of Debian; or why there is none. */
+export const findReverseProxy = (kind: Kind) =>
+  findDebianProgram({ name: kind, package: kind, path: `usr/sbin/${kind}`, versionFlag: '-v' })
 
 /** Starts the proxy with the file that operators copy; in it only addresses and places on this machine are other ones. */
-export async function startReverseProxy(kind: Kind, replicas: Replicas, directory: string): Promise<ReverseProxy> {
+export async function startReverseProxy(
+  kind: Kind,
+  { command, env }: Program,
+  replicas: Replicas,
+  directory: string,
+): Promise<ReverseProxy> {
   await mkdir(directory, { recursive: true })
   // Its workers run as another user when root starts it.
   await chmod(directory, 0o711)
@@ -42,7 +47,7 @@ export async function startReverseProxy(kind: Kind, replicas: Replicas, director
   await writeFile(file, placed(addressed(given, port, replicas), directory))
 
   const printed: string[] = []
-  const child = spawn(binaryOf(kind)!, await argumentsOf(kind, file, directory), { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(command, await argumentsOf(kind, file, directory), { env, stdio: ['ignore', 'pipe', 'pipe'] })
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => void printed.push(text))
   }

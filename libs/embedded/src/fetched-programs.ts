@@ -96,8 +96,11 @@ export async function fetchDebianPackages(
   const complaints = await apt(work, ['update']).catch((error: Error) => error.message)
   try {
     await apt(work, ['download', ...names], debs)
-    const libraries = await neededLibraries(debs, librariesOf)
-    if (libraries.length > 0) await apt(work, ['download', ...libraries], debs)
+    // Libraries need libraries themselves.
+    for (let wanted = librariesOf; wanted.length > 0; ) {
+      wanted = await missingLibraries(debs, wanted)
+      if (wanted.length > 0) await apt(work, ['download', ...wanted], debs)
+    }
   } catch (error) {
     throw new Error(`${complaints}${(error as Error).message}`, { cause: error })
   }
@@ -115,17 +118,24 @@ export async function unpackedLibraries(root: string): Promise<{ LD_LIBRARY_PATH
   return { LD_LIBRARY_PATH: libraries.join(delimiter) }
 }
 
-/** The libraries that the packages declare. The C library is always installed, and two versions of it must not be mixed. */
-async function neededLibraries(debs: string, packages: readonly string[]): Promise<string[]> {
-  const files = (await readdir(debs)).filter((file) => packages.includes(file.split('_')[0]!))
+/**
+ * The libraries that the packages declare and that were not downloaded yet. The C library is always installed, and two versions of it
+ * must not be mixed.
+ */
+async function missingLibraries(debs: string, packages: readonly string[]): Promise<string[]> {
+  const files = await readdir(debs)
+  const nameOf = (file: string) => file.split('_')[0]!
   const dependencies = await Promise.all(
-    files.map((file) => run('dpkg-deb', ['--field', join(debs, file), 'Depends']).then(({ stdout }) => stdout)),
+    files
+      .filter((file) => packages.includes(nameOf(file)))
+      .map((file) => run('dpkg-deb', ['--field', join(debs, file), 'Depends']).then(({ stdout }) => stdout)),
   )
-  return dependencies
+  const present = new Set(['libc6', ...files.map(nameOf)])
+  const names = dependencies
     .join(',')
     .split(',')
     .map((dependency) => dependency.trim().split(/[\s|:(]/)[0]!)
-    .filter((name) => name.startsWith('lib') && name !== 'libc6')
+  return [...new Set(names)].filter((name) => name.startsWith('lib') && !present.has(name))
 }
 
 /** Returns apt's warnings. @throws Error with apt's message. */
