@@ -64,8 +64,9 @@ test('downloads of one person beyond the limit wait in a queue', async () => {
     begun.push(() => response.end('a file'))
   })
   const downloads = Array.from({ length: 4 }, () => fetch(`${url}/files/a.txt`, { headers: authorized }))
-  const left = send(url, 'GET /files/a.txt', authorized, '\r\n')
   await expect.poll(() => begun.length).toBe(2)
+  const left = send(url, 'GET /files/a.txt', authorized, '\r\n')
+  await once(left, 'connect')
   left.destroy()
   for (let n = 0; n < 4; n++) {
     await expect.poll(() => begun.length).toBeGreaterThan(n)
