@@ -1,6 +1,8 @@
+import { once } from 'node:events'
 import http from 'node:http'
+import { connect } from 'node:net'
 import path from 'node:path'
-import { Person } from '@parley/test'
+import { Person, samples } from '@parley/test'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { conversationJourneys } from '../journeys/conversation.journeys.ts'
 import { listingJourneys } from '../journeys/listing.journeys.ts'
@@ -94,6 +96,80 @@ describe('behind a reverse proxy', () => {
         }
       })
 
+      test('a reply has the headers that the gateway gives it, and none besides', async () => {
+        const ann = await server.newcomer('ann')
+        const bearer = { authorization: `Bearer ${ann.token}` }
+        const { filename } = await ann.uploads('notes.txt', samples.txt)
+        const asked: [string, string, Record<string, string>][] = [
+          ['GET', '/config.json', {}],
+          ['HEAD', '/config.json', {}],
+          ['GET', '/openapi.json', {}],
+          ['GET', '/auth/me', {}],
+          ['GET', '/auth/me', bearer],
+          ['GET', '/channels', bearer],
+          ['GET', `/files/${filename}`, { ...bearer, origin: 'https://elsewhere.example.org' }],
+          ['GET', `/files/${filename}`, { ...bearer, range: 'bytes=1-3' }],
+          [
+            'OPTIONS',
+            '/channels',
+            { origin: 'https://elsewhere.example.org', 'access-control-request-method': 'POST' },
+          ],
+          ['GET', '/nowhere', bearer],
+        ]
+        for (const [method, path, headers] of asked) {
+          const [here, there] = await Promise.all(
+            [proxy.baseUrl, installation.baseUrl].map((at) =>
+              fetch(at + path, { method, headers, redirect: 'manual' }),
+            ),
+          )
+          expect(here!.status, `${method} ${path}`).toBe(there!.status)
+          expect(endToEnd(here!.headers), `${method} ${path}`).toEqual(endToEnd(there!.headers))
+          expect(withoutIds(await here!.text())).toBe(withoutIds(await there!.text()))
+        }
+      })
+
+      test('a request that two servers could read differently reaches no service', async () => {
+        const ambiguous = {
+          'two hosts': 'GET /config.json HTTP/1.1\r\nHost: one.example.org\r\nHost: two.example.org\r\n\r\n',
+          'an unknown transfer coding':
+            'POST /auth/refresh HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n',
+          'two lengths': 'POST /auth/refresh HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{} ',
+          'a length and chunks':
+            'POST /auth/refresh HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+        }
+        for (const [what, bytes] of Object.entries(ambiguous)) {
+          // HAProxy answers 422 to a transfer coding that it does not know, nginx 501.
+          expect(await statusOf(proxy.baseUrl, bytes), what).toMatch(/^(400|422|501)$/)
+        }
+        expect((await Person.nobody(proxy.baseUrl).get('/config.json')).status).toBe(200)
+      })
+
+      test('downloads that one person does not read keep nobody else from reading and sending', async () => {
+        const [mallory, ann] = [await server.newcomer('mallory'), await server.newcomer('ann')]
+        const channel = await ann.creates({ name: server.unique('unread') })
+        const { filename } = await mallory.uploads('large.txt', Buffer.alloc(20 * 1024 * 1024, 'x'))
+        const { hostname, port } = new URL(proxy.baseUrl)
+        const sockets = Array.from({ length: 60 }, () => {
+          const socket = connect(Number(port), hostname).on('error', () => {})
+          socket.write(`GET /files/${filename} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${mallory.token}\r\n\r\n`)
+          return socket.pause()
+        })
+        try {
+          await Promise.all(sockets.map((socket) => once(socket, 'connect')))
+          for (let n = 0; n < 10; n++) {
+            await ann.says(`${n}`, channel)
+            expect((await ann.get(`/channels/${channel.id}/messages`)).body.messages).toHaveLength(n + 1)
+          }
+          expect((await ann.get(`/files/${filename}`)).status).toBe(403)
+        } finally {
+          for (const socket of sockets) socket.destroy()
+        }
+        const whole = await fetch(`${proxy.baseUrl}/files/${filename}`, {
+          headers: { authorization: `Bearer ${mallory.token}` },
+        })
+        expect((await whole.arrayBuffer()).byteLength).toBe(20 * 1024 * 1024)
+      })
+
       test('a large body gets the answer of whoever has to judge it', async () => {
         const ann = await server.newcomer('ann')
         const channel = await ann.creates({ name: server.unique('large') })
@@ -168,6 +244,33 @@ describe('behind a reverse proxy', () => {
 /** The gateways are looked at through /proc, which only Linux has. */
 async function findProxy(kind: Kind): Promise<Program | { missing: string }> {
   return process.platform === 'linux' ? findReverseProxy(kind) : { missing: 'there is no /proc' }
+}
+
+/** What a reply says to the client, without what is of one connection or one reply only. */
+function endToEnd(headers: Headers): Record<string, string> {
+  const ofOne = new Set([
+    'connection',
+    'keep-alive',
+    'transfer-encoding',
+    'content-length',
+    'date',
+    'x-request-id',
+    'server',
+  ])
+  return Object.fromEntries([...headers].filter(([name]) => !ofOne.has(name)))
+}
+
+/** Refusals name their request. */
+const withoutIds = (text: string) => text.replace(/"requestId":"[^"]*"/, '')
+
+/** The status of the answer to these bytes. */
+async function statusOf(baseUrl: string, bytes: string): Promise<string | undefined> {
+  const { hostname, port } = new URL(baseUrl)
+  const socket = connect(Number(port), hostname)
+  socket.write(bytes, 'latin1')
+  const [answer] = (await once(socket.setEncoding('latin1'), 'data')) as [string]
+  socket.destroy()
+  return /^HTTP\/1\.1 (\d+) /.exec(answer)?.[1]
 }
 
 const named = (server: { unique(name: string): string }) => ({ name: server.unique('any') })

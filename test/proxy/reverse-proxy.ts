@@ -83,10 +83,11 @@ function addressed(text: string, port: number, { gateways, events }: Replicas): 
   return lines.join('\n')
 }
 
-/** Logs go to our own directory, connections are few; whoever is not root cannot become another user. */
+/** Logs go to our own directory, connections are few. Root becomes nobody, whom every machine knows; others cannot change the user. */
 function placed(text: string, directory: string): string {
   const own = text.replaceAll('/var/log/nginx', directory).replace(/^( +maxconn) .*$/m, '$1 1000')
-  return process.getuid?.() === 0 ? own : own.replaceAll(/^ +(user|group) .*$/gm, '')
+  const isRoot = process.getuid?.() === 0
+  return own.replaceAll(/^( +)(u|g)(?:ser|roup) .*$/gm, isRoot ? '$1$2id 65534' : '')
 }
 
 async function argumentsOf(kind: Kind, file: string, directory: string): Promise<string[]> {
