@@ -1,34 +1,35 @@
 import type { Config } from '@parley/config'
+import { type Connection, connectDatabase } from '@parley/database'
 
-/** What a command is given: its own options, by name, and how to get the configuration, which it may not need whole. */
+/** The arguments of a command. */
 export interface Call {
+  /** Its own options, by name. */
   options: Record<string, string | boolean | undefined>
   /** @throws ConfigError */
   config(): Promise<Config>
-  /** The flags of the configuration on the command line. */
+  /** The configuration flags of the command line. */
   configFlags: string[]
 }
 
 export interface Command {
   name: string
-  /** One line. */
+  /** One line for the list of commands. */
   summary: string
-  /** The options of its own, each with what it means. */
   options: Option[]
-  /** More for `--help`. */
+  /** Shown by `--help`. */
   details: string
-  /** Does it. @throws Refused for what a person can put right, UsageError for a wrong command line. */
+  /** @throws Refused for a fault that the user can correct, UsageError for a wrong command line. */
   run(call: Call): Promise<void>
 }
 
 export interface Option {
   name: string
-  /** What stands for its value; without one it is a switch. */
+  /** The placeholder of its value in the help. Without one the option is a switch. */
   value?: string
   description: string
 }
 
-/** Something that whoever runs the command can put right: shown without a stack, exit code 1. */
+/** A fault that the user can correct: shown without a stack trace, exit code 1. */
 export class Refused extends Error {
   override readonly name = 'Refused'
 }
@@ -40,12 +41,36 @@ export class UsageError extends Error {
 
 export const say = (line: string) => void process.stdout.write(`${line}\n`)
 
-/** A text option that must be there. */
+/** The value of an option that must be given. */
 export function required(options: Call['options'], name: string): string {
   const value = options[name]
   if (typeof value !== 'string' || value === '') throw new UsageError(`--${name} is missing`)
   return value
 }
 
-/** Who did it, in the audit log: whoever holds the server itself, and no person on it. */
+/** The actor in the audit log: the operator of the server, who is no user of it. */
 export const operator = 'operator'
+
+/** Connects to the database, runs `work` and closes the connection. `silenceMs`: see `ConnectionOptions`. */
+export async function withDatabase<T>(
+  { database }: Config,
+  work: (connection: Connection) => Promise<T>,
+  silenceMs?: number,
+): Promise<T> {
+  const connection = connectDatabase({
+    url: database.url,
+    ca: database.tls.ca,
+    poolSize: 2,
+    applicationName: 'parley-cli',
+    pooler: database.pooler,
+    preparedStatements: database.preparedStatements,
+    // The statement that needs the connection fails as well.
+    onIdleError: () => {},
+    ...(silenceMs !== undefined && { silenceMs }),
+  })
+  try {
+    return await work(connection)
+  } finally {
+    await connection.close()
+  }
+}

@@ -4,21 +4,19 @@ import { ConfigError, loadConfig, separateFlags, version } from '@parley/config'
 import { ApiError } from '@parley/contract'
 import { DatabaseUnreachable, isDatabaseAway } from '@parley/database'
 import { type Command, Refused, UsageError } from './command.ts'
+import { createAdmin, resetPassword } from './commands/accounts.ts'
 import { checkConfig } from './commands/check-config.ts'
-import { createAdmin } from './commands/create-admin.ts'
 import { exportAll } from './commands/export.ts'
 import { migrateDatabase } from './commands/migrate.ts'
-import { resetPassword } from './commands/reset-password.ts'
-import { usage, usageOf } from './usage.ts'
 
 const commands: Command[] = [migrateDatabase, checkConfig, createAdmin, resetPassword, exportAll]
 
-/** Where the PostgreSQL that `npm start` keeps in this folder answers, when there is one. */
+/** Finds the address of the PostgreSQL that `npm start` keeps in this folder. */
 type FindKept = (directory: string) => Promise<string | undefined>
 
 /**
- * Runs the command line and answers the exit code: 0 done, 1 it could not be done, 2 the command line is wrong.
- * Without a configured database it is the kept one, where there is any.
+ * Runs the command line and returns the exit code: 0 done, 1 failed, 2 wrong command line. Without a configured database it uses the one
+ * of `npm start`.
  */
 export async function main(argv: string[], findKept: FindKept = async () => undefined): Promise<number> {
   const [name = '', ...rest] = argv
@@ -63,10 +61,7 @@ function parseOwn({ options }: Command, args: string[]) {
   }
 }
 
-/**
- * The configuration of the services. The commands speak to PostgreSQL alone, by default to the one of `npm start`; what they do not
- * use need not be there.
- */
+/** The configuration of the services. The commands use only PostgreSQL, so the rest need not be configured. */
 async function loadFor(argv: string[], findKept: FindKept) {
   const unused = {
     auth: { jwtSecret: 'no token is issued by the command line' },
@@ -98,6 +93,37 @@ function explain(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }
 
-/** A file that is not there, a disk that is full, PostgreSQL's own words. */
+/** A missing file, a full disk, or an error of PostgreSQL. */
 const isSystemError = (error: unknown): error is Error =>
   error instanceof Error && typeof (error as NodeJS.ErrnoException).code === 'string'
+
+const common = `
+The configuration comes from the same flags, variables and file as that of the services (docs/configuration.md), such as
+DATABASE_URL or --config. Without a configured database, the commands but check-config use the one of "npm start" in this folder.
+Exit codes: 0 done, 1 failed, 2 wrong command line.
+`
+
+const usage = (commands: readonly Command[]): string => `Usage: parley <command> [options]
+
+${columns(commands.map(({ name, summary }) => [name, summary]))}
+
+parley <command> --help describes a command, parley --version prints the version.
+${common}`
+
+function usageOf({ name, summary, options, details }: Command): string {
+  const rows = options.map(({ name, value, description }): [string, string] => [
+    `--${name}${value === undefined ? '' : ` ${value}`}`,
+    description,
+  ])
+  return `Usage: parley ${name} [options]
+
+${summary}.${details === '' ? '' : `\n\n${details}`}
+
+${columns([...rows, ['--help', 'Shows this']])}
+${common}`
+}
+
+function columns(rows: [string, string][]): string {
+  const width = Math.max(...rows.map(([left]) => left.length))
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join('\n')
+}

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Runs on any Node.js: hands over to one that runs TypeScript, this one or the one that came with the packages.
+// Runs on any Node.js. An older one starts the Node.js that the packages contain, which runs TypeScript.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -8,7 +8,7 @@ const [major, minor] = process.versions.node.split('.').map(Number)
 
 if (major > 24 || (major === 24 && minor >= 11)) {
   const { main } = await import('./main.ts')
-  // The image has none: there the database is named.
+  // The image does not contain it, and there the database is always configured.
   const embedded = await import('@parley/embedded').catch((error) => {
     if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error
   })

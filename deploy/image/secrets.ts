@@ -1,33 +1,33 @@
 import { randomBytes } from 'node:crypto'
-import { passwordFile } from '@parley/cli/role-passwords'
+import { passwordFile } from '@parley/cli/passwords'
 import { databaseRoles, roleName } from '@parley/database'
 
-export interface Places {
+export interface ServerAddresses {
   /** `host:port` of PostgreSQL and of Redis. */
   postgres: string
   redis: string
 }
 
-/** What an installation keeps secret: contents by file name. */
+/** The contents of secret files, by file name. */
 type Files = Record<string, string>
 
 export interface Secrets {
-  /** For every service; the worker issues and checks no tokens and gets no secret of theirs. */
+  /** For every service. The worker checks no tokens and does not get the token secret. */
   shared: Files
-  /** For the first start, which removes it. */
+  /** For the first start, which removes the file. */
   firstStart: Files
-  /** For each service that uses PostgreSQL, the way in by its role; for `migrate` the owner's, and what the roles' passwords are to be. */
+  /** For each service that uses PostgreSQL, the address with its role. For `migrate`, the owner's address and all passwords. */
   database: Record<string, Files>
   postgres: Files
   redis: Files
 }
 
-/** Makes every secret anew. */
-export function makeSecrets({ postgres, redis }: Places): Secrets {
+/** Makes new secrets. */
+export function makeSecrets({ postgres, redis }: ServerAddresses): Secrets {
   const ownerPassword = randomText(24)
   const redisPassword = randomText(24)
   const passwords = databaseRoles.map((role) => ({ role, password: randomText(24) }))
-  const wayIn = (user: string, password: string) => ({
+  const urlWith = (user: string, password: string) => ({
     'database-url': `postgres://${user}:${password}@${postgres}/parley`,
   })
   return {
@@ -37,9 +37,9 @@ export function makeSecrets({ postgres, redis }: Places): Secrets {
     },
     firstStart: { 'initial-user-password': randomText(15) },
     database: {
-      ...Object.fromEntries(passwords.map(({ role, password }) => [role, wayIn(roleName(role), password)])),
+      ...Object.fromEntries(passwords.map(({ role, password }) => [role, urlWith(roleName(role), password)])),
       migrate: {
-        ...wayIn('parley', ownerPassword),
+        ...urlWith('parley', ownerPassword),
         ...Object.fromEntries(passwords.map(({ role, password }) => [passwordFile(role), password])),
       },
     },
@@ -50,7 +50,7 @@ export function makeSecrets({ postgres, redis }: Places): Secrets {
 
 const randomText = (bytes: number) => randomBytes(bytes).toString('base64url')
 
-/** A folder for each reader, with what that one needs. */
+/** One folder for each process, with the secrets that it needs. */
 export const asFolders = ({ shared, firstStart, database, postgres, redis }: Secrets): Record<string, Files> => {
   const { 'jwt-secret': _, ...withoutTokens } = shared
   const sharedWith: Record<string, Files> = { migrate: {}, worker: withoutTokens }
@@ -65,7 +65,7 @@ export const asFolders = ({ shared, firstStart, database, postgres, redis }: Sec
   }
 }
 
-/** Whoever reads this folder may empty it. */
+/** The process that reads this folder may empty it. */
 export const firstStartFolder = 'first-start'
 
 /** Manifests for `kubectl apply -f -`; JSON is YAML. */

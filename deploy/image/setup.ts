@@ -30,17 +30,17 @@ else if (values.kubernetes) {
   process.exitCode = 64
 }
 
-/** The mark is written last: a set-up that was interrupted starts again, and nothing has used its secrets. */
+/** The mark is written last. Without it the set-up was interrupted and starts again; nothing has used its secrets yet. */
 async function writeFolders(directory: string) {
   const folders = asFolders(secrets)
   const mark = join(directory, 'postgres', 'complete')
   if (await exists(mark)) return void process.stdout.write('The secrets of this installation exist already.\n')
   for (const [reader, files] of Object.entries(folders)) {
     await mkdir(join(directory, reader), { recursive: true })
-    // Each folder is mounted by its reader alone, and readers run as different users.
+    // Only one process mounts each folder, and the processes run as different users.
     for (const [name, text] of Object.entries(files)) {
       const file = join(directory, reader, name)
-      // What an interrupted set-up left is read-only, for us too where root has no privileges.
+      // An interrupted set-up leaves read-only files, which an unprivileged root cannot overwrite.
       await rm(file, { force: true })
       await writeFile(file, text, { mode: 0o444 })
     }

@@ -1,10 +1,10 @@
-/** What the image runs: `start.ts <name> [flags]`, one process of a service, `setup`, or `parley` with one of its commands. */
+/** The entry point of the image: `start.ts <name> [flags]` starts a service, `setup`, or `parley` with a command. */
 const [, , name = '', ...flags] = process.argv
 process.argv.splice(2, Infinity, ...flags)
 
 const services = ['admin', 'auth', 'directory', 'gateway', 'messaging', 'realtime', 'worker']
 
-/** A program, not a package's export: it is started as `node services/<name>/src/main.ts` would start it. */
+/** Each is started like `node services/<name>/src/main.ts`. */
 const programs: Record<string, string> = {
   ...Object.fromEntries(services.map((service) => [service, `../../services/${service}/src/main.ts`])),
   setup: './setup.ts',

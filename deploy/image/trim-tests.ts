@@ -1,4 +1,4 @@
-/** Takes the tests out of the image's sources: what they import is not installed there. */
+/** Removes the tests from the image, which does not contain the packages that they import. */
 import { globSync, rmSync } from 'node:fs'
 
 const tests = globSync(['{libs,services,deploy}/**/*.{test,testing,fixture}.ts', '{libs,services}/*/src/**/testing'], {

@@ -4,9 +4,9 @@ import { type Command, say } from '../command.ts'
 
 export const checkConfig: Command = {
   name: 'check-config',
-  summary: 'Tells every fault of the configuration, by key',
-  details: `Judges it as a service does at its start, the initial admin as the first start does, and connects to nothing. PostgreSQL and Redis
-must be named: only "npm start" brings its own.`,
+  summary: 'Lists every fault of the configuration, by key',
+  details: `Validates it as a service does when it starts, including the initial admin, and connects to no server. PostgreSQL and Redis
+must be configured: only "npm start" has its own.`,
   options: [{ name: 'print', description: 'Shows the whole configuration, without its secrets' }],
   async run({ options, configFlags }) {
     const config = await loadConfig({

@@ -4,20 +4,19 @@ import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { audit, type Connection, uuidv7 } from '@parley/database'
 import { exportDocument } from '@parley/worker/export-document'
-import { type Command, operator, Refused, say, UsageError } from '../command.ts'
-import { withDatabase } from '../database.ts'
+import { type Command, operator, Refused, say, UsageError, withDatabase } from '../command.ts'
 
-/** A pager may stand still for a while; PostgreSQL ends a snapshot that nobody reads after 10 minutes. */
+/** A pager may pause for long. PostgreSQL ends an unread snapshot after 10 minutes. */
 const readerPatienceMs = 600_000
 
 export const exportAll: Command = {
   name: 'export',
   summary: 'Writes everything on the server as one JSON document',
-  details: `The same document as GET /admin/export: direct messages too, no secrets, not the bytes of files. Read from the database, in
-one snapshot, while the server runs on. Who takes it is in the audit log as "${operator}".`,
+  details: `The same document as GET /admin/export: with direct messages, without secrets and without the bytes of files. It is one
+snapshot of the database, and the server keeps running. The audit log names "${operator}" as its actor.`,
   options: [
-    { name: 'out', value: 'PATH', description: 'Where to; compressed when it ends in .gz; - is standard output' },
-    { name: 'force', description: 'Replaces a file that is there' },
+    { name: 'out', value: 'PATH', description: 'Output file, compressed when it ends in .gz; - is standard output' },
+    { name: 'force', description: 'Replaces an existing file' },
   ],
   async run({ options, config }) {
     const out = (options.out as string | undefined) ?? '-'
@@ -34,7 +33,7 @@ one snapshot, while the server runs on. Who takes it is in the audit log as "${o
   },
 }
 
-/** Under another name until it is whole; readable by nobody else. */
+/** Written under another name until it is complete, and readable only by its owner. */
 async function writeFile(path: string, connection: Connection, { replace }: { replace: boolean }): Promise<void> {
   const draft = `${path}.${process.pid}.part`
   const target = await open(path, 'r').catch(() => undefined)

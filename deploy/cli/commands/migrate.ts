@@ -3,22 +3,21 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { ensureFirstStart } from '@parley/accounts'
 import type { Config } from '@parley/config'
 import { type Database, DatabaseUnreachable, isDatabaseAway, migrate, setRolePassword } from '@parley/database'
-import { type Command, say, UsageError } from '../command.ts'
-import { withDatabase } from '../database.ts'
-import { readRolePasswords } from '../role-passwords.ts'
+import { type Command, say, UsageError, withDatabase } from '../command.ts'
+import { readRolePasswords } from '../passwords.ts'
 
 const pauseMs = 1_000
 
 export const migrateDatabase: Command = {
   name: 'migrate',
-  summary: 'Brings the database to the schema of this version',
-  details: `Safe to repeat and to run by several at once. The services of the version before run on the new schema.
-With passwords the services' roles may sign in: a file database-password-<service> for each; roles without one keep what they have.
-With a first password a fresh database gets its first admin. The file is removed then, and need not be there any more.`,
+  summary: 'Migrates the database to the schema of this version',
+  details: `Idempotent, and safe to run several times at once. The services of the version before run on the new schema.
+With --passwords the roles of the services may sign in, each with the password in the file database-password-<service>. A role without
+a file keeps its password. With --first-password a fresh database gets its first admin, and the file is removed.`,
   options: [
-    { name: 'passwords', value: 'FOLDER', description: 'Where the passwords of the roles lie' },
+    { name: 'passwords', value: 'FOLDER', description: 'The folder with the passwords of the roles' },
     { name: 'first-password', value: 'PATH', description: 'A file whose only line is the password of the first admin' },
-    { name: 'wait', value: 'SECONDS', description: 'How long PostgreSQL may take until it answers; 0 unless given' },
+    { name: 'wait', value: 'SECONDS', description: 'How long to wait for PostgreSQL; by default 0' },
   ],
   async run({ options, config }) {
     const patienceMs = readSeconds(options.wait ?? '0') * 1_000
@@ -31,7 +30,7 @@ With a first password a fresh database gets its first admin. The file is removed
       for (const name of names) say(`ran ${name}`)
       say(names.length === 0 ? 'The schema is up to date.' : 'The schema is up to date now.')
       await makeFirstAdmin(db, settings, options['first-password'] as string | undefined)
-      // Only now may a service come in: it finds its schema complete.
+      // Services may sign in only now, when the schema is complete.
       for (const { role, password } of passwords) await setRolePassword(db, role, password)
       if (folder !== undefined)
         say(`Passwords set for: ${passwords.map(({ role }) => role).join(', ') || 'no service'}.`)
@@ -39,7 +38,7 @@ With a first password a fresh database gets its first admin. The file is removed
   },
 }
 
-/** Where the file is no more, an earlier run has made the admin. */
+/** Without the file, an earlier run has made the admin. */
 async function makeFirstAdmin(db: Database, { chat, auth, email }: Config, file: string | undefined) {
   if (file === undefined) return
   const password = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
