@@ -4,31 +4,31 @@ import { sql } from 'kysely'
 
 type Pool = Connection['pool']
 
-/** How long presence lasts, in milliseconds. All moments are PostgreSQL's, so that no clock of a node matters. */
+/** Times of presence, in milliseconds. All moments are PostgreSQL's, so the clocks of the nodes do not matter. */
 export interface PresenceTimes {
-  /** From the last stream's end to `offline`. */
+  /** From the end of the last stream to `offline`. */
   graceMs: number
-  /** A node that has said nothing for this long is dead. */
+  /** A node that has not reported for this long is dead. */
   nodeLifeMs: number
 }
 
-/** What a node says of one person's streams. */
+/** What a node reports about the streams of one user. */
 export interface StreamClaim {
   userId: string
-  /** Open on the node. */
+  /** Streams open on the node. */
   open: number
-  /** More that somebody asks to open. */
+  /** Further streams that the user wants to open. */
   asked: number
 }
 
 export interface PresenceChange extends Presence {
-  /** Number of the transaction that made it. */
+  /** Number of the transaction that made the change. */
   changedBy: number
 }
 
 /**
- * Sets what somebody is shown as, until they change it or their last stream closes. One statement: a stream that opens or
- * closes at the same time finds either the one or the other.
+ * Sets the status that a user chose. It holds until they change it or their last stream closes. One statement, so a stream that opens
+ * or closes at the same time sees it wholly or not at all.
  */
 export async function setPresence(db: Reader, userId: string, status: PresenceStatus): Promise<Presence> {
   const { rows } = await sql<Presence>`
@@ -41,7 +41,7 @@ export async function setPresence(db: Reader, userId: string, status: PresenceSt
   return rows[0]!
 }
 
-/** In the order of ids, as everybody who locks several rows does. */
+/** Rows are locked in the order of ids, as everywhere. */
 const enterStatement = {
   name: 'parley_presence_enter',
   text: `
@@ -82,9 +82,9 @@ const enterStatement = {
 }
 
 /**
- * Enters how many streams people have on a node, which this also keeps alive. What is asked for is granted as far as
- * `maxStreams` of a person on all nodes allows; exact, because a person is one row. `granted` are the streams each may have
- * on this node; `wasKnown` is false when the node was taken for dead: all it has open must be entered anew.
+ * Enters the streams that users have on a node, and keeps the node alive. Further streams are granted up to `maxStreams` of a user on all
+ * nodes. The limit is exact, because a user has one row. `granted` is the number of streams that each user may have on this node.
+ * `wasKnown` is false when the node was taken for dead: then all its open streams must be entered again.
  */
 export async function enterStreams(
   pool: Pool,
@@ -110,7 +110,7 @@ export async function enterStreams(
   }
 }
 
-/** Says that a node lives. Answers false when it was not known: what it has open must be entered anew. */
+/** Keeps a node alive. Returns false when it was taken for dead: then all its open streams must be entered again. */
 export async function keepNode(pool: Pool, nodeId: string): Promise<boolean> {
   const { rows } = await pool.query<{ was_known: boolean }>(
     `insert into presence_nodes (id, seen_at) values ($1, now_ms())
@@ -122,8 +122,8 @@ export async function keepNode(pool: Pool, nodeId: string): Promise<boolean> {
 }
 
 /**
- * Takes the streams of dead nodes, and of a `leaving` one, from those who had them. They are offline a grace after the node
- * last said something; when it is found dead late, after an outage of PostgreSQL for instance, it has some time to object.
+ * Removes dead nodes, and a `leaving` one, with their streams. Users without other streams are offline a grace period after the node last
+ * reported. When the node is found dead late, for instance after an outage of PostgreSQL, it gets some time to enter its streams again.
  */
 export async function removeDeadNodes(
   pool: Pool,
@@ -147,7 +147,7 @@ export async function removeDeadNodes(
   return rowCount ?? 0
 }
 
-/** Shows those as offline whose grace is over; what they had set by hand ends with it. */
+/** Shows users as offline when their grace period is over. The status that they chose ends too. */
 export async function endPresence(pool: Pool): Promise<number> {
   const { rowCount } = await pool.query(
     `with due as materialized (
@@ -174,9 +174,9 @@ const changesStatement = {
 }
 
 /**
- * Whose presence changed in transactions from number `since` on, each with what is shown now, and the number to go on from:
- * every transaction below it is finished. Some come again; none is left out, however late its transaction commits. What a
- * restored backup says of transactions that this server has not reached is no change. Without `since` only the number.
+ * Users whose presence changed in transactions from number `since` on, with their current presence, and the number to continue from.
+ * Every transaction below that number has ended, so no change is missed, however late its transaction commits; some changes come twice.
+ * Numbers of a restored backup that this server has not reached yet are ignored. Without `since` only the number is returned.
  */
 export async function findPresenceChanges(
   pool: Pool,
@@ -189,7 +189,7 @@ export async function findPresenceChanges(
   return { changes, next: rows[0]!.xmin }
 }
 
-/** Above any transaction's number. */
+/** Above the number of any transaction. */
 const nothing = '9223372036854775807'
 
 interface ChangeRow {

@@ -3,10 +3,10 @@ import type { Connection, Transaction } from '@parley/database'
 import { type RawBuilder, sql } from 'kysely'
 
 /**
- * Where somebody stands in the channel or conversation that a statement selects from `channels`. They have read up to what
- * they marked as read or, when that is newer, their own last message; from there on nothing is their own, so all that is
- * not deleted is unread. Costs a few index look-ups, one more per deleted or mentioning message that is unread, and a look
- * at the unread ones among those that are not folded yet (see migration 0006): a few hundred at most.
+ * The read state of a user in the channel or conversation that a statement selects from `channels`. They have read up to the position
+ * they marked, or up to their own last message when that is newer. All later messages that are not deleted are unread. Costs a few
+ * index look-ups, one more for each unread message that is deleted or mentions somebody, and a look at the unread messages that
+ * `foldReads` has not seen yet, which are a few hundred at most (docs/decisions/0009-unread-is-a-distance.md).
  */
 export const readStateOf = (userId: string): RawBuilder<ReadState> => sql<ReadState>`(
   select json_build_object(
@@ -35,18 +35,18 @@ export const readStateOf = (userId: string): RawBuilder<ReadState> => sql<ReadSt
   ) mine
 )`
 
-/** `readStateOf` as an item of `from` behind `channels`, with the columns that ReadState has on the wire; needs an alias. */
+/** `readStateOf` for a `from` clause after `channels`, with the fields of ReadState as columns. Needs an alias. */
 export const readStateColumns = (userId: string) => sql`lateral (
   select * from json_to_record(${readStateOf(userId)})
     as state ("lastSeq" bigint, "readSeq" bigint, "unreadCount" bigint, "mentionCount" bigint)
 )`
 
-/** After every so many messages of a channel its authors are entered in `read_states`. */
+/** After this many messages of a channel its authors are entered in `read_states`. */
 export const foldEvery = 256
 
 /**
- * Enters in `read_states` that the authors of a channel's messages up to `seq` have read up to their own. Repeating or
- * leaving it out changes no answer, only how much is looked through for it.
+ * Enters in `read_states` that the authors of a channel's messages up to `seq` have read up to their own messages. Idempotent, and
+ * optional: it changes no read state, only how many rows `readStateOf` reads.
  */
 export async function foldReads(pool: Connection['pool'], channelId: string, seq: number): Promise<void> {
   await pool.query(
@@ -67,8 +67,8 @@ export async function foldReads(pool: Connection['pool'], channelId: string, seq
 }
 
 /**
- * Somebody may read more channels from now on: a new person all public ones, a new admin the private ones too. What is in
- * them already is read. Call it before the change of rights.
+ * Marks channels as read for a user who may read more channels from now on: a new user all public ones, a new admin the private ones too.
+ * Call it before the change of rights.
  */
 export async function startReadingAll(
   trx: Transaction,
@@ -85,8 +85,8 @@ export async function startReadingAll(
 }
 
 /**
- * These people, or everybody but those, may read a channel from now on: what is in it already is read. Admins are left out,
- * they could read it before. Call it under the channel's lock.
+ * Marks a channel as read for the users who may read it from now on. Admins are left out, since they could read it before. Call it
+ * under the channel's lock.
  */
 export async function startReading(
   trx: Transaction,

@@ -1,5 +1,5 @@
 export {
-  foldedText,
+  foldMessage,
   listMessageIdsBelow,
   type MessageChanges,
   readChanges,
@@ -10,4 +10,4 @@ export {
   type Unindexed,
   type UnindexedRow,
 } from './message-changes.ts'
-export { foldedFurther, foldParts, foldText, searchGrams, withoutPiles } from './search-text.ts'
+export { foldedFurther, foldParts, foldText, limitMarks, searchGrams } from './search-text.ts'

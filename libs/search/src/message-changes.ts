@@ -3,7 +3,7 @@ import { anyOf, isRowId, type Reader, type StoredAttachment } from '@parley/data
 import { sql } from 'kysely'
 import { foldParts } from './search-text.ts'
 
-/** Where each event that changes what search finds has the id of the message it is about. */
+/** The events that change what search finds, with the path of the message's id in each. */
 const changes: Partial<Record<EventType, string>> = {
   NEW_MESSAGE: '{payload,id}',
   UPDATE_MESSAGE: '{payload,id}',
@@ -16,7 +16,7 @@ const changes: Partial<Record<EventType, string>> = {
   DELETE_THREAD_REPLY: '{payload,id}',
 }
 
-/** As far as the id reaches when it comes first. */
+/** Characters of an event in which the id ends when it comes first. */
 const beginningLength = 120
 
 const pathOfType = sql`case split_part(o.event, '"', 4) ${sql.join(
@@ -25,8 +25,8 @@ const pathOfType = sql`case split_part(o.event, '"', 4) ${sql.join(
 )} end`
 
 /**
- * Of the outbox row `o`: the message that its event says has changed, null for any other event. An event begins with its type, and
- * most payloads with their id: both are found without reading the rest.
+ * The id of the message that the event of the outbox row `o` changed; null for other events. An event begins with its type, and most
+ * payloads with their id, so both are found without parsing the rest.
  */
 const changedMessage = sql`case
   when ${pathOfType} is null then null
@@ -34,23 +34,23 @@ const changedMessage = sql`case
     then split_part(left(o.event, ${sql.lit(beginningLength)}), '"', 10)
   else o.event::json #>> ${pathOfType} end`
 
-/** The replies to a message go with it, by one event. */
+/** Deleting a message deletes its replies too, with one event. */
 const withReplies = sql`coalesce(o.event like '{"type":"DELETE_MESSAGE"%', false)`
 
 export interface MessageChanges {
   /** The last position that was read. */
   pos: number
-  /** How many events that was, of any kind. */
+  /** How many events were read, of any kind. */
   count: number
   /** When the last of them was recorded; null without any. */
   recordedAt: number | null
-  /** Messages that were sent, changed or deleted, each once. */
+  /** Messages that were sent, changed or deleted, without duplicates. */
   messageIds: string[]
 }
 
 /**
- * What the events after a position have changed, whole batches of them until `limit` events are reached. 'gone' when the next
- * one is no longer kept. Each row is looked up by itself, see `readBatches` in libs/events.
+ * The messages that the events after a position changed. Reads whole batches until it has `limit` events. 'gone' when the next event was
+ * removed from the outbox. Each row is looked up alone, see `readBatches` in libs/events.
  */
 export async function readChanges(db: Reader, after: number, limit: number): Promise<MessageChanges | 'gone'> {
   const { rows } = await sql<BatchRow>`
@@ -80,15 +80,15 @@ export async function readChanges(db: Reader, after: number, limit: number): Pro
 }
 
 export interface Unindexed {
-  /** Messages that events have sent, changed or deleted of which the projection does not know; with a position or without. */
+  /** Messages that were sent, changed or deleted by events that the projection has not read, with a position or without. */
   unseenIds: string[]
-  /** Those of them that were changed or deleted: the projection may have them as they were before. */
+  /** Those of them that were changed or deleted, of which the projection may have an old copy. */
   changedIds: string[]
-  /** All messages with a smaller id were never read by it; null when there is nothing left to read. */
+  /** The projection has read no message with a smaller id; null when it has read all. */
   unreadBelow: string | null
 }
 
-/** Selects what the projection that search reads does not have yet, for `readUnindexed`. */
+/** Selects the messages that the search projection lacks, for `readUnindexed`. */
 export const selectUnindexed = sql<UnindexedRow>`
   select progress.unread_below, unseen.* from search_progress progress cross join lateral (
     select string_agg(id, ',') filter (where is_sent) as sent, array_agg(id) filter (where not is_sent) as ids,
@@ -106,7 +106,7 @@ export async function readUnindexed(db: Reader, row: UnindexedRow): Promise<Unin
 }
 
 export interface UnindexedRow extends Changed {
-  /** Ids with commas between them, because there may be hundreds of thousands: the driver reads arrays slowly. */
+  /** Ids separated by commas. There may be hundreds of thousands, and the driver reads arrays slowly. */
   sent: string | null
   unreadBelow: string | null
 }
@@ -123,7 +123,7 @@ interface BatchRow extends Changed {
   recordedAt: number
 }
 
-/** All of them once, with the replies to those that were deleted. Served by messages_of_thread. */
+/** The messages without duplicates, with the replies to deleted ones. Served by messages_of_thread. */
 async function unfold(db: Reader, rows: readonly Changed[]): Promise<string[]> {
   const known = (ids: (string | null)[] | null) => ids?.filter((id) => id !== null && isRowId(id)) as string[]
   const changed = rows.flatMap(({ ids }) => known(ids) ?? [])
@@ -135,7 +135,7 @@ async function unfold(db: Reader, rows: readonly Changed[]): Promise<string[]> {
   return [...new Set([...changed, ...replies.map(({ id }) => id)])]
 }
 
-/** The next messages downwards from an id, deleted ones too, by the primary key. */
+/** The next messages with smaller ids, in descending order, deleted ones too. Served by the primary key. */
 export async function listMessageIdsBelow(db: Reader, id: string, limit: number): Promise<string[]> {
   const rows = await db
     .selectFrom('messages')
@@ -147,7 +147,7 @@ export async function listMessageIdsBelow(db: Reader, id: string, limit: number)
   return rows.map(({ id }) => id)
 }
 
-/** Live messages of live channels with all that search compares; see `foldedText`. */
+/** Messages and channels that are not deleted, with all the texts that search compares (see `foldMessage`). */
 export const selectSearchable = (db: Reader) =>
   db
     .selectFrom('messages')
@@ -172,8 +172,8 @@ export interface Searchable {
   webhookName: string | null
 }
 
-/** What search compares of a message. The name of its author is not in it: people change names, webhooks do not. */
-export const foldedText = ({ content, attachments, webhookName }: Searchable): string =>
+/** The texts of a message that search compares. The author's name is not one of them, because users change their names. Webhooks do not. */
+export const foldMessage = ({ content, attachments, webhookName }: Searchable): string =>
   foldParts([
     content,
     ...(attachments ?? []).map(({ originalName }) => originalName),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { foldedFurther, foldText } from './search-text.ts'
 
-test('foldedFurther is all that folding changes in what is lower-case and NFKC', () => {
+test('foldedFurther has every character that foldText changes in a lower-case NFKC text', () => {
   const changed = new Set<string>()
   for (let code = 0; code <= 0x10ffff; code++) {
     if (code >= 0xd800 && code <= 0xdfff) continue
@@ -17,7 +17,7 @@ test.each(['\u0301\u0323', '\uff9e\u0301', '\u0344'])('of a pile of %j only the 
   expect(foldText(`q${pile.slice(0, 30)}x`)).not.toBe(foldText(`q${pile.slice(0, 29)}x`))
 })
 
-test('nothing but the marks that are cut begins with one when it is taken apart', () => {
+test('every character whose decomposition begins with a mark is limited', () => {
   for (let code = 0; code <= 0x10ffff; code++) {
     if (code >= 0xd800 && code <= 0xdfff) continue
     const character = String.fromCodePoint(code)

@@ -1,11 +1,10 @@
 /**
- * A text as search compares it: compatibility forms as one (NFKC: full-width letters, ligatures, composed accents), and without
- * regard to case in any script: `ß` equals `SS`, every sigma is the same, the dotless `ı` equals `I`. Accents and kana stay as
- * they are, but for piles of marks.
+ * A text as search compares it. Compatibility forms are equal (NFKC: full-width letters, ligatures, composed accents), and case is ignored
+ * in every script: `ß` equals `SS`, all sigmas are equal, the dotless `ı` equals `I`. Accents and kana count, up to `limitMarks`.
  */
 export function foldText(text: string): string {
   if (ascii.test(text)) return text.toLowerCase()
-  return withoutPiles(text)
+  return limitMarks(text)
     .normalize('NFKC')
     .toUpperCase()
     .toLowerCase()
@@ -15,23 +14,23 @@ export function foldText(text: string): string {
 }
 
 /**
- * A text with at most thirty marks in a row, as many as any language stacks (UAX #15, section 13). More are only there to be
- * looked at: normalization puts them in order, which of a message full of them takes a quarter of a second.
+ * A text with at most thirty combining marks in a row. No language needs more (UAX #15, section 13). Normalization sorts the marks, which
+ * takes a quarter of a second for a message full of them.
  */
-export const withoutPiles = (text: string): string => text.replaceAll(pile, '$1')
+export const limitMarks = (text: string): string => text.replaceAll(pile, '$1')
 
 /**
- * What `foldText` still changes in a text that is in NFKC and lower-case, as the keys of names are: a text without any of these
- * characters is folded already.
+ * The characters that `foldText` changes in a text that is in NFKC and lower case, such as the key of a name. A text without them is
+ * folded already.
  */
 export const foldedFurther = [...'ßıς\u0345ᲀᲁᲂᲃᲄᲅᲆᲇᲈᾀᾁᾂᾃᾄᾅᾆᾇᾐᾑᾒᾓᾔᾕᾖᾗᾠᾡᾢᾣᾤᾥᾦᾧᾲᾳᾴᾷῂῃῄῇῲῳῴῷ\uffff']
 
-/** Everything of a message that search compares, as it is stored: no search matches across two of its parts. */
+/** The texts of a message as they are stored for search. No search matches across two of them. */
 export const foldParts = (parts: readonly string[]): string => parts.map(foldText).join(boundary)
 
 /**
- * What an index must contain for a folded text to occur: its runs of three characters, or the whole text when it is shorter.
- * Of a long one only some, spread over it: they are a filter, the text itself decides.
+ * The grams of a folded text, which a matching message must contain: its runs of three characters, or the whole text when it is shorter.
+ * A long text has only some of them. They are a filter; the caller compares the text itself.
  */
 export function searchGrams(folded: string): string[] {
   const characters = [...folded]
@@ -41,11 +40,11 @@ export function searchGrams(folded: string): string[] {
   return Array.from({ length: Math.min(grams.length, mostGrams) }, (_, n) => grams[Math.floor(n * step)]!)
 }
 
-/** Beyond so many, further ones hardly rule anything out. */
+/** Further grams would hardly filter any more. */
 const mostGrams = 16
-/** No text contains it once folded. */
+/** A folded text never contains it. */
 const boundary = '\uffff'
-/** The two that are no marks become marks. */
+/** U+FF9E and U+FF9F become marks by NFKC. */
 const pile = /([\p{M}\uff9e\uff9f]{30})[\p{M}\uff9e\uff9f]+/gu
 // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII has them
 const ascii = /^[\x00-\x7f]*$/

@@ -1,7 +1,7 @@
 import { nameKey } from '@parley/accounts'
 import { firstCharacters, limits } from '@parley/contract'
 import type { Reader } from '@parley/database'
-import { withoutPiles } from '@parley/search'
+import { limitMarks } from '@parley/search'
 
 /**
  * Whom a text mentions: ids of people, `@channel`, `@here`, in the order of the text, each once, at most 50. Where one
@@ -31,7 +31,7 @@ const mayMention = (content: string): boolean => /[@\uff20\ufe6b]/.test(content)
  */
 export function mentionPlaces(content: string): string[][] {
   const places: string[][] = []
-  for (const [, text] of withoutPiles(content).normalize('NFKC').matchAll(place)) {
+  for (const [, text] of limitMarks(content).normalize('NFKC').matchAll(place)) {
     places.push(candidatesOf(text!))
     if (places.length === mostPlaces) break
   }

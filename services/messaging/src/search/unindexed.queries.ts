@@ -1,6 +1,6 @@
 import { canReadById } from '@parley/access'
 import type { Reader } from '@parley/database'
-import { foldedText, listMessageIdsBelow, selectSearchable } from '@parley/search'
+import { foldMessage, listMessageIdsBelow, selectSearchable } from '@parley/search'
 import { sql } from 'kysely'
 import type { Hit, Search } from './projection.queries.ts'
 
@@ -62,6 +62,6 @@ function judge(messages: Candidates, { wanted, authorIds }: Search): Hit[] {
   const authors = new Set(authorIds)
   return messages.filter(
     (message) =>
-      (message.authorId !== null && authors.has(message.authorId)) || foldedText(message).includes(wanted.folded),
+      (message.authorId !== null && authors.has(message.authorId)) || foldMessage(message).includes(wanted.folded),
   )
 }

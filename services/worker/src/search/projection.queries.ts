@@ -1,6 +1,6 @@
 import { anyOf, type SearchProgress, type Transaction } from '@parley/database'
 import type { RotationHook } from '@parley/events'
-import { foldedText, selectSearchable } from '@parley/search'
+import { foldMessage, selectSearchable } from '@parley/search'
 import { type Selectable, sql } from 'kysely'
 import { divide } from './segments.ts'
 
@@ -47,7 +47,7 @@ export async function project(trx: Transaction, messageIds: readonly string[], s
   const rows = live.map((message) => ({
     message,
     segment: segmentOf.get(message.id) ?? segments.place(message.createdAt),
-    folded: foldedText(message),
+    folded: foldMessage(message),
   }))
 
   await sql`
