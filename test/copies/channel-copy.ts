@@ -1,30 +1,31 @@
-import { createPlace } from '@parley/client'
+import { createChannelMessages } from '@parley/client'
 import type { Message, WireEvent } from '@parley/contract'
 
 /** A channel as the client keeps it that saw it from its beginning and fetched nothing. */
 export interface ChannelCopy {
   /** Top-level messages, oldest first. */
-  readonly messages: Message[]
+  readonly messages: readonly Message[]
   /** Replies by parent, oldest first; parents without any are left out. */
-  readonly threads: Record<string, Message[]>
+  readonly threads: Record<string, readonly Message[]>
 }
 
 /** @throws when an event is one that cannot come next after those before it. */
 export function copyFromEvents(events: readonly WireEvent[], channelId: string): ChannelCopy {
-  const place = createPlace(channelId)
-  place.want('newest')
+  const kept = createChannelMessages(channelId)
   // What was answered when there was nothing yet.
-  place.merge({ newest: { messages: [], limit: 1 } })
+  const nothing = { messages: [], hasOlder: false, hasNewer: false }
+  kept.want('newest')
+  kept.merge({ pages: [nothing] })
   for (const event of events) {
     if (!('channelId' in event.payload) || event.payload.channelId !== channelId) continue
     if (event.type === 'NEW_MESSAGE') {
       const parentId = event.payload.id
-      place.want({ thread: parentId })
-      place.merge({ threads: [{ parentId, replies: [], limit: 1 }] })
+      kept.want('newest', parentId)
+      kept.merge({ pages: [{ ...nothing, parentId }] })
     }
-    if (!place.apply(event)) throw new Error(`a change is missing before ${JSON.stringify(event)}`)
+    if (!kept.apply(event)) throw new Error(`a change is missing before ${JSON.stringify(event)}`)
   }
-  const messages = place.newest()
-  const threads = messages.map(({ id }) => [id, place.replies(id)] as const)
+  const messages = kept.timeline()?.messages() ?? []
+  const threads = messages.map(({ id }) => [id, kept.timeline(id)?.messages() ?? []] as const)
   return { messages, threads: Object.fromEntries(threads.filter(([, replies]) => replies.length > 0)) }
 }

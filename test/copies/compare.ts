@@ -26,6 +26,11 @@ export async function compare(each: KeptCopy): Promise<Difference[]> {
   const [{ users }, { channels }, { conversations }, settings, { webhooks = [] }] = await Promise.all(
     ['/users', '/channels', '/conversations', '/server/settings', '/webhooks'].map(get),
   )
+  const withCounts = (channel: Thing & { members: string[] }) => ({
+    ...channel,
+    memberCount: channel.members.length,
+    isMember: channel.members.includes(person.id),
+  })
   const differences: Difference[] = []
   const look = (what: string, kept: readonly Thing[] | undefined, fresh: readonly Thing[], isOrdered = true) => {
     for (const [id, one, other] of unequal(kept ?? [], fresh, isOrdered)) {
@@ -38,7 +43,7 @@ export async function compare(each: KeptCopy): Promise<Difference[]> {
     }
   }
   look('users', copy.users(), users, false)
-  look('channels', copy.channels(), channels, false)
+  look('channels', copy.channels(), channels.map(withCounts), false)
   look('conversations', copy.conversations(), conversations)
   look('settings', [copy.settings()], [settings])
   look('webhooks', copy.webhooks(), webhooks, false)
@@ -47,7 +52,7 @@ export async function compare(each: KeptCopy): Promise<Difference[]> {
   for (const id of places) {
     const path = id.startsWith('dm:') ? `/conversations/${id}/messages` : `/channels/${id}/messages`
     const { messages = [] } = readable.has(id) ? await get(`${path}?limit=${mostListed}`) : {}
-    const kept = copy.messages(id)!
+    const kept = copy.messages(id) ?? []
     // A copy that was opened with small pages has the newest ones, without a hole.
     look(`messages of ${id}`, kept, copy.hasOlder(id) ? lastOf(messages, kept.length) : messages)
   }
@@ -57,7 +62,7 @@ export async function compare(each: KeptCopy): Promise<Difference[]> {
   }
   for (const [parentId, channelId] of threads) {
     const { replies = [] } = await get(`/messages/${parentId}/thread?limit=${mostListed}`)
-    const kept = copy.replies(channelId, parentId)!
+    const kept = copy.replies(channelId, parentId) ?? []
     look(`replies to ${parentId}`, kept, pageSize < mostListed ? lastOf(replies, kept.length) : replies)
   }
   const presence = await presenceOnceTold(each, get)

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Copy, createClient, createCopy, RequestFailed, tokensInMemory } from '@parley/client'
+import { createClient, createSyncEngine, RequestFailed, type SyncEngine, tokensInMemory } from '@parley/client'
 import type { Message, WireEvent } from '@parley/contract'
 import type { Person } from '@parley/test'
 import type { Chooser } from '../src/chooser.ts'
@@ -11,7 +11,7 @@ const latestAnswerMs = 120
 /** A copy of somebody's, over connections that can be cut, answers that come late, and a cursor that can get lost. */
 export class KeptCopy {
   readonly person: Person
-  readonly copy: Copy
+  readonly copy: SyncEngine
   readonly pageSize: number
   /** Channels and conversations whose newest messages are kept. */
   readonly places = new Set<string>()
@@ -35,7 +35,7 @@ export class KeptCopy {
       tokens: tokensInMemory({ accessToken: accessToken!, refreshToken }),
       fetch: (input, init) => this.#fetch(String(input), init),
     })
-    this.copy = createCopy({
+    this.copy = createSyncEngine({
       client,
       pageSize,
       onEvent: (event) => this.heard.push(event),

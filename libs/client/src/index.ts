@@ -1,3 +1,4 @@
+export type { Outbox, OutboxEntry } from './outbox/outbox.ts'
 export { type Client, type ClientOptions, createClient } from './requests/client.ts'
 export { RequestFailed } from './requests/request-failed.ts'
 export type {
@@ -19,7 +20,11 @@ export {
   tokensInMemory,
   tokensInStorage,
 } from './session/tokens.ts'
+export { storeInIndexedDb } from './store/indexed-db.ts'
+export { type Batch, type Store, type Stored, type StoredState, storeInMemory } from './store/store.ts'
 export type { EventStream, StreamHandlers, StreamOptions } from './stream/event-stream.ts'
-export { joinTabs, type Tabs } from './stream/tabs.ts'
-export { createPlace, type Fetched, type Place } from './sync/channel-messages.ts'
-export { type Copy, type CopyOptions, createCopy } from './sync/engine.ts'
+export { joinTabs, soleTab, type Tabs } from './stream/tabs.ts'
+export { type Anchor, type ChannelMessages, createChannelMessages, type Fetched } from './sync/channel-messages.ts'
+export { createSyncEngine, type SyncEngine, type SyncEngineOptions } from './sync/engine.ts'
+export type { KnownChannel, KnownConversation } from './sync/lists.ts'
+export type { Spot } from './sync/open-channels.ts'

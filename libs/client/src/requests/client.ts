@@ -87,7 +87,8 @@ export function createClient({
       try {
         return await (carriesOwnToken ? send(prepared, input).then(read) : sendAuthorized(prepared, input))
       } catch (error) {
-        if (!(error instanceof RequestFailed) || tries >= times || !mayRepeat(operation, error)) throw error
+        if (!(error instanceof RequestFailed) || tries >= (input.repeats ?? times) || !mayRepeat(operation, error))
+          throw error
         if ((error.retryAfter ?? 0) > longestSeconds) throw error
         const waitMs = (error.retryAfter ?? 0) * 1_000 + jittered(tries, { firstMs, mostMs })
         await pause(waitMs, input.signal)

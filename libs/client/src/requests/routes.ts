@@ -31,6 +31,8 @@ export interface RequestOptions {
   signal?: AbortSignal
   /** For an operation that takes an `Idempotency-Key`: a key of your own, so that your program can repeat it after a restart. */
   idempotencyKey?: string
+  /** How often it may be repeated, instead of the client's own number. */
+  repeats?: number
   /** Told how many bytes of the body have been sent. */
   onProgress?: (progress: { sentBytes: number; totalBytes: number }) => void
   /** The request outlives the page that makes it. */

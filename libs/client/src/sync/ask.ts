@@ -2,8 +2,8 @@ import type { WireEvent } from '@parley/contract'
 
 export type Asking = ReturnType<typeof createAsking>
 
-/** Puts answers and events together; `onAnswer` is told of each answer that was taken. */
-export function createAsking(closing: AbortSignal, onAnswer: () => void) {
+/** Puts answers and events together. */
+export function createAsking(closing: AbortSignal) {
   const logs = new Set<WireEvent[]>()
 
   return {
@@ -13,8 +13,8 @@ export function createAsking(closing: AbortSignal, onAnswer: () => void) {
     },
 
     /**
-     * Asks, with the events since before the question kept, to be applied again to the answer. Asks once more when `version`
-     * has changed meanwhile: then the answer is not to the point any more.
+     * Asks, and keeps the events since before the question, to be applied again to the answer. Asks once more when `version`
+     * has changed meanwhile: then the answer is out of date.
      */
     async ask<T>(get: () => Promise<T>, version: () => unknown, merge: (answer: T, since: WireEvent[]) => void) {
       while (!closing.aborted) {
@@ -22,14 +22,14 @@ export function createAsking(closing: AbortSignal, onAnswer: () => void) {
         const asked = version()
         logs.add(since)
         const answer = await get()
-          // What was refused before may be granted now.
+          // A request that was refused before may be granted now.
           .catch((error) => {
             if (version() === asked) throw error
           })
           .finally(() => logs.delete(since))
+        if (closing.aborted) return
         if (version() !== asked) continue
-        merge(answer as T, since)
-        return onAnswer()
+        return merge(answer as T, since)
       }
     },
   }

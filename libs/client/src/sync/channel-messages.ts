@@ -1,65 +1,138 @@
 import type { EventPayload, Message, WireEvent } from '@parley/contract'
+import { type Changes, createChanges } from './changes.ts'
+import { createTimeline, type Page, type Timeline } from './timeline.ts'
 
-/** A listing that is kept: everything from `fromSeq` on. */
-interface Window {
-  fromSeq: number
-  isLoaded: boolean
+/** A page of the timeline of the channel, or of the thread under `parentId`. */
+export interface FetchedPage extends Page {
+  parentId?: string | undefined
+  /** It was asked for beside a run that ends there. */
+  beside?: { after?: number; before?: number } | undefined
 }
 
-/** What was answered for the views of a place. `null`: not asked for, or not there. */
+/** What was answered. */
 export interface Fetched {
-  newest?: { messages: Message[]; limit: number }
-  /** What was said before that which is kept already. */
-  older?: { messages: Message[]; limit: number }
+  pages?: FetchedPage[]
   pins?: Message[]
-  threads?: { parentId: string; replies: Message[]; limit: number }[]
+  /** Parents of threads. */
+  parents?: Message[]
 }
 
-export type Place = ReturnType<typeof createPlace>
+/** A place in a timeline that somebody looks at: the newest messages, or those around a message. */
+export type Anchor = 'newest' | { id: string } | { seq: number }
+
+interface View {
+  timeline: Timeline
+  /** What has to be fetched again whenever everything is. */
+  wanted: Anchor | undefined
+  isMissing: boolean
+}
+
+export type ChannelMessages = ReturnType<typeof createChannelMessages>
 
 /**
- * The messages of one channel or conversation that somebody looks at: the newest, the pinned, and some threads. Every change
+ * The messages of one channel or conversation that somebody looks at: parts of its timeline, the pinned, and threads. Every change
  * of a message raises its `rev` by one and comes as one event, so an event is either known already (its `rev` is not higher),
- * or exactly what is next. An answer, and then once more all events since before it was asked for, make the copy what a
- * later answer would be.
+ * or exactly what is next. An answer, and then once more all events since before it was asked for, make it what a later answer
+ * would be.
  */
-export function createPlace(channelId: string) {
-  let messages = new Map<string, Message>()
-  let version = 0
-  let newest: Window | undefined
+export function createChannelMessages(
+  channelId: string,
+  changes: Changes = createChanges(),
+  nameOf: <Person extends { id: string; userName: string }>(person: Person) => Person = (person) => person,
+) {
+  const messages = new Map<string, Message>()
+  const top: View = createView(`messages:${channelId}`, true)
+  const threads = new Map<string, View>()
   let pins: { isLoaded: boolean } | undefined
-  const threads = new Map<string, Window>()
+  let pinList: readonly Message[] | undefined
+  let version = 0
 
-  /** While a listing is on its way nobody knows what will be in it: everything is kept. */
-  const isIn = (window: Window | undefined, seq: number) =>
-    window !== undefined && (!window.isLoaded || seq >= window.fromSeq)
+  function createView(key: string, isStored = false): View {
+    const timeline = createTimeline(() => {
+      changes.touch(key)
+      if (isStored) changes.save('pages', channelId)
+    })
+    return { timeline, wanted: undefined, isMissing: false }
+  }
+
+  const viewOf = (parentId: string | null | undefined) => (parentId ? threads.get(parentId) : top)
+  const views = () => [top, ...threads.values()]
 
   const isWanted = ({ id, threadId, seq, pinnedAt }: Message) =>
-    threadId === null
-      ? isIn(newest, seq) || (pins !== undefined && pinnedAt !== null) || threads.has(id)
-      : isIn(threads.get(threadId), seq)
+    viewOf(threadId)?.timeline.has(seq) === true ||
+    (threadId === null && ((pins !== undefined && pinnedAt !== null) || threads.has(id)))
+
+  /** Names are those of now; the sender's nonce is not part of a message. */
+  function named({ nonce: _, ...message }: Message): Message {
+    const { author, threadMeta } = message
+    const lastReplyBy = threadMeta && nameOf(threadMeta.lastReplyBy)
+    if (nameOf(author) === author && lastReplyBy === (threadMeta?.lastReplyBy ?? null)) return message
+    return {
+      ...message,
+      author: nameOf(author),
+      threadMeta: threadMeta && { ...threadMeta, lastReplyBy: lastReplyBy! },
+    }
+  }
+
+  function set(message: Message) {
+    const known = messages.get(message.id)
+    messages.set(message.id, message)
+    viewOf(message.threadId)?.timeline.put(message)
+    if (known) changes.touch(`message:${message.id}`)
+    if (message.threadId === null) changes.save('pages', channelId)
+    if (pins && (known?.pinnedAt ?? null) !== null) notePinned()
+    else if (pins && message.pinnedAt !== null) notePinned()
+  }
+
+  function notePinned() {
+    pinList = undefined
+    changes.touch(`pins:${channelId}`)
+  }
+
+  function drop(id: string) {
+    const known = messages.get(id)
+    if (!known) return
+    messages.delete(id)
+    viewOf(known.threadId)?.timeline.remove(known.seq)
+    if (known.pinnedAt !== null) notePinned()
+    changes.touch(`message:${id}`)
+  }
 
   function put(message: Message) {
     const known = messages.get(message.id)
-    if (known && known.rev >= message.rev) return
-    if (isWanted(message)) messages.set(message.id, message)
-    else messages.delete(message.id)
+    if (known && known.rev >= message.rev) {
+      // A page has come up to a message that was kept as a pin or as the parent of a thread.
+      viewOf(known.threadId)?.timeline.put(known)
+      return
+    }
+    if (isWanted(message)) set(named(message))
+    else drop(message.id)
   }
 
-  /** Answers false when a change in between is missing: then the place has to be fetched again. */
+  /** Answers false when a change in between is missing: then everything has to be fetched again. */
   function change(id: string, rev: number, changed: (message: Message) => Message): boolean {
     const known = messages.get(id)
     if (!known || known.rev >= rev) return true
     if (known.rev + 1 < rev) return false
-    messages.set(id, { ...changed(known), rev })
+    set({ ...changed(known), rev })
     return true
   }
 
   function remove(id: string) {
-    messages.delete(id)
-    if (!threads.delete(id)) return
-    for (const message of messages.values()) if (message.threadId === id) messages.delete(message.id)
+    drop(id)
+    forgetThread(id)
   }
+
+  function forgetThread(parentId: string) {
+    const view = threads.get(parentId)
+    if (!threads.delete(parentId)) return
+    for (const { id } of view!.timeline.all()) messages.delete(id)
+    changes.touch(`thread:${parentId}`)
+    const parent = messages.get(parentId)
+    if (parent && !isWanted(parent)) drop(parentId)
+  }
+
+  const withMeta = (threadMeta: Message['threadMeta']) => (parent: Message) => named({ ...parent, threadMeta })
 
   function apply(event: WireEvent): boolean {
     switch (event.type) {
@@ -80,7 +153,7 @@ export function createPlace(channelId: string) {
       case 'NEW_THREAD_REPLY': {
         const { reply, parentMessageId, threadMeta, parentRev } = event.payload
         put(reply)
-        return change(parentMessageId, parentRev, (parent) => ({ ...parent, threadMeta }))
+        return change(parentMessageId, parentRev, withMeta(threadMeta))
       }
       case 'UPDATE_THREAD_REPLY': {
         const { parentMessageId: _, parentRev: __, ...reply } = event.payload
@@ -89,8 +162,8 @@ export function createPlace(channelId: string) {
       }
       case 'DELETE_THREAD_REPLY': {
         const { id, threadId, threadMeta, parentRev } = event.payload
-        messages.delete(id)
-        return change(threadId, parentRev, (parent) => ({ ...parent, threadMeta }))
+        drop(id)
+        return change(threadId, parentRev, withMeta(threadMeta))
       }
       case 'NEW_REACTION':
       case 'DELETE_REACTION':
@@ -102,68 +175,86 @@ export function createPlace(channelId: string) {
 
   return {
     channelId,
-    /** Grows when everything has to be fetched anew: what was asked for before is worth nothing then. */
+    /** Grows when everything has to be fetched anew: answers to earlier questions are dropped then. */
     get version() {
       return version
     },
     apply,
+    put,
 
-    want(view: 'newest' | 'pins' | { thread: string }) {
-      if (view === 'newest') newest ??= { fromSeq: 0, isLoaded: false }
-      else if (view === 'pins') pins ??= { isLoaded: false }
-      else if (!threads.has(view.thread)) threads.set(view.thread, { fromSeq: 0, isLoaded: false })
+    /** The newest messages, or those around one, are to be there; of a thread with `parentId`. */
+    want(anchor: Anchor, parentId?: string) {
+      const view = viewOf(parentId) ?? createView(`thread:${parentId}`)
+      if (parentId) threads.set(parentId, view)
+      view.wanted = anchor
+      view.isMissing = !view.timeline.isLoaded(seqOf(anchor))
     },
-    forgetThread(parentId: string) {
-      if (!threads.delete(parentId)) return
-      for (const message of messages.values()) if (!isWanted(message)) messages.delete(message.id)
+    wantPins() {
+      pins ??= { isLoaded: false }
     },
+    forgetThread,
     /** What has to be asked for to have all that is wanted. */
     missing: () => ({
-      newest: newest?.isLoaded === false,
       pins: pins?.isLoaded === false,
-      threads: [...threads].filter(([, { isLoaded }]) => !isLoaded).map(([parentId]) => parentId),
+      anchors: [[undefined, top] as const, ...threads].flatMap(([parentId, { wanted, isMissing }]) =>
+        isMissing && wanted ? [{ parentId, anchor: wanted }] : [],
+      ),
+      parents: [...threads.keys()].filter((parentId) => threads.get(parentId)!.isMissing && !messages.has(parentId)),
     }),
-    isLoaded: () =>
-      newest?.isLoaded !== false && pins?.isLoaded !== false && [...threads.values()].every((each) => each.isLoaded),
+    isLoaded: () => pins?.isLoaded !== false && views().every(({ isMissing }) => !isMissing),
 
     /** Nothing is known any more, but what is wanted is still wanted. */
     clear() {
       version++
-      messages = new Map()
-      for (const window of [newest, pins, ...threads.values()]) if (window) window.isLoaded = false
-    },
-
-    merge(fetched: Fetched) {
-      const { newest: page, older } = fetched
-      if (newest && page) newest = { fromSeq: beginOf(page.messages, page.limit), isLoaded: true }
-      if (newest && older) newest.fromSeq = Math.min(newest.fromSeq, beginOf(older.messages, older.limit))
-      if (pins && fetched.pins) pins.isLoaded = true
-      for (const { parentId, replies, limit } of fetched.threads ?? []) {
-        if (threads.has(parentId)) threads.set(parentId, { fromSeq: beginOf(replies, limit), isLoaded: true })
+      for (const id of messages.keys()) changes.touch(`message:${id}`)
+      messages.clear()
+      for (const view of views()) {
+        view.timeline.clear()
+        view.isMissing = view.wanted !== undefined
       }
-      const threadReplies = (fetched.threads ?? []).flatMap(({ replies }) => replies)
-      const all = [fetched.older?.messages, fetched.newest?.messages, fetched.pins, threadReplies]
-      for (const message of all.flatMap((some) => some ?? [])) put(message)
-      for (const message of messages.values()) if (!isWanted(message)) messages.delete(message.id)
+      if (pins) pins.isLoaded = false
+      notePinned()
+      changes.save('pages', channelId)
     },
 
-    /** Oldest first. */
-    newest: () => bySeq([...messages.values()].filter(({ threadId, seq }) => threadId === null && isIn(newest, seq))),
+    merge({ pages = [], pins: pinned, parents = [] }: Fetched) {
+      for (const page of pages) {
+        const view = viewOf(page.parentId)
+        view?.timeline.cover(page, page.beside)
+        if (view && !page.beside) view.isMissing = false
+      }
+      if (pins && pinned) pins.isLoaded = true
+      for (const message of [...pages.flatMap((page) => page.messages), ...(pinned ?? []), ...parents]) put(message)
+    },
+
+    /** The person has another name from now on. */
+    rename(userId: string) {
+      for (const message of messages.values()) {
+        const { author, threadMeta } = message
+        if (author.id !== userId && threadMeta?.lastReplyBy.id !== userId) continue
+        const next = named(message)
+        if (next.author !== author || next.threadMeta !== threadMeta) set(next)
+      }
+    },
+
+    get: (id: string) => messages.get(id),
+    timeline: (parentId?: string) => viewOf(parentId)?.timeline,
     /** Newest pin first. */
-    pins: () =>
-      [...messages.values()]
+    pins(): readonly Message[] {
+      pinList ??= [...messages.values()]
         .filter(({ pinnedAt }) => pinnedAt !== null)
-        .sort((one, next) => next.pinnedAt! - one.pinnedAt! || next.seq - one.seq),
-    replies: (parentId: string) => bySeq([...messages.values()].filter(({ threadId }) => threadId === parentId)),
-    /** Whether there may be more before the oldest one. */
-    hasOlder: () => newest?.isLoaded === true && newest.fromSeq > 1,
+        .sort((one, next) => next.pinnedAt! - one.pinnedAt! || next.seq - one.seq)
+      return pinList
+    },
+    toStore: (most: number) => (top.isMissing ? undefined : top.timeline.toStore(most)),
+    restore(page: { from: number; messages: Message[] }) {
+      top.timeline.restore(page)
+      for (const message of page.messages) messages.set(message.id, message)
+    },
   }
 }
 
-/** A page that is not full goes back to the beginning. */
-const beginOf = (page: readonly Message[], limit: number) => (page.length < limit ? 0 : page[0]!.seq)
-
-const bySeq = (messages: Message[]) => messages.sort((one, next) => one.seq - next.seq)
+const seqOf = (anchor: Anchor) => (typeof anchor === 'object' ? ('seq' in anchor ? anchor.seq : Number.NaN) : undefined)
 
 interface ReactionEvent {
   type: 'NEW_REACTION' | 'DELETE_REACTION'

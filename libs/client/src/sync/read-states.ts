@@ -13,85 +13,128 @@ interface Tracked {
   /** What was unread up to there: known as numbers only. */
   counted: Pick<ReadState, 'unreadCount' | 'mentionCount'>
   unread: Map<string, Unread>
+  /** How many of `unread` mention the person. */
+  unreadMentions: number
+}
+
+/** What a store keeps of it. */
+export interface StoredReadState extends Omit<Tracked, 'unread' | 'unreadMentions'> {
+  unread: [string, Unread][]
 }
 
 export type ReadStates = ReturnType<typeof createReadStates>
 
+/** Beyond so many in one channel only their number is kept. */
+const mostUnread = 1_000
+
 /**
- * Where the person stands in every channel and conversation. Each answer says whether the counts are still exact; when they
- * are not (a message of before the listing was deleted, edited or partly read) the listing has to be fetched again.
+ * How far the person has read in every channel and conversation. Each answer says whether the counts are still exact. They are not
+ * when a message of before the listing was deleted, edited or partly read: then the item of the listing has to be fetched again.
  */
-export function createReadStates() {
-  const places = new Map<string, Tracked>()
+export function createReadStates(onChange: (channelId: string) => void) {
+  const tracked = new Map<string, Tracked>()
+
+  function update(channelId: string, track: Tracked, change: Partial<ReadState>) {
+    const { counted, unread, unreadMentions } = track
+    track.state = {
+      ...track.state,
+      ...change,
+      unreadCount: counted.unreadCount + unread.size,
+      mentionCount: counted.mentionCount + unreadMentions,
+    }
+    onChange(channelId)
+  }
+
+  function put(track: Tracked, id: string, unread: Unread) {
+    take(track, id)
+    track.unread.set(id, unread)
+    if (unread.mentionsMe) track.unreadMentions++
+  }
+
+  function take(track: Tracked, id: string): boolean {
+    if (track.unread.get(id)?.mentionsMe) track.unreadMentions--
+    return track.unread.delete(id)
+  }
+
+  function readUpTo(channelId: string, track: Tracked, seq: number, change: Partial<ReadState> = {}): boolean {
+    for (const [id, unread] of track.unread) if (unread.seq <= seq) take(track, id)
+    const isExact = seq >= track.listedSeq
+    if (isExact) track.counted = { unreadCount: 0, mentionCount: 0 }
+    update(channelId, track, { ...change, readSeq: seq })
+    return isExact
+  }
 
   return {
-    get: (channelId: string) => places.get(channelId)?.state,
-    has: (channelId: string) => places.has(channelId),
-    delete: (channelId: string) => places.delete(channelId),
+    get: (channelId: string) => tracked.get(channelId)?.state,
+    has: (channelId: string) => tracked.has(channelId),
+    delete: (channelId: string) => tracked.delete(channelId),
 
     /** As a listing, or an event that begins a channel, says. */
     set(channelId: string, { lastSeq, readSeq, unreadCount, mentionCount }: ReadState) {
-      const state = { lastSeq, readSeq, unreadCount, mentionCount }
-      places.set(channelId, { state, listedSeq: lastSeq, counted: { unreadCount, mentionCount }, unread: new Map() })
+      tracked.set(channelId, {
+        state: { lastSeq, readSeq, unreadCount, mentionCount },
+        listedSeq: lastSeq,
+        counted: { unreadCount, mentionCount },
+        unread: new Map(),
+        unreadMentions: 0,
+      })
     },
 
     /** True when it is newer than everything known here. */
     add({ id, channelId, seq, author, mentions }: Message, me: string): boolean {
-      const place = places.get(channelId)
-      if (!place || seq <= place.state.lastSeq) return false
-      place.state.lastSeq = seq
-      if (author.id === me) readUpTo(place, seq)
-      else if (seq > place.state.readSeq) {
-        place.unread.set(id, { seq, mentionsMe: isMentioned(mentions, me) })
-        count(place)
+      const track = tracked.get(channelId)
+      if (!track || seq <= track.state.lastSeq) return false
+      if (author.id === me) {
+        readUpTo(channelId, track, seq, { lastSeq: seq })
+        return true
+      }
+      if (seq > track.state.readSeq) put(track, id, { seq, mentionsMe: isMentioned(mentions, me) })
+      update(channelId, track, { lastSeq: seq })
+      if (track.unread.size > mostUnread) {
+        const { unreadCount, mentionCount } = track.state
+        Object.assign(track, { listedSeq: seq, counted: { unreadCount, mentionCount }, unreadMentions: 0 })
+        track.unread.clear()
       }
       return true
     },
 
     change({ id, channelId, seq, author, mentions }: Message, me: string): boolean {
-      const place = places.get(channelId)
-      if (!place || author.id === me || seq <= place.state.readSeq) return true
+      const track = tracked.get(channelId)
+      if (!track || author.id === me || seq <= track.state.readSeq) return true
       const mentionsMe = isMentioned(mentions, me)
-      if (place.unread.has(id)) {
-        place.unread.set(id, { seq, mentionsMe })
-        count(place)
-        return true
+      const known = track.unread.get(id)
+      if (!known) return !mentionsMe && track.counted.mentionCount === 0
+      if (known.mentionsMe !== mentionsMe) {
+        put(track, id, { seq, mentionsMe })
+        update(channelId, track, {})
       }
-      return !mentionsMe && place.counted.mentionCount === 0
+      return true
     },
 
     remove({ id, channelId, seq }: { id: string; channelId: string; seq: number }): boolean {
-      const place = places.get(channelId)
-      if (!place || seq <= place.state.readSeq) return true
-      if (place.unread.delete(id)) {
-        count(place)
-        return true
-      }
-      return place.counted.unreadCount === 0
+      const track = tracked.get(channelId)
+      if (!track || seq <= track.state.readSeq) return true
+      if (!take(track, id)) return track.counted.unreadCount === 0
+      update(channelId, track, {})
+      return true
     },
 
-    /** Its counts are not taken over: a deletion that overlapped with it may or may not be in them. */
+    /** The counts of the event are not taken over: a deletion that overlapped with it may or may not be in them. */
     read({ channelId, readSeq }: EventPayload<'READ_UPDATE'>): boolean {
-      const place = places.get(channelId)
-      if (!place || readSeq <= place.state.readSeq) return true
-      return readUpTo(place, readSeq)
+      const track = tracked.get(channelId)
+      if (!track || readSeq <= track.state.readSeq) return true
+      return readUpTo(channelId, track, readSeq)
+    },
+
+    toStore(channelId: string): StoredReadState {
+      const { state, listedSeq, counted, unread } = tracked.get(channelId)!
+      return { state, listedSeq, counted, unread: [...unread] }
+    },
+    restore(channelId: string, { unread, ...stored }: StoredReadState) {
+      const unreadMentions = unread.filter(([, { mentionsMe }]) => mentionsMe).length
+      tracked.set(channelId, { ...stored, unread: new Map(unread), unreadMentions })
     },
   }
-}
-
-function readUpTo(place: Tracked, seq: number): boolean {
-  place.state.readSeq = seq
-  for (const [id, unread] of place.unread) if (unread.seq <= seq) place.unread.delete(id)
-  if (seq < place.listedSeq) return false
-  place.counted = { unreadCount: 0, mentionCount: 0 }
-  count(place)
-  return true
-}
-
-/** What came as events, on top of what the listing counted as long as that is unread. */
-function count({ state, counted, unread }: Tracked) {
-  state.unreadCount = counted.unreadCount + unread.size
-  state.mentionCount = counted.mentionCount + [...unread.values()].filter(({ mentionsMe }) => mentionsMe).length
 }
 
 const isMentioned = (mentions: readonly string[], me: string) =>

@@ -1,0 +1,256 @@
+import type { Message, WireEvent } from '@parley/contract'
+import { jittered, pause } from '../requests/backoff.ts'
+import type { Client } from '../requests/client.ts'
+import { RequestFailed } from '../requests/request-failed.ts'
+import type { MessageBody } from '../requests/routes.ts'
+import type { Store } from '../store/store.ts'
+import { randomId, type Tabs } from '../stream/tabs.ts'
+import type { Changes } from '../sync/changes.ts'
+
+/** A message that is still to be sent. */
+export interface OutboxEntry {
+  /** Its `nonce`, by which it is known when it comes back, and its `Idempotency-Key`. */
+  id: string
+  /** The author. */
+  userId: string
+  /** A channel or conversation. */
+  channelId: string
+  /** Of a reply, the message that it answers. */
+  parentId?: string | undefined
+  body: MessageBody
+  /** When it was typed, in epoch milliseconds; the order in which the messages of a conversation are sent. */
+  createdAt: number
+  state: 'waiting' | 'sending' | 'failed'
+  /** When it was first sent. */
+  triedAt?: number
+  /** Why it failed: the server's sentence for the person, and its code. */
+  failure?: { error: string; code: string }
+}
+
+export interface OutboxParts {
+  client: Client
+  store: Store
+  tabs: Tabs
+  changes: Changes
+  userId: () => string | undefined
+  /** It was sent; its event may have come already. */
+  onSent: (message: Message) => void
+  onStoreFailed: (error: unknown) => void
+}
+
+export type Outbox = ReturnType<typeof createOutbox>
+
+const backoff = { firstMs: 500, mostMs: 15_000 }
+/** The server remembers an `Idempotency-Key` for 24 hours. After that a repeated send could be stored twice. */
+const keyLastsMs = 23 * 3_600_000
+
+/**
+ * Messages on their way. Each is stored before the first byte of it goes out, and stays until the server has it: through lost
+ * connections, reloads and crashes. Of each conversation one is sent at a time, in the order in which they were typed. Only the
+ * leader of the tabs sends. An entry of somebody else is neither shown nor sent.
+ */
+export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxParts) {
+  const entries = new Map<string, OutboxEntry>()
+  const lists = new Map<string, readonly OutboxEntry[]>()
+  /** A slower answer of the store must not bring them back. */
+  const gone = new Set<string>()
+  const unstored = new Set<string>()
+  const draining = new Set<string>()
+  const closing = new AbortController()
+  let waking = new AbortController()
+  let isSending = false
+  let lastCreatedAt = 0
+
+  const tellTabs = () => tabs.post('outbox', 'changed')
+  const keyOf = ({ channelId }: OutboxEntry) => `outbox:${channelId}`
+
+  function show(entry: OutboxEntry) {
+    entries.set(entry.id, entry)
+    lists.delete(entry.channelId)
+    changes.touch(keyOf(entry))
+    changes.touch('outbox')
+  }
+
+  function hide(id: string) {
+    const entry = entries.get(id)
+    gone.add(id)
+    if (!entry) return
+    entries.delete(id)
+    lists.delete(entry.channelId)
+    changes.touch(keyOf(entry))
+    changes.touch('outbox')
+  }
+
+  async function keep(entry: OutboxEntry) {
+    show(entry)
+    await store.putOutbox(entry)
+    if (gone.has(entry.id)) await store.removeFromOutbox(entry.id)
+    tellTabs()
+  }
+
+  async function remove(id: string) {
+    hide(id)
+    await store.removeFromOutbox(id)
+    tellTabs()
+  }
+
+  /** What other tabs, or an earlier page, have left. */
+  async function read() {
+    const stored = (await store.readOutbox()).filter(({ id, userId }) => userId === parts.userId() && !gone.has(id))
+    const ids = new Set(stored.map(({ id }) => id))
+    // What this tab is sending it knows better than the store.
+    for (const entry of stored) if (entries.get(entry.id)?.state !== 'sending') show(entry)
+    for (const id of [...entries.keys()]) if (!ids.has(id) && !unstored.has(id)) hide(id)
+    if (isSending) drainAll()
+  }
+
+  function list(channelId: string): readonly OutboxEntry[] {
+    const known = lists.get(channelId)
+    if (known) return known
+    const made = [...entries.values()]
+      .filter((entry) => entry.channelId === channelId)
+      .sort((one, next) => one.createdAt - next.createdAt || (one.id < next.id ? -1 : 1))
+    lists.set(channelId, made)
+    return made
+  }
+
+  function drainAll() {
+    for (const channelId of new Set([...entries.values()].map((entry) => entry.channelId))) {
+      if (draining.has(channelId)) continue
+      draining.add(channelId)
+      drain(channelId)
+        .catch(parts.onStoreFailed)
+        .finally(() => draining.delete(channelId))
+    }
+  }
+
+  const next = (channelId: string) => list(channelId).find(({ id, state }) => state !== 'failed' && !unstored.has(id))
+
+  /** One after the other, until none is left that may be sent. */
+  async function drain(channelId: string) {
+    let failures = 0
+    for (let entry = next(channelId); entry && canSend(); entry = next(channelId)) {
+      const outcome = await sendOnce(entry)
+      if (outcome === 'signed out') return
+      if (outcome === 'again') {
+        await pause(jittered(failures++, backoff), AbortSignal.any([closing.signal, waking.signal]))
+      } else failures = 0
+    }
+  }
+
+  const canSend = () => isSending && !closing.signal.aborted && !client.isSignedOut()
+
+  async function sendOnce(entry: OutboxEntry): Promise<'done' | 'again' | 'signed out'> {
+    const now = Date.now()
+    if (now - (entry.triedAt ?? now) > keyLastsMs) {
+      await fail(
+        entry,
+        'It is not known whether this message was sent. Look, and send it again if it was not',
+        'too_old',
+      )
+      return 'done'
+    }
+    await keep({ ...entry, state: 'sending', triedAt: entry.triedAt ?? now })
+    try {
+      const message = await post(entry)
+      parts.onSent(message)
+      await remove(entry.id)
+      return 'done'
+    } catch (error) {
+      if (closing.signal.aborted) return 'signed out'
+      if (!(error instanceof RequestFailed)) throw error
+      // Its event has come: it was stored, whatever became of the answer.
+      if (gone.has(entry.id)) return 'done'
+      if (error.status === 401) return 'signed out'
+      const isRefused = error.status >= 400 && error.status < 500 && error.status !== 429 && error.status !== 408
+      if (!isRefused || error.code === 'idempotency_key_running') return 'again'
+      await fail(entries.get(entry.id)!, error.error, error.code)
+      return 'done'
+    }
+  }
+
+  const fail = (entry: OutboxEntry, error: string, code: string) =>
+    keep({ ...entry, state: 'failed', failure: { error, code } })
+
+  async function post({ id, channelId, parentId, body }: OutboxEntry): Promise<Message> {
+    const input = { body: { ...body, nonce: id }, idempotencyKey: id, signal: closing.signal, repeats: 0 }
+    if (parentId !== undefined) {
+      const params = { messageId: parentId }
+      return (await client.request('POST /messages/:messageId/thread', { params, ...input })).reply
+    }
+    const { message } = channelId.startsWith('dm:')
+      ? await client.request('POST /conversations/:conversationId/messages', {
+          params: { conversationId: channelId },
+          ...input,
+        })
+      : await client.request('POST /channels/:channelId/messages', { params: { channelId }, ...input })
+    return message
+  }
+
+  tabs.listen('outbox', () => void read().catch(parts.onStoreFailed))
+
+  return {
+    /** Shows what was left by an earlier page or another tab. */
+    read,
+    /** From now on this tab sends. */
+    startSending() {
+      isSending = true
+      drainAll()
+    },
+
+    /** Queues a message. Resolves once it is stored; from then on it will be sent. @throws when it cannot be stored. */
+    async send(message: { channelId: string; parentId?: string; body: MessageBody }): Promise<OutboxEntry> {
+      const userId = parts.userId()
+      if (userId === undefined) throw new Error('It is not known yet who is signed in')
+      lastCreatedAt = Math.max(Date.now(), lastCreatedAt + 1)
+      const entry: OutboxEntry = { ...message, id: randomId(), userId, createdAt: lastCreatedAt, state: 'waiting' }
+      unstored.add(entry.id)
+      try {
+        await keep(entry)
+      } catch (error) {
+        hide(entry.id)
+        throw error
+      } finally {
+        unstored.delete(entry.id)
+      }
+      if (isSending) drainAll()
+      return entry
+    },
+    /** Sends a message that failed once more: the server has refused it, so this is a new one. */
+    async retry(id: string): Promise<void> {
+      const entry = entries.get(id)
+      if (entry?.state !== 'failed') return
+      const { triedAt: _, failure: __, ...again } = entry
+      await keep({ ...again, id: randomId(), state: 'waiting' })
+      await remove(id)
+      if (isSending) drainAll()
+    },
+    /** Forgets a message. One that is being sent may still arrive. */
+    discard: remove,
+
+    /** Meets an entry with the event of its message. */
+    apply(event: WireEvent) {
+      const message =
+        event.type === 'NEW_MESSAGE' || event.type === 'NEW_DM_MESSAGE'
+          ? event.payload
+          : event.type === 'NEW_THREAD_REPLY'
+            ? event.payload.reply
+            : undefined
+      if (!message?.nonce || message.author.id !== parts.userId() || !entries.has(message.nonce)) return
+      remove(message.nonce).catch(parts.onStoreFailed)
+    },
+
+    /** Those of a channel or conversation with its threads, in the order in which they will be sent. */
+    entries: list,
+    size: () => entries.size,
+    /** Tries at once what is waiting for its next try. */
+    wake() {
+      waking.abort()
+      waking = new AbortController()
+    },
+    close() {
+      isSending = false
+      closing.abort()
+    },
+  }
+}

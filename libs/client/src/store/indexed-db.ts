@@ -1,0 +1,88 @@
+import { type DBSchema, type IDBPDatabase, openDB } from 'idb'
+import type { OutboxEntry } from '../outbox/outbox.ts'
+import { type Batch, emptyRecords, type Store, type StoredState, tables } from './store.ts'
+
+/** Raise it with every change of what is stored: what an older version has kept is fetched anew, but for the outbox. */
+const schemaVersion = 1
+
+interface Schema extends DBSchema {
+  state: { key: string; value: StoredState }
+  channels: { key: string; value: unknown }
+  conversations: { key: string; value: unknown }
+  people: { key: string; value: unknown }
+  pages: { key: string; value: unknown }
+  outbox: { key: string; value: OutboxEntry }
+}
+
+const copied = ['state', ...tables] as const
+
+/**
+ * For a browser: a database of its own for each server and person.
+ * @param name names the server and the person, as `${location.origin} ${userId}`
+ */
+export function storeInIndexedDb(name: string): Store {
+  let opening: Promise<IDBPDatabase<Schema>> | undefined
+
+  const open = () => {
+    opening ??= openDB<Schema>(`parley ${name}`, schemaVersion, {
+      upgrade(database) {
+        for (const each of copied) {
+          if (database.objectStoreNames.contains(each)) database.deleteObjectStore(each)
+          database.createObjectStore(each)
+        }
+        if (!database.objectStoreNames.contains('outbox')) database.createObjectStore('outbox')
+      },
+      // Another tab has a newer version of the page, or removes the database.
+      blocking: () => close(),
+      terminated: () => {
+        opening = undefined
+      },
+    })
+    return opening
+  }
+
+  function close() {
+    void opening?.then((database) => database.close())
+    opening = undefined
+  }
+
+  return {
+    isShared: true,
+
+    async load() {
+      const transaction = (await open()).transaction(copied, 'readonly')
+      const stateRead = transaction.objectStore('state').get('state')
+      const reads = tables.map(async (table) => {
+        const records = transaction.objectStore(table)
+        const [keys, values] = await Promise.all([records.getAllKeys(), records.getAll()])
+        return [table, new Map(keys.map((key, index) => [key, values[index]]))] as const
+      })
+      const [state, ...read] = await Promise.all([stateRead, ...reads])
+      return state && { state, records: { ...emptyRecords(), ...Object.fromEntries(read) } }
+    },
+
+    async save({ state, isWhole, put, remove }: Batch) {
+      const transaction = (await open()).transaction(copied, 'readwrite', { durability: 'relaxed' })
+      const writes: Promise<unknown>[] = [transaction.done]
+      if (isWhole) for (const each of copied) writes.push(transaction.objectStore(each).clear())
+      for (const { table, id } of remove) writes.push(transaction.objectStore(table).delete(id))
+      for (const { table, id, value } of put) writes.push(transaction.objectStore(table).put(value, id))
+      writes.push(transaction.objectStore('state').put(state, 'state'))
+      await Promise.all(writes)
+    },
+
+    readOutbox: async () => (await open()).getAll('outbox'),
+    async putOutbox(entry) {
+      const transaction = (await open()).transaction('outbox', 'readwrite', { durability: 'strict' })
+      await Promise.all([transaction.store.put(entry, entry.id), transaction.done])
+    },
+    removeFromOutbox: async (id) => (await open()).delete('outbox', id),
+
+    async wipe(what) {
+      const wiped = what === 'everything' ? ([...copied, 'outbox'] as const) : copied
+      const transaction = (await open()).transaction(wiped, 'readwrite')
+      await Promise.all([...wiped.map((each) => transaction.objectStore(each).clear()), transaction.done])
+    },
+    close,
+  }
+}

@@ -1,0 +1,77 @@
+import type { ListedWebhook, UserView } from '@parley/contract'
+import type { OutboxEntry } from '../outbox/outbox.ts'
+
+/** What is kept by id. `pages` are the newest messages of a channel or conversation. */
+export const tables = ['channels', 'conversations', 'people', 'pages'] as const
+export type Table = (typeof tables)[number]
+
+/** What the records belong to. */
+export interface StoredState {
+  me: UserView
+  scope: 'all' | 'joined'
+  /** Where the stream goes on: every record is what it was after the event of this cursor, or newer. */
+  cursor: string
+  settings: { name: string }
+  webhooks: ListedWebhook[]
+}
+
+export interface Stored {
+  state: StoredState
+  records: Record<Table, Map<string, unknown>>
+}
+
+/** What one transaction writes. */
+export interface Batch {
+  state: StoredState
+  /** Nothing that was there before stays. */
+  isWhole: boolean
+  put: { table: Table; id: string; value: unknown }[]
+  remove: { table: Table; id: string }[]
+}
+
+/** Where a sync engine keeps what it knows, and what is still to be sent. One store belongs to one person on one server. */
+export interface Store {
+  /** Whether all tabs of the browser see the same store. */
+  readonly isShared: boolean
+  /** Undefined when nothing was kept. All of it is of the same moment. */
+  load(): Promise<Stored | undefined>
+  /** All of the batch, or nothing. */
+  save(batch: Batch): Promise<void>
+  readOutbox(): Promise<OutboxEntry[]>
+  putOutbox(entry: OutboxEntry): Promise<void>
+  removeFromOutbox(id: string): Promise<void>
+  /** Forgets everything, or everything but what is still to be sent. */
+  wipe(what: 'everything' | 'copies'): Promise<void>
+  close(): void
+}
+
+/** For one process, which forgets everything at its end: bots and tests. */
+export function storeInMemory(): Store {
+  let kept: Stored | undefined
+  const outbox = new Map<string, OutboxEntry>()
+  return {
+    isShared: false,
+    load: async () => kept && structuredClone(kept),
+    async save({ state, isWhole, put, remove }) {
+      const records = kept && !isWhole ? kept.records : emptyRecords()
+      for (const { table, id } of remove) records[table].delete(id)
+      for (const { table, id, value } of put) records[table].set(id, structuredClone(value))
+      kept = { state: structuredClone(state), records }
+    },
+    readOutbox: async () => structuredClone([...outbox.values()]),
+    putOutbox: async (entry) => void outbox.set(entry.id, structuredClone(entry)),
+    removeFromOutbox: async (id) => void outbox.delete(id),
+    async wipe(what) {
+      kept = undefined
+      if (what === 'everything') outbox.clear()
+    },
+    close() {},
+  }
+}
+
+export const emptyRecords = (): Stored['records'] => ({
+  channels: new Map(),
+  conversations: new Map(),
+  people: new Map(),
+  pages: new Map(),
+})

@@ -1,0 +1,266 @@
+import type { Message, WireEvent } from '@parley/contract'
+import { type Backoff, jittered, pause } from '../requests/backoff.ts'
+import type { Client } from '../requests/client.ts'
+import { RequestFailed } from '../requests/request-failed.ts'
+import type { Asking } from './ask.ts'
+import type { Changes } from './changes.ts'
+import {
+  type Anchor,
+  type ChannelMessages,
+  createChannelMessages,
+  type Fetched,
+  type FetchedPage,
+} from './channel-messages.ts'
+import type { Page } from './timeline.ts'
+
+export interface OpenChannelsParts {
+  client: Client
+  pageSize: number
+  asking: Asking
+  changes: Changes
+  closing: AbortSignal
+  nameOf: <Person extends { id: string; userName: string }>(person: Person) => Person
+  /** Sees to it that the stream follows the channel. @throws RequestFailed when the person may not read it. */
+  follow: (channelId: string) => Promise<void>
+}
+
+/** Where in a channel or conversation: its timeline, or that of a thread, at its newest messages or at `seq`. */
+export interface Spot {
+  parentId?: string
+  seq?: number
+}
+
+export type OpenChannels = ReturnType<typeof createOpenChannels>
+
+export const retry: Backoff = { firstMs: 500, mostMs: 15_000 }
+
+/** Channels that nobody looks at any more and that are kept all the same, because people come back to them. */
+const mostKept = 30
+const mostStored = 100
+
+/** Fetches the messages that somebody looks at, and fetches them again when events say too little. */
+export function createOpenChannels({ client, pageSize, closing, asking: { ask }, ...parts }: OpenChannelsParts) {
+  /** The one that was opened last is the last one. */
+  const channels = new Map<string, ChannelMessages>()
+  const lookedAt = new Set<string>()
+  const loads = new Map<ChannelMessages, Promise<void>>()
+
+  function open(channelId: string, want: (channel: ChannelMessages) => void, isLookedAt = true): Promise<void> {
+    const channel = channels.get(channelId) ?? createChannelMessages(channelId, parts.changes, parts.nameOf)
+    channels.delete(channelId)
+    channels.set(channelId, channel)
+    if (isLookedAt) lookedAt.add(channelId)
+    dropOldest()
+    want(channel)
+    // A load that is under way does not have this view in it: it goes on until all of them are there.
+    return fetchMissing(channel)
+  }
+
+  function dropOldest() {
+    const idle = [...channels.keys()].filter((id) => !lookedAt.has(id))
+    for (const id of idle.slice(0, Math.max(0, idle.length - mostKept))) drop(id)
+  }
+
+  function drop(channelId: string) {
+    channels.get(channelId)?.clear()
+    channels.delete(channelId)
+    parts.changes.save('pages', channelId)
+  }
+
+  function apply(event: WireEvent) {
+    const { payload } = event
+    if (event.type === 'DELETE_CHANNEL' || event.type === 'NEW_CHANNEL') {
+      // A person who loses a channel and gets it back has missed what was said meanwhile.
+      const channel = channels.get(event.payload.id)
+      if (channel) reload(channel)
+    } else if ('channelId' in payload) {
+      const channel = channels.get(payload.channelId)
+      if (channel && !channel.apply(event)) reload(channel)
+    }
+  }
+
+  /** Everything of the channel anew; what comes meanwhile is not lost. What nobody looks at is fetched when somebody does. */
+  function reload(channel: ChannelMessages) {
+    channel.clear()
+    if (lookedAt.has(channel.channelId)) fetchMissing(channel).catch(ignoreFailure)
+    else drop(channel.channelId)
+  }
+
+  function fetchMissing(channel: ChannelMessages): Promise<void> {
+    const known = loads.get(channel)
+    if (known) return known
+    if (closing.aborted || channel.isLoaded()) return Promise.resolve()
+    const load = keepFetching(channel)
+    loads.set(channel, load)
+    return load
+  }
+
+  /** Until all that is wanted is there. Gives up what may not be read, tries again whatever else fails. */
+  async function keepFetching(channel: ChannelMessages) {
+    const isOpen = () => channels.get(channel.channelId) === channel
+    try {
+      for (let failures = 0; !closing.aborted && isOpen() && !channel.isLoaded(); ) {
+        try {
+          await parts.follow(channel.channelId)
+          await ask(
+            () => fetchAll(channel),
+            () => channel.version,
+            (fetched, since) => merge(channel, fetched, since),
+          )
+        } catch (error) {
+          if (error instanceof RequestFailed && [401, 403, 404].includes(error.status)) throw error
+          await pause(jittered(failures++, retry), closing)
+        }
+      }
+    } finally {
+      // In the same turn as the last look at what is wanted: a view that is wanted after it begins a load of its own.
+      loads.delete(channel)
+    }
+  }
+
+  async function fetchAll(channel: ChannelMessages): Promise<Fetched> {
+    const { channelId } = channel
+    const { pins, anchors, parents } = channel.missing()
+    const [pinned, pages, found] = await Promise.all([
+      pins ? client.request('GET /channels/:channelId/pins', { params: { channelId } }) : undefined,
+      Promise.all(anchors.map(({ parentId, anchor }) => fetchPage(channel, parentId, queryOf(anchor)))),
+      Promise.all(parents.map((messageId) => fetchParent(messageId))),
+    ])
+    return {
+      ...(pinned && { pins: pinned.messages }),
+      pages: pages.flatMap((page) => page ?? []),
+      parents: found.flatMap((message) => message ?? []),
+    }
+  }
+
+  /** Null, and the thread forgotten, when its parent was deleted. */
+  async function fetchPage(
+    { channelId, forgetThread }: ChannelMessages,
+    parentId: string | undefined,
+    place: PlaceQuery,
+  ): Promise<FetchedPage | null> {
+    const query = { limit: pageSize, ...place }
+    if (parentId === undefined) return pageOf(channelId, query)
+    try {
+      const input = { params: { messageId: parentId }, query }
+      const { replies, hasOlder, hasNewer } = await client.request('GET /messages/:messageId/thread', input)
+      return { parentId, messages: replies, hasOlder, hasNewer }
+    } catch (error) {
+      if (!(error instanceof RequestFailed && error.status === 404)) throw error
+      forgetThread(parentId)
+      return null
+    }
+  }
+
+  async function pageOf(id: string, query: PlaceQuery & { limit: number }): Promise<Page> {
+    return id.startsWith('dm:')
+      ? client.request('GET /conversations/:conversationId/messages', { params: { conversationId: id }, query })
+      : client.request('GET /channels/:channelId/messages', { params: { channelId: id }, query })
+  }
+
+  async function fetchParent(messageId: string): Promise<Message | undefined> {
+    try {
+      return (await client.request('GET /messages/:messageId', { params: { messageId } })).message
+    } catch (error) {
+      // The request for its replies finds the same.
+      if (error instanceof RequestFailed && error.status === 404) return undefined
+      throw error
+    }
+  }
+
+  function merge(channel: ChannelMessages, fetched: Fetched, since: readonly WireEvent[]) {
+    if (channels.get(channel.channelId) !== channel) return
+    channel.merge(fetched)
+    const own = since.filter(({ payload }) => 'channelId' in payload && payload.channelId === channel.channelId)
+    if (!own.every((event) => channel.apply(event))) reload(channel)
+    for (const event of since) if (event.type === 'UPDATE_USER') channel.rename(event.payload.id)
+  }
+
+  /** The page beyond an end of a run. It is dropped when everything was fetched anew meanwhile. */
+  async function extend(channelId: string, { parentId, seq }: Spot, side: 'older' | 'newer'): Promise<void> {
+    const channel = channels.get(channelId)
+    const timeline = channel?.timeline(parentId)
+    if (!channel || !timeline?.[side === 'older' ? 'hasOlder' : 'hasNewer'](seq)) return
+    const begun = channel.version
+    const { from, to, oldest, newest } = timeline.ends(seq)!
+    const edge = side === 'older' ? oldest : newest
+    // A run is empty when all of it were deleted.
+    const place: PlaceQuery = !edge
+      ? { aroundSeq: side === 'older' ? from : to }
+      : side === 'older'
+        ? { before: edge.id }
+        : { after: edge.id }
+    const beside = !edge ? undefined : side === 'older' ? { before: from } : { after: to }
+    await ask(
+      async () => (channel.version === begun ? fetchPage(channel, parentId, place) : null),
+      () => channel.version,
+      (page, since) => page && merge(channel, { pages: [{ ...page, beside }] }, since),
+    )
+  }
+
+  return {
+    get: (channelId: string) => channels.get(channelId),
+    get isSettled() {
+      return loads.size === 0
+    },
+    open: (channelId: string, anchor: Anchor, parentId?: string) =>
+      open(channelId, (channel) => channel.want(known(channel, anchor), parentId)),
+    openPins: (channelId: string) => open(channelId, (channel) => channel.wantPins()),
+    /** Keeps the newest messages of a channel at which another tab looks. */
+    keep: (channelId: string) => open(channelId, (channel) => channel.want('newest'), false).catch(ignoreFailure),
+    loadOlder: (channelId: string, spot: Spot = {}) => extend(channelId, spot, 'older'),
+    loadNewer: (channelId: string, spot: Spot = {}) => extend(channelId, spot, 'newer'),
+    /** Nobody looks at it any more. */
+    close(channelId: string) {
+      lookedAt.delete(channelId)
+      dropOldest()
+    },
+    drop(channelId: string) {
+      lookedAt.delete(channelId)
+      drop(channelId)
+    },
+    lookedAt: () => [...lookedAt],
+    reload(channelId: string) {
+      const channel = channels.get(channelId)
+      if (channel) reload(channel)
+    },
+    apply,
+    rename(userId: string) {
+      for (const channel of channels.values()) channel.rename(userId)
+    },
+    startAnew() {
+      for (const channel of [...channels.values()]) reload(channel)
+    },
+    toStore: (channelId: string) => channels.get(channelId)?.toStore(mostStored),
+    storedIds: () => channels.keys(),
+    restore(pages: Map<string, unknown>) {
+      for (const [channelId, page] of pages) {
+        if (channels.has(channelId)) continue
+        const channel = createChannelMessages(channelId, parts.changes, parts.nameOf)
+        channel.restore(page as { from: number; messages: Message[] })
+        channels.set(channelId, channel)
+      }
+    },
+  }
+}
+
+interface PlaceQuery {
+  before?: string
+  after?: string
+  around?: string
+  aroundSeq?: number
+}
+
+const queryOf = (anchor: Anchor): PlaceQuery =>
+  anchor === 'newest' ? {} : 'id' in anchor ? { around: anchor.id } : { aroundSeq: anchor.seq }
+
+/** By its `seq`, when the message is there already. */
+function known(channel: ChannelMessages, anchor: Anchor): Anchor {
+  const message = typeof anchor === 'object' && 'id' in anchor ? channel.get(anchor.id) : undefined
+  return message ? { seq: message.seq } : anchor
+}
+
+/** Tried again with the next event or connection that asks for it. */
+function ignoreFailure(error: unknown) {
+  if (!(error instanceof RequestFailed)) throw error
+}

@@ -1,0 +1,92 @@
+import type { Client } from '../requests/client.ts'
+import type { Asking } from './ask.ts'
+import type { Lists } from './lists.ts'
+
+export interface PeopleParts {
+  client: Client
+  lists: Lists
+  asking: Asking
+  closing: AbortSignal
+}
+
+/** The server answers as many at once. */
+const mostAtOnce = 200
+/** A page asks for everybody whom it shows, one after the other, in the same moment. */
+const gatherMs = 10
+const presenceEveryMs = 60_000
+
+/** People who are shown, where not everybody is kept: each is asked for once, many in one request. */
+export function createPeople({ client, lists, asking: { ask }, closing }: PeopleParts) {
+  let wanted = new Set<string>()
+  let gathering: Promise<void> | undefined
+  const shown = new Map<string, number>()
+  let presenceTimer: ReturnType<typeof setInterval> | undefined
+  let generation = 0
+
+  /** Resolves once those of them that exist are known. */
+  function load(ids: Iterable<string>): Promise<void> {
+    const unknown = [...ids].filter((id) => !lists.user(id) && !id.startsWith('webhook:'))
+    if (unknown.length === 0) return Promise.resolve()
+    for (const id of unknown) wanted.add(id)
+    gathering ??= new Promise<void>((resolve) => setTimeout(resolve, gatherMs)).then(fetchWanted)
+    return gathering
+  }
+
+  async function fetchWanted() {
+    const ids = [...wanted]
+    wanted = new Set()
+    gathering = undefined
+    const parts = slices(ids)
+    await Promise.all(
+      parts.map((some) =>
+        ask(
+          () => client.request('GET /users', { query: { ids: some.join(',') } as object }),
+          () => generation,
+          ({ users }, since) => {
+            for (const user of users) lists.setUser(user)
+            for (const event of since) if (event.type === 'UPDATE_USER') lists.apply(event)
+          },
+        ),
+      ),
+    )
+  }
+
+  async function loadPresence(ids: string[]) {
+    for (const some of slices(ids)) {
+      const { presence } = await client.request('GET /presence', { query: { ids: some.join(',') } as object })
+      for (const each of presence) lists.setPresenceOf(each)
+    }
+  }
+
+  return {
+    load,
+    /** Events were missed. */
+    startAnew() {
+      generation++
+      lists.forgetPeople()
+    },
+    /** Keeps the presence of these people up to date until the function that is returned is called. */
+    showPresence(ids: readonly string[], onFailed: (error: unknown) => void): () => void {
+      for (const id of ids) shown.set(id, (shown.get(id) ?? 0) + 1)
+      const ask = (some: string[]) => loadPresence(some).catch(onFailed)
+      void ask([...ids])
+      presenceTimer ??= setInterval(() => void ask([...shown.keys()]), presenceEveryMs)
+      const stop = () => {
+        clearInterval(presenceTimer)
+        presenceTimer = undefined
+      }
+      closing.addEventListener('abort', stop, { once: true })
+      return () => {
+        for (const id of ids) {
+          const others = shown.get(id)! - 1
+          if (others > 0) shown.set(id, others)
+          else shown.delete(id)
+        }
+        if (shown.size === 0) stop()
+      }
+    },
+  }
+}
+
+const slices = (ids: string[]) =>
+  Array.from({ length: Math.ceil(ids.length / mostAtOnce) }, (_, n) => ids.slice(n * mostAtOnce, (n + 1) * mostAtOnce))

@@ -1,0 +1,130 @@
+import type { Batch, Store, Stored, StoredState, Table } from '../store/store.ts'
+import type { Changes } from './changes.ts'
+import type { Lists } from './lists.ts'
+import type { OpenChannels } from './open-channels.ts'
+
+export interface PersistenceParts {
+  store: Store
+  changes: Changes
+  lists: Lists
+  channels: OpenChannels
+  scope: 'all' | 'joined'
+  /** Undefined while what is kept is not what the stream has come to: something is still to be fetched. */
+  cursor: () => string | undefined
+  /** Whether this tab is the one that writes. */
+  isWriter: () => boolean
+  onFailed: (error: unknown) => void
+}
+
+const saveAfterMs = 300
+
+/**
+ * Writes what has changed into the store, together with the cursor, in one transaction: what a store has is never older than
+ * its cursor, so a later start that resumes there misses nothing. Applying an event twice changes nothing.
+ */
+export function createPersistence({ store, changes, lists, channels, ...parts }: PersistenceParts) {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let saving: Promise<unknown> = Promise.resolve()
+  let isWhole = true
+  let savedCursor: string | undefined
+  let isClosed = false
+
+  /** Soon, so that many changes make one transaction. */
+  function schedule() {
+    if (isClosed) return
+    timer ??= setTimeout(() => {
+      timer = undefined
+      void save().catch(parts.onFailed)
+    }, saveAfterMs)
+  }
+
+  /** Resolves once the store has everything that is known now; false when that is not possible at this moment. */
+  function save(): Promise<boolean> {
+    const saved = saving.then(write)
+    saving = saved.catch(() => {})
+    return saved
+  }
+
+  async function write(): Promise<boolean> {
+    const cursor = parts.cursor()
+    if (isClosed || cursor === undefined || !parts.isWriter()) return false
+    const taken = changes.takeUnsaved()
+    if (!isWhole && taken.size === 0 && cursor === savedCursor) return true
+    const batch = isWhole ? wholeBatch(cursor) : batchOf(cursor, taken)
+    isWhole = false
+    try {
+      await store.save(batch)
+      savedCursor = cursor
+      return true
+    } catch (error) {
+      // The transaction has written nothing. The next one writes everything.
+      isWhole = true
+      throw error
+    }
+  }
+
+  const state = (cursor: string): StoredState => ({
+    me: lists.me(),
+    scope: parts.scope,
+    cursor,
+    settings: lists.settings(),
+    webhooks: lists.webhooks(),
+  })
+
+  const recordOf = (table: Table, id: string) => (table === 'pages' ? pageOf(id) : lists.toStore(table, id))
+
+  /** Only of channels that every stream of the person follows: a channel that is merely looked at is missed after a restart. */
+  const pageOf = (id: string) =>
+    id.startsWith('dm:') || parts.scope === 'all' || lists.channel(id)?.isMember ? channels.toStore(id) : undefined
+
+  function batchOf(cursor: string, taken: Map<Table, Iterable<string>>): Batch {
+    const batch: Batch = { state: state(cursor), isWhole: false, put: [], remove: [] }
+    for (const [table, ids] of taken) {
+      for (const id of ids) {
+        const value = recordOf(table, id)
+        if (value === undefined) batch.remove.push({ table, id })
+        else batch.put.push({ table, id, value })
+      }
+    }
+    return batch
+  }
+
+  function wholeBatch(cursor: string): Batch {
+    const ids = { ...lists.storedIds(), pages: channels.storedIds() }
+    return { ...batchOf(cursor, new Map(Object.entries(ids) as [Table, Iterable<string>][])), isWhole: true }
+  }
+
+  changes.whenUnsaved(schedule)
+
+  return {
+    schedule,
+    save,
+    /** The next transaction replaces everything. */
+    startAnew() {
+      isWhole = true
+    },
+    /** What this person has left here, with the same scope. */
+    async load(userId: string | undefined): Promise<Stored | undefined> {
+      const stored = await store.load()
+      const isOwn = userId === undefined || stored?.state.me.id === userId
+      return stored && isOwn && stored.state.scope === parts.scope ? stored : undefined
+    },
+    /** What the store has is what is known: only changes are written from now on. */
+    hasRestored({ state }: Stored) {
+      changes.takeUnsaved()
+      isWhole = false
+      savedCursor = state.cursor
+    },
+    async wipe(what: 'everything' | 'copies') {
+      isClosed = true
+      clearTimeout(timer)
+      await saving
+      await store.wipe(what)
+    },
+    close() {
+      isClosed = true
+      clearTimeout(timer)
+      void saving.then(() => store.close())
+    },
+  }
+}

@@ -1,0 +1,71 @@
+export type SortedList<T> = ReturnType<typeof createSortedList<T>>
+
+/**
+ * Items in order, kept so with each change: an item is found by halving, and what is asked for is put together only when it has
+ * changed. `compare` never answers 0 for different items.
+ */
+export function createSortedList<T>(compare: (one: T, next: T) => number) {
+  const byId = new Map<string, T>()
+  let order: { id: string; item: T }[] = []
+  let ids: readonly string[] | undefined
+  let items: readonly T[] | undefined
+
+  /** The index of the item, or where it belongs. */
+  function indexOf(item: T): number {
+    let [from, to] = [0, order.length]
+    while (from < to) {
+      const middle = (from + to) >> 1
+      if (compare(order[middle]!.item, item) < 0) from = middle + 1
+      else to = middle
+    }
+    return from
+  }
+
+  function remove(id: string): boolean {
+    const known = byId.get(id)
+    if (known === undefined) return false
+    order.splice(indexOf(known), 1)
+    byId.delete(id)
+    ids = undefined
+    items = undefined
+    return true
+  }
+
+  return {
+    get: (id: string) => byId.get(id),
+    /** Answers whether the order of the ids has changed. */
+    set(id: string, item: T): boolean {
+      const known = byId.get(id)
+      if (known !== undefined && compare(known, item) === 0) {
+        order[indexOf(known)] = { id, item }
+        byId.set(id, item)
+        items = undefined
+        return false
+      }
+      remove(id)
+      order.splice(indexOf(item), 0, { id, item })
+      byId.set(id, item)
+      ids = undefined
+      items = undefined
+      return true
+    },
+    /** Answers whether it was there. */
+    remove,
+    clear() {
+      byId.clear()
+      order = []
+      ids = undefined
+      items = undefined
+    },
+    /** The same array until the order changes. */
+    ids: (): readonly string[] => {
+      ids ??= order.map(({ id }) => id)
+      return ids
+    },
+    /** The same array until an item changes. */
+    items: (): readonly T[] => {
+      items ??= order.map(({ item }) => item)
+      return items
+    },
+  }
+}

@@ -1,0 +1,129 @@
+import type { Message } from '@parley/contract'
+
+/** A page as the server answers it, oldest first. */
+export interface Page {
+  messages: readonly Message[]
+  hasOlder: boolean
+  hasNewer: boolean
+}
+
+/** Messages without a hole between them: everything there is from one `seq` to the other. */
+interface Run {
+  from: number
+  /** `Infinity`: it goes on with every new message. */
+  to: number
+  /** Oldest first. */
+  messages: Message[]
+  /** The same as an array that is handed out, until something changes. */
+  shown?: readonly Message[] | undefined
+}
+
+export type Timeline = ReturnType<typeof createTimeline>
+
+/**
+ * The messages of a channel, conversation or thread, as far as they were fetched: runs with holes between them, which become one
+ * when they meet. Every `seq` in the range of a run is either in it or deleted.
+ */
+export function createTimeline(onReordered: () => void) {
+  let runs: Run[] = []
+
+  const runOf = (seq: number): Run | undefined => runs.find(({ from, to }) => from <= seq && seq <= to)
+  const newest = (): Run | undefined => runs.findLast(({ to }) => to === Number.POSITIVE_INFINITY)
+  const runAt = (seq?: number) => (seq === undefined ? newest() : runOf(seq))
+
+  /** The index of the first message that is not older. */
+  function indexOf({ messages }: Run, seq: number): number {
+    // Nearly always it is the newest one.
+    if (messages.length === 0 || messages.at(-1)!.seq < seq) return messages.length
+    let [from, to] = [0, messages.length]
+    while (from < to) {
+      const middle = (from + to) >> 1
+      if (messages[middle]!.seq < seq) from = middle + 1
+      else to = middle
+    }
+    return from
+  }
+
+  /** Adds or replaces a message in the run where it belongs. */
+  function put(message: Message) {
+    const run = runOf(message.seq)
+    if (!run) return
+    const index = indexOf(run, message.seq)
+    if (run.messages[index] === message) return
+    const isKnown = run.messages[index]?.seq === message.seq
+    run.messages.splice(index, isKnown ? 1 : 0, message)
+    run.shown = undefined
+    if (!isKnown) onReordered()
+  }
+
+  function remove(seq: number) {
+    const run = runOf(seq)
+    const index = run ? indexOf(run, seq) : -1
+    if (!run || run.messages[index]?.seq !== seq) return
+    run.messages.splice(index, 1)
+    run.shown = undefined
+    onReordered()
+  }
+
+  /** Joins everything that overlaps with the range to one run. */
+  function cover(from: number, to: number) {
+    const touching = runs.filter((run) => run.from <= to + 1 && from <= run.to + 1)
+    const joined: Run = {
+      from: Math.min(from, ...touching.map((run) => run.from)),
+      to: Math.max(to, ...touching.map((run) => run.to)),
+      messages: touching.flatMap(({ messages }) => messages),
+    }
+    runs = [...runs.filter((run) => !touching.includes(run)), joined].sort((one, next) => one.from - next.from)
+    onReordered()
+  }
+
+  return {
+    has: (seq: number) => runOf(seq) !== undefined,
+    put,
+    remove,
+    /** Whether the newest messages are there, or what stands at `seq`. */
+    isLoaded: (seq?: number) => runAt(seq) !== undefined,
+
+    /**
+     * A page becomes part of the timeline: it covers everything between its ends, beyond an end where there is no more, and, when
+     * it was asked for beside a run, up to that run. Its messages are put in afterwards.
+     */
+    cover({ messages, hasOlder, hasNewer }: Page, beside: { after?: number; before?: number } = {}) {
+      const from = beside.after ?? (hasOlder && messages.length > 0 ? messages[0]!.seq : 0)
+      const to = beside.before ?? (hasNewer && messages.length > 0 ? messages.at(-1)!.seq : Number.POSITIVE_INFINITY)
+      cover(from, to)
+    },
+    /** Forgets every message. */
+    clear() {
+      if (runs.length === 0) return
+      runs = []
+      onReordered()
+    },
+
+    /** The run of the newest messages, or the one in which `seq` stands, oldest first; undefined where none was fetched. */
+    messages(seq?: number): readonly Message[] | undefined {
+      const run = runAt(seq)
+      if (run) run.shown ??= [...run.messages]
+      return run?.shown
+    },
+    /** False also while it is not known. */
+    hasOlder: (seq?: number) => (runAt(seq)?.from ?? 0) > 1,
+    hasNewer: (seq?: number) => (runAt(seq)?.to ?? Number.POSITIVE_INFINITY) !== Number.POSITIVE_INFINITY,
+    /** The ends of a run, to ask for what lies beyond them. */
+    ends(seq?: number) {
+      const run = runAt(seq)
+      return run && { from: run.from, to: run.to, oldest: run.messages[0], newest: run.messages.at(-1) }
+    },
+    all: () => runs.flatMap(({ messages }) => messages),
+    /** What a store keeps of it: the newest messages. */
+    toStore(most: number) {
+      const run = newest()
+      if (!run) return undefined
+      const messages = run.messages.slice(-most)
+      return { from: messages.length < run.messages.length ? messages[0]!.seq : run.from, messages }
+    },
+    restore({ from, messages }: { from: number; messages: Message[] }) {
+      runs = [{ from, to: Number.POSITIVE_INFINITY, messages }]
+    },
+  }
+}
