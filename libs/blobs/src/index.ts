@@ -4,7 +4,7 @@ import { createPostgresStore } from './postgres.store.ts'
 import { createS3Store } from './s3.store.ts'
 import type { BlobStore } from './store.ts'
 
-export { BlobMissing, type BlobStore, type ByteRange } from './store.ts'
+export { BlobMissing, type BlobStore, type ByteRange, exportPartKey } from './store.ts'
 export { releaseUploads, thumbnailKey } from './uploads.ts'
 
 export interface BlobOptions {

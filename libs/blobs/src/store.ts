@@ -87,3 +87,7 @@ export function within({ start, end }: { start: number; end: number }, size: num
   if (start < 0 || start > end || start >= size) throw new RangeError(`no bytes ${start}-${end} among ${size}`)
   return { start, end: Math.min(end, size - 1) }
 }
+
+/** The key of one part of an export's compressed document. The worker writes it, and the admin service reads it. */
+export const exportPartKey = ({ exportId, attempt, n }: { exportId: string; attempt: number; n: number }) =>
+  `exports/${exportId}/${attempt}/${n}`

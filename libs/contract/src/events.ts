@@ -47,7 +47,7 @@ export const eventPayloads = {
   NEW_MESSAGE: Message,
   UPDATE_MESSAGE: Message,
   DELETE_MESSAGE: MessageRef,
-  /** Whoever could not read it before has read what is in it: everything up to `lastSeq`. */
+  /** For somebody who could not read the channel before, everything up to `lastSeq` counts as read. */
   NEW_CHANNEL: Type.Object({ ...Channel.properties, lastSeq: Type.Integer() }),
   UPDATE_CHANNEL: Channel,
   DELETE_CHANNEL: Type.Object({ id: Id, name: Type.String() }),
@@ -57,7 +57,7 @@ export const eventPayloads = {
   REMOVE_USER: Type.Object({ id: Id, email: Type.String() }),
   USER_EXIT: Type.Object({ id: Id, userName: Type.String() }),
   UPDATE_USER: Type.Object({ id: Id, userName: Type.String(), isAdmin: Type.Boolean() }),
-  /** Each of the two gets one of their own, in which `otherUser` is the other. */
+  /** Each of the two people gets their own event, in which `otherUser` is the other one. */
   NEW_CONVERSATION: Conversation,
   NEW_DM_MESSAGE: DirectMessage,
   UPDATE_DM_MESSAGE: DirectMessage,
@@ -79,12 +79,12 @@ export const eventPayloads = {
     parentRev: ParentRev,
   }),
   NEW_WEBHOOK: WebhookRef,
-  /** For admins: it has lost the admin who answers for it, or has one again. */
+  /** For admins: the webhook has lost the admin who is responsible for it, or has one again. */
   UPDATE_WEBHOOK: Type.Object({ ...WebhookRef.properties, createdBy: Id, isOrphaned: Type.Boolean() }),
   DELETE_WEBHOOK: Type.Object({ id: Id, channelId: Id }),
   UPDATE_SERVER_SETTINGS: Type.Object({ name: Type.String() }),
   PRESENCE_UPDATE: Presence,
-  /** The counts are those as of `lastSeq`: a NEW_MESSAGE beyond it, whichever came first, is unread on top. */
+  /** The counts are those at `lastSeq`. A NEW_MESSAGE with a higher seq, before or after this event, adds to them. */
   READ_UPDATE: Type.Object({ channelId: Type.String(), ...ReadState.properties }),
   TYPING: Type.Object({ channelId: Type.String(), userId: Id, userName: Type.String() }),
 } as const
@@ -93,3 +93,40 @@ export type EventType = keyof typeof eventPayloads
 export type EventPayload<T extends EventType> = Static<(typeof eventPayloads)[T]>
 /** One event as clients receive it. */
 export type WireEvent = { [T in EventType]: { type: T; payload: EventPayload<T> } }[EventType]
+
+/**
+ * Who gets an event. The realtime node decides at delivery:
+ * - `everyone`: every open stream.
+ * - `users`: the streams of these people.
+ * - `channel`: the audience of a channel (everyone for a public one; members and admins for a private one). `version`
+ *   is the channel's membership version when the event was recorded: a node that knows an older one reloads first.
+ * - `outsiders`: everyone who is neither an admin nor one of `members`, when a channel became private or public again.
+ * - `nobody`: no stream. The event only carries `Control` for the nodes.
+ */
+export type Audience =
+  | { to: 'everyone' }
+  | { to: 'users'; users: string[] }
+  | { to: 'channel'; channel: string; version: number }
+  | { to: 'outsiders'; members: string[] }
+  | { to: 'nobody' }
+
+/** What a realtime node must do before it delivers the event. */
+export interface Control {
+  /** Ended sessions, whose streams must end. */
+  endSessions?: string[]
+  /** Users whose admin flag changed or who were removed. The node reads them again. */
+  reloadUsers?: string[]
+}
+
+/** Stored with the event in the outbox and sent to the realtime nodes. Clients never see it. */
+export type Routing = Audience & Control
+
+export const everyone: Audience = { to: 'everyone' }
+export const nobody: Audience = { to: 'nobody' }
+export const onlyUsers = (...users: string[]): Audience => ({ to: 'users', users })
+/** `channel.id` is the row id, `channel.membersVersion` the version that the recording transaction read under its lock. */
+export const audienceOf = (channel: { id: string; membersVersion: number }): Audience => ({
+  to: 'channel',
+  channel: channel.id,
+  version: channel.membersVersion,
+})

@@ -1,6 +1,4 @@
 export * from './errors.ts'
 export * from './events.ts'
-export * from './exports.ts'
 export * from './jobs.ts'
 export * from './resources.ts'
-export * from './routing.ts'

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 
-/** Everything a worker can be asked to do: queue name to the data of its jobs. Recorded in the transaction of its cause. */
+/** All jobs of the worker: queue name to the data of the job. A job is recorded in the transaction that causes it. */
 export const jobData = {
   'send-mail': Type.Object({
     to: Type.String(),
@@ -8,11 +8,11 @@ export const jobData = {
     text: Type.String(),
     html: Type.Optional(Type.String()),
   }),
-  /** `afterSeq`: how far an earlier job has come. */
+  /** `afterSeq`: up to here an earlier job has purged the channel. */
   'purge-channel': Type.Object({ channelId: Type.String(), afterSeq: Type.Optional(Type.Integer()) }),
-  /** For an image that was uploaded without one. */
+  /** For an image that was uploaded without a thumbnail. */
   'make-thumbnail': Type.Object({ filename: Type.String() }),
-  /** Keys that no row names any more, of uploads or parts of exports. */
+  /** Keys of uploads or parts of exports that no row refers to any more. */
   'delete-blobs': Type.Object({ keys: Type.Array(Type.String()) }),
   'compute-export': Type.Object({ exportId: Type.String() }),
 } as const

@@ -1,7 +1,6 @@
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import type { BlobStore } from '@parley/blobs'
-import { exportPartKey } from '@parley/contract'
+import { type BlobStore, exportPartKey } from '@parley/blobs'
 import type { ExportPart } from './exports.queries.ts'
 
 /** The compressed document, part after part, at the reader's pace. */

@@ -1,4 +1,4 @@
-import { exportPartKey } from '@parley/contract'
+import { exportPartKey } from '@parley/blobs'
 import { type Database, recordJob } from '@parley/database'
 import type { Progress } from './export.document.ts'
 
