@@ -1,4 +1,4 @@
-/** What each person has of something that is limited. Who has none is not kept. */
+/** Counts something per person. People with none take no memory. */
 export interface PersonCounts {
   of(userId: string): number
   /** Of all people together. */

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { findConversation, listConversations } from './conversations/conversations.queries.ts'
 import { findCursor, listOlder, readPage } from './messages/message-pages.queries.ts'
 import { findMessage } from './messages/messages.queries.ts'
-import { listPinned } from './pins/pins.queries.ts'
+import { listPinned } from './pins/pins.routes.ts'
 
 /** A million messages: half of them in one channel, the others in a thousand. */
 const large = 500_000

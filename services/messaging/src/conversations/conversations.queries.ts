@@ -7,7 +7,7 @@ import { type RawBuilder, sql } from 'kysely'
 
 export type ListedConversation = Conversation & ReadState & { lastMessageAt: number }
 
-/** What makes the conversation of two people the only one they have. */
+/** Two people have one conversation, because this key is unique. */
 const directKey = (participants: readonly string[]) => participants.toSorted().join(':')
 
 /** The conversation of these people. Served by channels_direct. */
@@ -19,7 +19,7 @@ export const findConversation = (db: Reader, participants: readonly string[]): P
     .where('directKey', '=', directKey(participants))
     .executeTakeFirst()
 
-/** Somebody who is or was here. */
+/** A person, also one who was removed. */
 export const findPerson = async (db: Reader, userId: string): Promise<Participant | undefined> =>
   isRowId(userId)
     ? db.selectFrom('users').select(['id', 'userName']).where('id', '=', userId).executeTakeFirst()
@@ -27,7 +27,7 @@ export const findPerson = async (db: Reader, userId: string): Promise<Participan
 
 export type Participant = Pick<UserRow, 'id' | 'userName'>
 
-/** Waits for whoever is about to create the same conversation, and answers undefined when they did. */
+/** Waits for a transaction that creates the same conversation, and answers undefined if it did. */
 export async function insertConversation(
   trx: Transaction,
   { participants, createdBy, createdAt }: { participants: readonly string[]; createdBy: string; createdAt: number },
@@ -54,9 +54,9 @@ export async function insertConversation(
 }
 
 /**
- * The JSON text of `{conversations: […], hasMore}`: somebody's conversations. The whole has those with the newest messages
- * first; pages go by when each began, the newest first, because that order does not change between two pages. Served by
- * channel_members_of_user.
+ * The JSON text of `{conversations: […], hasMore}`: the conversations of a person. The whole list has those with the newest
+ * messages first; pages are ordered by when each began, the newest first, because that order does not change between two pages.
+ * Served by channel_members_of_user.
  */
 export const listConversations = (db: Reader, userId: string, page: PageRequest): Promise<string> =>
   listAsJson(db, page, {
@@ -94,7 +94,7 @@ const listed = (userId: string, ownMembership: RawBuilder<unknown>) => sql<Liste
         where ${ownMembership}
       ) channels join users on users.id = channels.other_id, ${readStateColumns(userId)} read_state`
 
-/** One look at the end of messages_of_channel. */
+/** One index look-up in messages_of_channel. */
 const newestMessageAt = sql<number>`coalesce((
   select messages.created_at from messages
   where messages.channel_id = channels.id and messages.thread_id is null order by messages.seq desc limit 1

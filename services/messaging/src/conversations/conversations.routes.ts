@@ -36,14 +36,14 @@ import {
 
 const ListedConversation = Type.Object({
   ...Conversation.properties,
-  lastMessageAt: { ...Timestamp, description: 'When it began, as long as it has no messages' },
+  lastMessageAt: { ...Timestamp, description: 'When it began, while it has no messages' },
   ...ReadState.properties,
 })
 
 const ListConversations = {
   summary: 'The caller’s direct conversations, those with the newest messages first',
   description:
-    'Pages have them in the order in which they began, the newest first: that does not change between pages.',
+    'Pages are ordered by when each conversation began, the newest first, because that order does not change between two pages.',
   querystring: ListingQuery(limits.pageSize),
   response: {
     200: Type.Object({
@@ -77,7 +77,7 @@ const OpenConversation = {
 const ListDirectMessages = {
   summary: 'Messages of a conversation, oldest first',
   description:
-    'For its participants. The newest ones, or those at the place that `before`, `after`, `around` or `aroundSeq` names.',
+    'For its participants. The newest ones, or those at the message that `before`, `after`, `around` or `aroundSeq` names.',
   params: Type.Object({ conversationId: Id }),
   querystring: PageQuery,
   response: { 200: Type.Object({ messages: Type.Array(Message), ...pageEnds }), ...refusals(400, 401, 403, 404) },

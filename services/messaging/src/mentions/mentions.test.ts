@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { mentionPlaces } from './mentions.ts'
+import { candidatesOfMentions } from './mentions.ts'
 
-describe('mentionPlaces', () => {
+describe('candidatesOfMentions', () => {
   test.each([
     ['hello @bob', [['bob']]],
     ['@Bob, hello', [['bob']]],
@@ -16,18 +16,18 @@ describe('mentionPlaces', () => {
     ['"@bob" @ @@ -@bob', []],
     ['@...', [['...', '..', '.']]],
   ])('%j', (content, places) => {
-    expect(mentionPlaces(content)).toEqual(places)
+    expect(candidatesOfMentions(content)).toEqual(places)
   })
 
   test('cuts piles of marks, which take long to put in order', () => {
     const pile = '\u0301\u0323'.repeat(40)
-    expect(mentionPlaces(`@q${pile}x`)).toEqual([[`q${pile.slice(0, 30)}x`.normalize('NFKC')]])
+    expect(candidatesOfMentions(`@q${pile}x`)).toEqual([[`q${pile.slice(0, 30)}x`.normalize('NFKC')]])
   })
 
   test('considers no longer names than there may be, and no more places than are worth a query', () => {
-    expect(mentionPlaces(`@${'a '.repeat(5000)}`)[0]).toHaveLength(33)
+    expect(candidatesOfMentions(`@${'a '.repeat(5000)}`)[0]).toHaveLength(33)
     const longest = '𐌰'.repeat(64)
-    expect(mentionPlaces(`@${longest}`)).toEqual([[longest]])
-    expect(mentionPlaces('@a '.repeat(5000)).length).toBeLessThanOrEqual(100)
+    expect(candidatesOfMentions(`@${longest}`)).toEqual([[longest]])
+    expect(candidatesOfMentions('@a '.repeat(5000)).length).toBeLessThanOrEqual(100)
   })
 })

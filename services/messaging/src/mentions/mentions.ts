@@ -4,17 +4,17 @@ import type { Reader } from '@parley/database'
 import { limitMarks } from '@parley/search'
 
 /**
- * Whom a text mentions: ids of people, `@channel`, `@here`, in the order of the text, each once, at most 50. Where one
- * name begins with another the longer one is meant. Served by the unique index users_live_name.
+ * The mentions in a text: ids of people, `@channel`, `@here`, in the order of the text, each once, at most 50. Of two names
+ * that begin alike the longer one counts. Served by the unique index users_live_name.
  */
 export async function findMentions(db: Reader, content: string): Promise<string[]> {
   if (!mayMention(content)) return []
-  const places = mentionPlaces(content)
-  if (places.length === 0) return []
+  const mentioned = candidatesOfMentions(content)
+  if (mentioned.length === 0) return []
 
-  const found = await findNames(db, [...new Set(places.flat())])
+  const found = await findNames(db, [...new Set(mentioned.flat())])
   const mentions = new Set<string>()
-  for (const candidates of places) {
+  for (const candidates of mentioned) {
     const name = candidates.find((candidate) => found.has(candidate))
     if (name !== undefined) mentions.add(found.get(name)!)
     if (mentions.size === limits.mentions) break
@@ -22,20 +22,20 @@ export async function findMentions(db: Reader, content: string): Promise<string[
   return [...mentions]
 }
 
-/** Whether it is worth to look for mentions. NFKC makes one character of the narrow, the wide and the small `@`. */
+/** Whether the text has an `@` at all. NFKC turns the full-width and the small one into `@`. */
 const mayMention = (content: string): boolean => /[@\uff20\ufe6b]/.test(content)
 
 /**
- * For each `@` that begins a name, the keys of the names that may be meant, longest first: a full name goes on over
- * spaces, and punctuation at the end may belong to the sentence.
+ * For each `@` that begins a name, the keys of the names that may be meant, longest first: a name may contain spaces, and
+ * punctuation at its end may belong to the sentence.
  */
-export function mentionPlaces(content: string): string[][] {
-  const places: string[][] = []
-  for (const [, text] of limitMarks(content).normalize('NFKC').matchAll(place)) {
-    places.push(candidatesOf(text!))
-    if (places.length === mostPlaces) break
+export function candidatesOfMentions(content: string): string[][] {
+  const mentioned: string[][] = []
+  for (const [, text] of limitMarks(content).normalize('NFKC').matchAll(mention)) {
+    mentioned.push(candidatesOf(text!))
+    if (mentioned.length === mostMentioned) break
   }
-  return places
+  return mentioned
 }
 
 function candidatesOf(text: string): string[] {
@@ -64,7 +64,7 @@ async function findNames(db: Reader, keys: string[]): Promise<Map<string, string
   return new Map([...people.map(({ id, userNameKey }) => [userNameKey, id] as const), ...everybody])
 }
 
-const place = /(?<=^|[\s\p{Ps}])@([\p{L}\p{M}\p{N}_.-]+(?: [\p{L}\p{M}\p{N}_.-]+)*)/gu
+const mention = /(?<=^|[\s\p{Ps}])@([\p{L}\p{M}\p{N}_.-]+(?: [\p{L}\p{M}\p{N}_.-]+)*)/gu
 const endsInPunctuation = /[_.-]$/
 /** A text of nothing but `@` must not become a query of thousands of names. */
-const mostPlaces = 100
+const mostMentioned = 100

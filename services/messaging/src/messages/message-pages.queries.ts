@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { selectMessages } from './messages.queries.ts'
 import type { PageQuery } from './messages.schema.ts'
 
-/** The list that pages are read of: the messages of a channel or conversation, or the replies to a message. */
+/** What is paged: the messages of a channel or conversation, or the replies to a message. */
 export interface MessageList {
   channelId: string
   /** The parent of the replies. */
@@ -21,26 +21,26 @@ export interface MessagePage {
 /**
  * The part of a list that the query asks for: before or after a message, around one, or the newest. Deleted messages are
  * left out, but a page may begin at one.
- * @throws ApiError 400 when the query names two places, or a message that is not in the list.
+ * @throws ApiError 400 when the query has two cursors, or names a message that is not in the list.
  */
 export async function readPage(db: Reader, list: MessageList, query: PageQuery): Promise<MessagePage> {
   const limit = Math.min(query.limit, limits.pageSize)
-  const place = await findPlace(db, list, query)
-  switch (place.at) {
+  const start = await findStart(db, list, query)
+  switch (start.at) {
     case 'before': {
-      const older = await listOlder(db, list, place.seq, limit)
-      return { ...older, hasNewer: place.seq !== endOfList && (await hasMessages(db, list, 'from', place.seq)) }
+      const older = await listOlder(db, list, start.seq, limit)
+      return { ...older, hasNewer: start.seq !== endOfList && (await hasMessages(db, list, 'from', start.seq)) }
     }
     case 'after': {
-      const newer = await listNewer(db, list, place.seq + 1, limit)
-      return { ...newer, hasOlder: await hasMessages(db, list, 'below', place.seq + 1) }
+      const newer = await listNewer(db, list, start.seq + 1, limit)
+      return { ...newer, hasOlder: await hasMessages(db, list, 'below', start.seq + 1) }
     }
     case 'around':
-      return readAround(db, list, place.seq, limit)
+      return readAround(db, list, start.seq, limit)
   }
 }
 
-/** The message at the place is the first of the newer half. What one side lacks, the other side fills. */
+/** The message itself is the first of the newer half. When one side has too few messages, the other side has more. */
 async function readAround(db: Reader, list: MessageList, seq: number, limit: number): Promise<MessagePage> {
   const [older, newer] = await Promise.all([listOlder(db, list, seq, limit), listNewer(db, list, seq, limit)])
   const newerWanted = Math.max(Math.ceil(limit / 2), limit - older.messages.length)
@@ -53,14 +53,14 @@ async function readAround(db: Reader, list: MessageList, seq: number, limit: num
   }
 }
 
-interface Place {
+interface PageStart {
   at: 'before' | 'after' | 'around'
   seq: number
 }
 
 const endOfList = Number.MAX_SAFE_INTEGER
 
-async function findPlace(db: Reader, list: MessageList, query: PageQuery): Promise<Place> {
+async function findStart(db: Reader, list: MessageList, query: PageQuery): Promise<PageStart> {
   const { before, after, around, aroundSeq } = query
   const given = Object.entries({ before, after, around, aroundSeq }).filter(([, value]) => value !== undefined)
   if (given.length > 1) {
@@ -139,8 +139,8 @@ const inThread = (db: Reader, { id }: Range) => ({
 })
 
 /**
- * The limit that is written out tells PostgreSQL that a page is small, whatever is asked for. Without it PostgreSQL takes the
- * plan that it would keep for expensive, and plans every page anew.
+ * The literal limit tells PostgreSQL that a page is small whatever the parameter says. Without it PostgreSQL considers the plan that
+ * it could keep as expensive, and plans every page anew.
  */
 function selectRange(
   { db, messages }: ReturnType<typeof inChannel>,

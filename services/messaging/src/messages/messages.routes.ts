@@ -11,7 +11,7 @@ import { MessageBody, MessageParams, PageQuery, pageEnds } from './messages.sche
 const ListMessages = {
   summary: 'Messages of a channel, oldest first',
   description:
-    'The newest ones, or those at the place that `before`, `after`, `around` or `aroundSeq` names. Thread replies are not among them.',
+    'The newest ones, or those at the message that `before`, `after`, `around` or `aroundSeq` names. Without thread replies.',
   params: Type.Object({ channelId: Id }),
   querystring: PageQuery,
   response: { 200: Type.Object({ messages: Type.Array(Message), ...pageEnds }), ...refusals(400, 401, 403, 404) },

@@ -1,13 +1,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { accessChannel, accessMessage } from '@parley/access'
 import { Id, invalid, Message, refusals } from '@parley/contract'
+import type { Reader, Transaction } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 import { recordMessageUpdated } from '../messages/messages.events.ts'
-import { findMessage } from '../messages/messages.queries.ts'
+import { findMessage, selectMessages } from '../messages/messages.queries.ts'
 import { MessageParams } from '../messages/messages.schema.ts'
-import { countPinned, listPinned, updatePinnedAt } from './pins.queries.ts'
 
 const shape = {
   params: MessageParams,
@@ -16,7 +16,7 @@ const shape = {
 const PinMessage = {
   summary: 'Pin a channel message',
   description:
-    'A message that is pinned already stays as it is. Direct messages and replies cannot be pinned. A channel has at most ' +
+    'Idempotent. Direct messages and replies cannot be pinned. A channel has at most ' +
     '`messages.maxPins` pinned messages (100 unless configured otherwise); one more is a 400.',
   ...shape,
 }
@@ -47,8 +47,8 @@ export const pinRoutes =
   }
 
 /**
- * Pins (or with `null` unpins) a channel message; the event carries the whole message so that clients replace theirs. What
- * is as wanted already changes nothing and tells nobody.
+ * Pins a channel message, or unpins it with `null`. The event carries the whole message, so that clients replace theirs.
+ * Idempotent: without a change there is no event.
  * @throws ApiError 400 when the channel has as many pinned messages as it may have.
  */
 function setPin({ db, config }: Deps, caller: Caller, messageId: string, pinnedAt: number | null): Promise<Message> {
@@ -69,3 +69,31 @@ function setPin({ db, config }: Deps, caller: Caller, messageId: string, pinnedA
     return changed
   })
 }
+
+/** Pinned messages of a channel, newest pin first. Served by the partial index messages_pinned. */
+export const listPinned = (db: Reader, channelId: string): Promise<Message[]> =>
+  selectMessages(db)
+    .where('messages.channelId', '=', channelId)
+    .where('messages.pinnedAt', 'is not', null)
+    .orderBy('messages.pinnedAt', 'desc')
+    .orderBy('messages.seq', 'desc')
+    .execute()
+
+/** How many messages of a channel are pinned. The channel must be locked. Served by messages_pinned. */
+async function countPinned(trx: Transaction, channelId: string): Promise<number> {
+  const { count } = await trx
+    .selectFrom('messages')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('channelId', '=', channelId)
+    .where('pinnedAt', 'is not', null)
+    .where('deletedAt', 'is', null)
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+const updatePinnedAt = (trx: Transaction, messageId: string, pinnedAt: number | null) =>
+  trx
+    .updateTable('messages')
+    .set(({ eb }) => ({ pinnedAt, rev: eb('rev', '+', 1) }))
+    .where('id', '=', messageId)
+    .execute()

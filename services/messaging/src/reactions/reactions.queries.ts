@@ -8,8 +8,8 @@ interface HeldReaction {
 }
 
 /**
- * Whether this would be one kind of reaction more than a message may have. The message must be locked. Served by the primary
- * key; the kinds are counted only for one that the message does not have yet.
+ * Whether adding it would exceed the number of different reactions that a message may have. The message must be locked. Served
+ * by the primary key; they are counted only if the message does not have this one yet.
  */
 export async function isOneTooMany(
   trx: Transaction,

@@ -17,11 +17,11 @@ const shape = {
   }),
   response: { 200: Type.Object({ message: Message }), ...refusals(400, 401, 403, 404) },
 }
-const reactOnce =
-  'Once or more often: the same. A message has at most `messages.maxReactions` different reactions (50 unless configured otherwise); ' +
+const addDescription =
+  'Idempotent. A message has at most `messages.maxReactions` different reactions (50 unless configured otherwise); ' +
   'one more is a 400.'
-const AddReaction = { summary: 'React to a message', description: reactOnce, ...shape }
-const RemoveReaction = { summary: 'Take a reaction back', ...shape }
+const AddReaction = { summary: 'React to a message', description: addDescription, ...shape }
+const RemoveReaction = { summary: 'Remove a reaction', ...shape }
 
 export const reactionRoutes =
   (deps: Deps): FastifyPluginAsyncTypebox =>
@@ -36,7 +36,7 @@ export const reactionRoutes =
   }
 
 /**
- * Gives or takes back a reaction. What is as wanted already changes nothing and tells nobody.
+ * Adds or removes a reaction. Idempotent: without a change there is no event.
  * @throws ApiError 400 when the message has as many different reactions as it may have.
  */
 function react(

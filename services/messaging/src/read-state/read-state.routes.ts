@@ -1,23 +1,23 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { accessChannel, accessConversation, wireChannelId } from '@parley/access'
 import { Id, onlyUsers, ReadState, refusals } from '@parley/contract'
-import { type ChannelRow, type Database, record, type Transaction } from '@parley/database'
+import { type ChannelRow, type Database, type Reader, record, type Transaction } from '@parley/database'
 import type { Caller } from '@parley/identity'
+import { readStateOf } from '@parley/read-states'
 import type { Deps } from '@parley/service'
 import { type Static, Type } from 'typebox'
-import { findReadState, raiseReadSeq } from './read-state.queries.ts'
 
 const ReadAnswer = Type.Object({ channelId: Type.String(), ...ReadState.properties })
 type ReadAnswer = Static<typeof ReadAnswer>
 
 const shape = {
   description:
-    'Never goes back. The caller’s other streams are told (READ_UPDATE). One’s own messages are read anyway.',
+    'Never goes back. The caller’s other streams are told (READ_UPDATE). The caller’s own messages count as read.',
   body: Type.Object({
     seq: Type.Integer({
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: 'seq of the newest message that was read; beyond the newest of all it means that one',
+      description: 'seq of the newest message that was read; a higher one than the channel’s newest means the newest',
     }),
   }),
   response: { 200: ReadAnswer, ...refusals(400, 401, 403, 404) },
@@ -42,8 +42,8 @@ export const readStateRoutes =
   }
 
 /**
- * Takes no lock of the channel, which many read at once: an event may overtake a message that it has counted, and says by
- * its `lastSeq` which ones those are.
+ * Takes no lock of the channel, because many people read it at once. The event may therefore overtake a message that it has
+ * counted; its `lastSeq` says up to which message it counts.
  */
 function markRead(
   db: Database,
@@ -65,3 +65,26 @@ function markRead(
     return payload
   })
 }
+
+/** Where somebody stands in a channel or conversation. */
+async function findReadState(db: Reader, channelId: string, userId: string): Promise<ReadState> {
+  const { readState } = await db
+    .selectFrom('channels')
+    .select(readStateOf(userId).as('readState'))
+    .where('id', '=', channelId)
+    .executeTakeFirstOrThrow()
+  return readState
+}
+
+/** Never goes back: of several devices the one that has read furthest counts. */
+const raiseReadSeq = (trx: Transaction, row: { userId: string; channelId: string; readSeq: number }) =>
+  trx
+    .insertInto('readStates')
+    .values(row)
+    .onConflict((conflict) =>
+      conflict
+        .columns(['userId', 'channelId'])
+        .doUpdateSet({ readSeq: row.readSeq })
+        .where('readStates.readSeq', '<', row.readSeq),
+    )
+    .execute()

@@ -2,7 +2,7 @@ import { tooMany, unavailable } from '@parley/contract'
 import { createPersonCounts } from '../person-counts.ts'
 
 export interface AdmissionOptions {
-  /** Searches at once in this process; each holds a connection. */
+  /** How many searches may run at once in this process; each holds a connection. */
   atOnce: number
   /** How many may wait for their turn. */
   waiting: number
@@ -16,22 +16,22 @@ interface Waiting {
 }
 
 /**
- * Lets a few searches run at once, so that they leave connections and processors to everything else. Others wait in line; what
- * would wait too long is refused. Of the places one person has half at most, so that a slow search of theirs holds up their next
- * one and nobody else's.
+ * Lets few searches run at once, so that connections and processors are left for other requests. Further searches wait in a queue;
+ * when too many wait, more are refused. One person may use at most half of the running searches, so that their slow searches hold
+ * up only their own.
  */
 export function createAdmission({ atOnce, waiting, perPerson }: AdmissionOptions) {
   const mostOfOne = Math.max(1, Math.floor(atOnce / 2))
-  const line = new Set<Waiting>()
+  const queue = new Set<Waiting>()
   const underWay = createPersonCounts()
   const running = createPersonCounts()
 
-  /** First come, first served, but for those who have their part already. */
+  /** In order of arrival, except for people who already have their share. */
   function serve() {
-    for (const next of line) {
+    for (const next of queue) {
       if (running.total >= atOnce) return
       if (running.of(next.userId) >= mostOfOne) continue
-      line.delete(next)
+      queue.delete(next)
       running.add(next.userId, 1)
       next.enter()
     }
@@ -40,11 +40,11 @@ export function createAdmission({ atOnce, waiting, perPerson }: AdmissionOptions
   /** @throws ApiError 429 when this person has too many under way, 503 when too many wait. */
   return async function admit<T>(userId: string, search: () => Promise<T>): Promise<T> {
     if (underWay.of(userId) >= perPerson) throw tooMany('You are running too many searches at once', 1)
-    if (line.size >= waiting) throw unavailable('Too many people are searching. Please try again')
+    if (queue.size >= waiting) throw unavailable('Too many people are searching. Please try again')
     underWay.add(userId, 1)
     try {
       await new Promise<void>((enter) => {
-        line.add({ userId, enter })
+        queue.add({ userId, enter })
         serve()
       })
       return await search().finally(() => {

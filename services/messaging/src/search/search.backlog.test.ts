@@ -1,7 +1,7 @@
 import { uuidv7 } from '@parley/database'
 import { largeDatabase } from '@parley/test'
 import { expect, test } from 'vitest'
-import { readText } from './search.schema.ts'
+import { readText } from './search.routes.ts'
 import { searchMessages } from './search.ts'
 
 const messages = 200_000

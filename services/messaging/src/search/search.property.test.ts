@@ -5,7 +5,7 @@ import { testEnvironment } from '@parley/test/test-environment'
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { readText } from './search.schema.ts'
+import { readText } from './search.routes.ts'
 import { type SearchSizes, searchMessages } from './search.ts'
 
 const environment = testEnvironment()

@@ -1,13 +1,32 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { accessChannel, accessConversation } from '@parley/access'
-import { Message, refusals } from '@parley/contract'
+import { accessChannel, accessConversation, findChannel, requireAccess } from '@parley/access'
+import { invalid, limits, Message, PageLimit, refusals } from '@parley/contract'
+import { type Database, isRowId } from '@parley/database'
+import type { Caller } from '@parley/identity'
+import { foldText } from '@parley/search'
 import type { Deps } from '@parley/service'
 import { metric } from '@parley/telemetry'
 import { Type } from 'typebox'
-import { findAuthor, findCursor } from './search.cursor.ts'
-import { pageSize, readText, SearchQuery } from './search.schema.ts'
+import type { Cursor, Wanted } from './search.queries.ts'
 import { searchMessages } from './search.ts'
 import { createAdmission } from './search-admission.ts'
+
+const Moment = (description: string) =>
+  Type.Optional(Type.Integer({ minimum: -(2 ** 53), maximum: 2 ** 53, description }))
+
+const SearchQuery = Type.Object({
+  q: Type.String({
+    maxLength: limits.search,
+    description: 'A part of the content, of the author’s name or of the name of an attached file',
+  }),
+  channelId: Type.Optional(Type.String({ description: 'Only in this channel' })),
+  conversationId: Type.Optional(Type.String({ description: 'Only in this conversation' })),
+  authorId: Type.Optional(Type.String({ description: 'Only by this person, or by a webhook (`webhook:<id>`)' })),
+  from: Moment('Epoch milliseconds: nothing older'),
+  to: Moment('Epoch milliseconds: nothing newer'),
+  before: Type.Optional(Type.String({ description: 'Id of a message: only what comes after it in this order' })),
+  limit: PageLimit(),
+})
 
 const SearchMessages = {
   summary: 'Search messages, newest first',
@@ -33,18 +52,69 @@ export const searchRoutes =
         conversationId === undefined ? undefined : await accessConversation(db, caller, conversationId)
       const before = query.before === undefined ? undefined : await findCursor(db, caller, query.before)
       const author = authorId === undefined ? undefined : await findAuthor(db, authorId)
-      // No message is in two places, and none is by nobody.
+      // No message is in a channel and in a conversation, and each has an author.
       if ((channel && conversation) || author === null) return { messages: [] }
 
-      const place = channel ?? conversation
-      const wanted = { ...text, channelId: place?.id, authorId: author, from, to, before, limit: pageSize(query.limit) }
+      const target = channel ?? conversation
+      const wanted = {
+        ...text,
+        channelId: target?.id,
+        authorId: author,
+        from,
+        to,
+        before,
+        limit: Math.min(query.limit, limits.pageSize),
+      }
       return admit(caller.userId, async () => {
-        // Who has left while waiting in line leaves the place to the next.
+        // The client has disconnected while its search was waiting.
         if (reply.raw.destroyed) return { messages: [] }
         const begun = performance.now()
-        const messages = await searchMessages(db, caller, wanted, place)
+        const messages = await searchMessages(db, caller, wanted, target)
         duration.record((performance.now() - begun) / 1_000)
         return { messages }
       })
     })
   }
+
+/** @throws ApiError 400 when there is nothing to search for. */
+export function readText(q: string): Pick<Wanted, 'text' | 'folded'> {
+  const text = q.trim()
+  if (text === '') throw invalid('q must not be empty')
+  if (text.includes('\0')) throw invalid('q must not contain the character U+0000')
+  return { text, folded: foldText(text) }
+}
+
+/**
+ * The position of the message that a search continues from; a deleted message keeps its position.
+ * @throws ApiError 400 when there is no such message, or the caller may not read it.
+ */
+async function findCursor(db: Database, caller: Caller, messageId: string): Promise<Cursor> {
+  const unknown = () => invalid('before must be the id of a message that you can read', 'invalid_cursor')
+  if (!isRowId(messageId)) throw unknown()
+  const message = await db
+    .selectFrom('messages')
+    .select(['id', 'createdAt', 'channelId'])
+    .where('id', '=', messageId)
+    .executeTakeFirst()
+  const channel = message && (await findChannel(db, message.channelId, false))
+  if (!channel) throw unknown()
+  await requireAccess(db, caller, channel).catch((error: { status?: number }) => {
+    throw error.status === 403 ? unknown() : error
+  })
+  return { id: message.id, createdAt: message.createdAt }
+}
+
+const webhookPrefix = 'webhook:'
+
+/** The row id of an author as messages name them; null when there never was one. Removed people are found too. */
+async function findAuthor(db: Database, authorId: string): Promise<string | null> {
+  const isWebhook = authorId.startsWith(webhookPrefix)
+  const rowId = isWebhook ? authorId.slice(webhookPrefix.length) : authorId
+  if (!isRowId(rowId)) return null
+  const author = await db
+    .selectFrom(isWebhook ? 'webhooks' : 'users')
+    .select('id')
+    .where('id', '=', rowId)
+    .executeTakeFirst()
+  return author?.id ?? null
+}

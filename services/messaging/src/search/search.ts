@@ -9,23 +9,24 @@ import {
   type Hit,
   type Newest,
   type Search,
+  searchBelow,
   searchByAuthors,
   searchByText,
   searchNewest,
-} from './projection.queries.ts'
-import type { Wanted } from './search.schema.ts'
-import { searchBelow, searchThese } from './unindexed.queries.ts'
+  searchThese,
+  type Wanted,
+} from './search.queries.ts'
 
 export interface SearchSizes {
-  /** Messages that are looked at one by one before any index is asked. */
+  /** How many messages are looked at one by one before any index is used. */
   nearest: number
-  /** So many are looked at when the nearest say that what is wanted will be among them. */
+  /** How many are looked at when the nearest ones suggest that the answer will be among them. */
   near: number
-  /** A channel with so few messages is looked through from end to end. */
+  /** A channel with at most so many messages is looked through from end to end. */
   smallChannel: number
-  /** Messages that the projection does not have, in one statement. */
+  /** How many messages that the projection lacks one statement judges. */
   portion: number
-  /** After so many milliseconds a search is given up. */
+  /** A search is given up after so many milliseconds. */
   patienceMs: number
   /** The same while the projection lacks more than `portion` messages, which takes longer to look through. */
   longPatienceMs: number
@@ -41,8 +42,8 @@ const searchSizes: SearchSizes = {
 }
 
 /**
- * Messages that the caller may read, newest first. Every way of looking sees one snapshot, so a message is either in the copies
- * that the projection has, or among those it has not read yet, which are judged by what they say themselves.
+ * Messages that match and that the caller may read, newest first. All statements see one snapshot, so a message is either in the
+ * projection, or among those that the projection has not read yet, which are judged by their own text.
  */
 export function searchMessages(
   db: Database,
@@ -58,7 +59,7 @@ export function searchMessages(
     const unseen = await searchUnseen(snapshot, search, sizes, requireTime)
     const hits = [...projected, ...unseen, ...(await searchUnread(snapshot, search, sizes, requireTime))]
     await requireTime()
-    // What was sent since the projection last said how far it is may be in it all the same.
+    // A message sent since the projection last stored its progress may be in both.
     const once = [...new Map(hits.map((hit) => [hit.id, hit])).values()]
     return findWhole(snapshot, once.sort(newestFirst).slice(0, wanted.limit))
   })
@@ -93,8 +94,8 @@ async function searchProjection(
 }
 
 /**
- * Those that are not part of the unread past, the latest first and some at a time: there may be hundreds of thousands, and judging
- * them is work of this process, in which others wait. Once there are enough hits, nothing older than they are is looked at.
+ * Messages newer than the unread past, the latest first and some at a time: there may be hundreds of thousands, and judging them
+ * keeps this process from other requests. Once there are enough hits, older messages are not looked at.
  */
 async function searchUnseen(
   snapshot: Reader,
@@ -117,7 +118,7 @@ async function searchUnseen(
   return best
 }
 
-/** All of the past that the projection has not read: ids say only roughly when a message was written. */
+/** All of the past that the projection has not read. Ids tell only roughly when a message was written, so all of it is looked at. */
 async function searchUnread(
   snapshot: Reader,
   search: Search,
@@ -147,13 +148,13 @@ const selectThese = prepared((db, { ids }: { ids: string[] }) =>
   selectMessages(db).where('messages.id', '=', anyOf(ids)),
 )
 
-/** Ids as PostgreSQL compares them: all are lower-case. */
+/** Compares ids as PostgreSQL does: all are lower-case. */
 const newestFirst = (a: Hit, b: Hit) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1)
 
-/** Gives what follows only the time that is left. @throws ApiError 503 when there is none. */
+/** Limits the next statement to the time that is left. @throws ApiError 503 when no time is left. */
 type RequireTime = (late?: () => ApiError) => Promise<void>
 
-/** Of a transaction whose statements may take so long each, all of them together: give or take a tenth, which is not worth a statement. */
+/** Limits all statements of a transaction together. A tenth more or less is not worth a statement that sets the limit anew. */
 function timeLimit(
   snapshot: Reader,
   { allowedMs, patienceMs, begunAt }: { allowedMs: number; patienceMs: number; begunAt: number },
@@ -171,10 +172,10 @@ const tooSlow = () => unavailable('This search takes too long. Please use a long
 const catchingUp = () => unavailable('Search is not up to date yet. Please try again', 30)
 
 /**
- * One snapshot for several statements, begun with what the projection does not know in it. Until that is read the outbox is
- * locked, because emptied under a snapshot it would look as if nothing had been recorded; no longer, so that a slow search does
- * not keep it from being emptied. None of what comes before takes the snapshot. The settings keep the planner from reading a
- * whole table where an index is meant, and from planning each search anew: what it cannot know of the values makes no better plan.
+ * One snapshot for several statements. The first reads what the projection lacks. The outbox is locked until then: if it were
+ * emptied under the snapshot, it would look as if nothing had been recorded. The lock is released right after, so that a slow search
+ * does not keep the outbox from being emptied. The statements before take no snapshot. The settings keep the planner from reading a
+ * whole table where an index is meant, and from planning each search anew.
  */
 function inSnapshot<T>(
   db: Database,
@@ -196,9 +197,9 @@ function inSnapshot<T>(
     try {
       await begin.execute(snapshot)
       const beginning = await beginSearch(snapshot, text)
-      // Gives the lock back; the snapshot stays.
+      // Releases the lock; the snapshot stays.
       await sql`rollback to savepoint outbox`.execute(snapshot)
-      // Nobody waits for the end of what has changed nothing.
+      // The answer does not wait for the commit, because nothing was changed.
       const isFarBehind = beginning.unseenIds.length > portion || beginning.unreadBelow !== null
       const limit = timeLimit(snapshot, {
         allowedMs: longPatienceMs,

@@ -25,7 +25,7 @@ import { putUploads } from '../uploads/message-uploads.ts'
 
 const ListReplies = {
   summary: 'Replies to a channel message, oldest first',
-  description: 'The newest ones, or those at the place that `before`, `after`, `around` or `aroundSeq` names.',
+  description: 'The newest ones, or those at the message that `before`, `after`, `around` or `aroundSeq` names.',
   params: MessageParams,
   querystring: PageQuery,
   response: { 200: Type.Object({ replies: Type.Array(Message), ...pageEnds }), ...refusals(400, 401, 403, 404) },

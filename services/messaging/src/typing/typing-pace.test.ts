@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { createPace } from './typing-pace.ts'
+import { createPace } from './typing.routes.ts'
 
 test('lets each key pass once in a period', () => {
-  const mayPass = createPace(2_000)
+  const mayPass = createPace(2_000, 100)
   expect([0, 1, 1_999, 2_000, 2_001, 4_000].map((now) => mayPass('a', now))).toEqual([
     true,
     false,

@@ -4,22 +4,26 @@ import { Id, Ok, refusals } from '@parley/contract'
 import type { ChannelRow } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import type { Deps } from '@parley/service'
+import { LRUCache } from 'lru-cache'
 import { Type } from 'typebox'
 import { messageAudience } from '../messages/messages.events.ts'
-import { createPace } from './typing-pace.ts'
 
-/** Clients repeat themselves every few seconds, and show it a little longer than that. */
+/** Clients repeat the request every few seconds, and show that somebody types a little longer than that. */
 const pauseMs = 2_000
 
 const shape = {
   description:
-    'Repeat it every few seconds while it lasts: the event (TYPING) is never stored and may get lost. More often than ' +
-    'every two seconds changes nothing.',
+    'Repeat it every few seconds while the person types: the event (TYPING) is never stored and may get lost. Repeating it more ' +
+    'often than every two seconds has no effect.',
   response: { 200: Ok, ...refusals(401, 403, 404) },
 }
-const TypeInChannel = { summary: 'Tell a channel that one is typing', params: Type.Object({ channelId: Id }), ...shape }
+const TypeInChannel = {
+  summary: 'Tell a channel that the caller is typing',
+  params: Type.Object({ channelId: Id }),
+  ...shape,
+}
 const TypeInConversation = {
-  summary: 'Tell the other one of a conversation that one is typing',
+  summary: 'Tell the other participant of a conversation that the caller is typing',
   params: Type.Object({ conversationId: Id }),
   ...shape,
 }
@@ -27,7 +31,7 @@ const TypeInConversation = {
 export const typingRoutes =
   ({ db, clock, publishEphemeral }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const mayTell = createPace(pauseMs)
+    const mayTell = createPace(pauseMs, 20_000)
 
     app.put('/channels/:channelId/typing', { schema: TypeInChannel }, async ({ caller, params }) =>
       tellTyping(caller, await accessChannel(db, caller, params.channelId)),
@@ -39,7 +43,7 @@ export const typingRoutes =
     )
 
     async function tellTyping({ userId, userName }: Caller, channel: ChannelRow) {
-      // Whoever may read the channel only now has not been told yet.
+      // With a new membership version there are new readers, who have not been told yet.
       const key = `${userId} ${channel.id} ${channel.membersVersion}`
       if (!mayTell(key, clock())) return { success: true as const }
 
@@ -48,3 +52,15 @@ export const typingRoutes =
       return { success: true as const }
     }
   }
+
+/** Lets each key pass once in `periodMs`. Of more than `mostKeys` the oldest is forgotten, and may pass again early. */
+export function createPace(periodMs: number, mostKeys: number) {
+  const passedAt = new LRUCache<string, number>({ max: mostKeys })
+
+  return (key: string, now: number): boolean => {
+    const before = passedAt.peek(key)
+    if (before !== undefined && now - before < periodMs) return false
+    passedAt.set(key, now)
+    return true
+  }
+}
