@@ -21,6 +21,7 @@ const layers = [
   'jobs',
   'identity',
   'access',
+  'membership',
   'accounts',
   'blobs',
   'service',

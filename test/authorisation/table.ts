@@ -56,6 +56,8 @@ export const table: Record<string, Demand> = {
   'GET /channels/{channelId}': 'user',
   'PUT /channels/{channelId}': 'user',
   'DELETE /channels/{channelId}': 'user',
+  'POST /channels/{channelId}/join': 'user',
+  'POST /channels/{channelId}/leave': 'user',
 
   'GET /channels/{channelId}/messages': 'user',
   'POST /channels/{channelId}/messages': 'token',

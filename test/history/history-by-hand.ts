@@ -99,6 +99,7 @@ export function historyByHand() {
     topic: tagged(operation.id),
     isPrivate,
     members,
+    memberCount: members.length,
     createdBy: operation.who,
     createdAt: 1,
     updatedAt: null,

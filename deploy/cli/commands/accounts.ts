@@ -48,7 +48,8 @@ new admin is the initial admin, in place of the configured one.`,
         return say(`${email} is here now, the first admin.`)
 
       const passwordHash = password === undefined ? null : await hashPassword(password)
-      const wanted = { email, isAdmin: true, passwordHash, actorId: operator, ip: null, now: Date.now() }
+      const { autoJoin } = config.chat
+      const wanted = { email, isAdmin: true, passwordHash, autoJoin, actorId: operator, ip: null, now: Date.now() }
       const user = await db
         .transaction()
         .execute((trx) => createUser(trx, { ...wanted, ...(userName !== undefined && { userName }) }))

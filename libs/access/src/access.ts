@@ -199,6 +199,7 @@ const columns = [
   'updatedAt',
   'deletedAt',
   'membersVersion',
+  'memberCount',
   'lastSeq',
   'directKey',
 ] as const satisfies (keyof ChannelRow)[]

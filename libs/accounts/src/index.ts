@@ -47,7 +47,6 @@ export {
   createUser,
   findOrCreateUser,
   findUserByEmail,
-  lockLivePeople,
   lockUser,
   lockUserIfLive,
   type NewUser,

@@ -1,6 +1,7 @@
 import { everyone, notFound } from '@parley/contract'
-import { anyOf, audit, record, type Transaction, type UserRow } from '@parley/database'
+import { audit, record, type Transaction, type UserRow } from '@parley/database'
 import { findCaller } from '@parley/identity'
+import { leaveAllChannels } from '@parley/membership'
 import { lockAdminsAnd, lockAsAdmin, refuseLastAdmin } from './roles.ts'
 import { markEnded } from './sessions.ts'
 import type { Act } from './users.ts'
@@ -76,34 +77,6 @@ async function endAccount(trx: Transaction, user: UserRow, { caller, ip, now }: 
     ip,
     now,
   })
-  await leaveChannels(trx, user.id)
+  await leaveAllChannels(trx, user.id)
   return { endSessions, reloadUsers: [user.id] }
-}
-
-/** Conversations keep both participants: they are what the other one still reads. */
-async function leaveChannels(trx: Transaction, userId: string) {
-  const channels = await trx
-    .selectFrom('channels')
-    .select('id')
-    .where('kind', '<>', 'direct')
-    .where(({ exists, selectFrom }) =>
-      exists(
-        selectFrom('channelMembers')
-          .select('userId')
-          .whereRef('channelId', '=', 'channels.id')
-          .where('userId', '=', userId),
-      ),
-    )
-    .orderBy('id')
-    .forNoKeyUpdate()
-    .execute()
-  if (channels.length === 0) return
-
-  const left = anyOf(channels.map(({ id }) => id))
-  await trx.deleteFrom('channelMembers').where('userId', '=', userId).where('channelId', '=', left).execute()
-  await trx
-    .updateTable('channels')
-    .set(({ eb }) => ({ membersVersion: eb('membersVersion', '+', 1) }))
-    .where('id', '=', left)
-    .execute()
 }

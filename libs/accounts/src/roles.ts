@@ -1,9 +1,10 @@
 import { everyone, invalid } from '@parley/contract'
 import { audit, isRowId, record, type Transaction, type UserRow } from '@parley/database'
 import { findCaller, requireAdmin } from '@parley/identity'
+import { lockLivePeople } from '@parley/membership'
 import { startReadingAll } from '@parley/read-states'
 import { sql } from 'kysely'
-import { type Act, lockLivePeople } from './users.ts'
+import type { Act } from './users.ts'
 import { announceWebhooks, listWebhooksOf, orphanWebhooksOf } from './webhook-owners.ts'
 
 export type Role = 'user' | 'admin'

@@ -1,10 +1,8 @@
 import { randomInt } from 'node:crypto'
 import { everyone, invalid, sessionEnded } from '@parley/contract'
 import {
-  anyOf,
   audit,
   isDuplicate,
-  isRowId,
   looksLike,
   nameSkeleton,
   type Reader,
@@ -14,6 +12,7 @@ import {
   uuidv7,
 } from '@parley/database'
 import type { Caller } from '@parley/identity'
+import { joinPublicChannels } from '@parley/membership'
 import { startReadingAll } from '@parley/read-states'
 import { sql } from 'kysely'
 import { automaticNames, nameKey, readUserName, tidyName } from './names.ts'
@@ -39,12 +38,15 @@ export interface NewUser {
   emailUnproven?: boolean
   /** Who adds them; without it they came by themselves. */
   actorId?: string
+  /** `chat.autoJoin`: names of the public channels that they join beside General. */
+  autoJoin?: readonly string[]
   ip: string | null
   now: number
 }
 
 /**
- * Creates a person, tells everyone (NEW_USER) and the audit log. Answers undefined when a live person has the address,
+ * Creates a person, tells everyone (NEW_USER) and the audit log, and adds them to General and the channels of `autoJoin`, which stay
+ * locked until the transaction ends. Answers undefined when a live person has the address,
  * also when that one came in just now by another request.
  */
 export async function createUser(trx: Transaction, input: NewUser): Promise<UserRow | undefined> {
@@ -66,6 +68,8 @@ export async function createUser(trx: Transaction, input: NewUser): Promise<User
     metadata: { userName, isAdmin },
     ip: input.ip,
   })
+  const nameKeys = ['General', ...(input.autoJoin ?? [])].map(nameKey)
+  await joinPublicChannels(trx, { userId: id, nameKeys, now: input.now })
   return user
 }
 
@@ -131,22 +135,6 @@ export const lockUserIfLive = (trx: Transaction, userId: string): Promise<UserRo
     .where('removedAt', 'is', null)
     .forNoKeyUpdate()
     .executeTakeFirst()
-
-/**
- * Keeps these people from being removed until the transaction ends, and answers the ids of those who are live; ids of another
- * form are nobody's. Taken before any channel's lock, as everywhere.
- */
-export async function lockLivePeople(trx: Transaction, userIds: readonly string[]): Promise<Set<string>> {
-  const rows = await trx
-    .selectFrom('users')
-    .select('id')
-    .where('id', '=', anyOf(userIds.filter(isRowId)))
-    .where('removedAt', 'is', null)
-    .orderBy('id')
-    .forShare()
-    .execute()
-  return new Set(rows.map(({ id }) => id))
-}
 
 async function insertUser(trx: Transaction, input: NewUser): Promise<UserRow | undefined> {
   const { email, isAdmin = false, passwordHash = null, emailUnproven = false, now } = input

@@ -152,4 +152,10 @@ export const Chat = Type.Object({
       }),
     ),
   }),
+  autoJoin: Type.Array(Type.String({ minLength: 1, maxLength: 80 }), {
+    description:
+      'Names of public channels that new people join, beside General. A name without such a channel is passed over.',
+    default: [],
+    expects: 'a list of names of channels',
+  }),
 })

@@ -3,6 +3,7 @@ import {
   Channel,
   Conversation,
   Id,
+  limits,
   Message,
   Nullable,
   ParentRev,
@@ -31,6 +32,13 @@ const ThreadReply = Type.Object({
   threadMeta: Nullable(ThreadMeta),
   parentRev: ParentRev,
 })
+const ToldChannel = Type.Object({
+  ...Channel.properties,
+  members: Type.Optional({
+    ...Channel.properties.members,
+    description: `Ids of the people who joined or were added; absent when they are more than ${limits.eventMembers}`,
+  }),
+})
 
 /**
  * Every event on the wire: `{type, payload}`. One line here is the whole contract of an event; clients, the realtime
@@ -48,8 +56,12 @@ export const eventPayloads = {
   UPDATE_MESSAGE: Message,
   DELETE_MESSAGE: MessageRef,
   /** For somebody who could not read the channel before, everything up to `lastSeq` counts as read. */
-  NEW_CHANNEL: Type.Object({ ...Channel.properties, lastSeq: Type.Integer() }),
-  UPDATE_CHANNEL: Channel,
+  NEW_CHANNEL: Type.Object({ ...ToldChannel.properties, lastSeq: Type.Integer() }),
+  UPDATE_CHANNEL: Type.Object({
+    ...ToldChannel.properties,
+    joined: Type.Optional(Type.Array(Id, { description: 'Who became a member with this change' })),
+    left: Type.Optional(Type.Array(Id, { description: 'Who ceased to be a member with this change' })),
+  }),
   DELETE_CHANNEL: Type.Object({ id: Id, name: Type.String() }),
   NEW_REACTION: ReactionChange,
   DELETE_REACTION: ReactionChange,
@@ -98,16 +110,19 @@ export type WireEvent = { [T in EventType]: { type: T; payload: EventPayload<T> 
  * Who gets an event. The realtime node decides at delivery:
  * - `everyone`: every open stream.
  * - `users`: the streams of these people.
+ * - `joined`: those streams of these people that were opened with `scope=joined`. They are told of a channel when the person joins
+ *   it, and that it is gone when the person leaves. Other streams show every channel that the person may read.
  * - `channel`: the audience of a channel (everyone for a public one; members and admins for a private one). `version`
  *   is the channel's membership version when the event was recorded: a node that knows an older one reloads first.
- * - `outsiders`: everyone who is neither an admin nor one of `members`, when a channel became private or public again.
+ * - `outsiders`: everyone who is neither an admin nor one of `members`, when `channel` became private or public again.
  * - `nobody`: no stream. The event only carries `Control` for the nodes.
  */
 export type Audience =
   | { to: 'everyone' }
   | { to: 'users'; users: string[] }
+  | { to: 'joined'; users: string[] }
   | { to: 'channel'; channel: string; version: number }
-  | { to: 'outsiders'; members: string[] }
+  | { to: 'outsiders'; members: string[]; channel?: string }
   | { to: 'nobody' }
 
 /** What a realtime node must do before it delivers the event. */
@@ -116,6 +131,11 @@ export interface Control {
   endSessions?: string[]
   /** Users whose admin flag changed or who were removed. The node reads them again. */
   reloadUsers?: string[]
+  /**
+   * For an event of a channel: who became a member with the version that it names and who ceased to be one, compared to the
+   * version before. Without it a newer version means that the members have to be read again.
+   */
+  membership?: { joined: string[]; left: string[] }
 }
 
 /** Stored with the event in the outbox and sent to the realtime nodes. Clients never see it. */
@@ -124,6 +144,7 @@ export type Routing = Audience & Control
 export const everyone: Audience = { to: 'everyone' }
 export const nobody: Audience = { to: 'nobody' }
 export const onlyUsers = (...users: string[]): Audience => ({ to: 'users', users })
+export const onlyJoinedStreams = (...users: string[]): Audience => ({ to: 'joined', users })
 /** `channel.id` is the row id, `channel.membersVersion` the version that the recording transaction read under its lock. */
 export const audienceOf = (channel: { id: string; membersVersion: number }): Audience => ({
   to: 'channel',

@@ -26,6 +26,7 @@ export const Channel = Type.Object({
   topic: Nullable(Type.String()),
   isPrivate: Type.Boolean(),
   members: Type.Array(Id, { description: 'Ids of the people who joined or were added' }),
+  memberCount: Type.Integer({ description: 'How many people joined or were added' }),
   createdBy: Nullable(Id),
   createdAt: Timestamp,
   updatedAt: Nullable(Timestamp),
@@ -171,6 +172,8 @@ export const limits = {
   webhookName: 80,
   mentions: 50,
   pageSize: 200,
+  /** Members of a channel whose ids its events carry. */
+  eventMembers: 200,
   /** Of people and of their presence, which are short. */
   peoplePageSize: 1_000,
   email: 254,

@@ -69,6 +69,7 @@ export type AuditAction =
   | 'channel.create'
   | 'channel.update'
   | 'channel.delete'
+  | 'channel.leave'
   | 'message.delete'
   | 'webhook.create'
   | 'webhook.delete'

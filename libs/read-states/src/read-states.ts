@@ -8,7 +8,7 @@ import { type RawBuilder, sql } from 'kysely'
  * index look-ups, one more for each unread message that is deleted or mentions somebody, and a look at the unread messages that
  * `foldReads` has not seen yet, which are a few hundred at most (docs/decisions/0009-unread-is-a-distance.md).
  */
-export const readStateOf = (userId: string): RawBuilder<ReadState> => sql<ReadState>`(
+export const readStateOf = (userId: string | RawBuilder<string>): RawBuilder<ReadState> => sql<ReadState>`(
   select json_build_object(
     'lastSeq', channels.last_seq,
     'readSeq', mine.read_seq,

@@ -137,9 +137,11 @@ export interface Routes {
         topic: string | null
         isPrivate: boolean
         members: string[]
+        memberCount: number
         createdBy: string | null
         createdAt: number
         updatedAt: number | null
+        isMember: boolean
         lastSeq: number
         readSeq: number
         unreadCount: number
@@ -161,9 +163,11 @@ export interface Routes {
         topic: string | null
         isPrivate: boolean
         members: string[]
+        memberCount: number
         createdBy: string | null
         createdAt: number
         updatedAt: number | null
+        isMember: boolean
         lastSeq: number
         readSeq: number
         unreadCount: number
@@ -180,9 +184,48 @@ export interface Routes {
         topic: string | null
         isPrivate: boolean
         members: string[]
+        memberCount: number
         createdBy: string | null
         createdAt: number
         updatedAt: number
+      }
+    }
+  }
+  'POST /channels/:channelId/join': {
+    reply: {
+      channel: {
+        id: string
+        name: string
+        topic: string | null
+        isPrivate: boolean
+        memberCount: number
+        createdBy: string | null
+        createdAt: number
+        updatedAt: number | null
+        isMember: boolean
+        lastSeq: number
+        readSeq: number
+        unreadCount: number
+        mentionCount: number
+      }
+    }
+  }
+  'POST /channels/:channelId/leave': {
+    reply: {
+      channel: {
+        id: string
+        name: string
+        topic: string | null
+        isPrivate: boolean
+        memberCount: number
+        createdBy: string | null
+        createdAt: number
+        updatedAt: number | null
+        isMember: boolean
+        lastSeq: number
+        readSeq: number
+        unreadCount: number
+        mentionCount: number
       }
     }
   }

@@ -16,6 +16,8 @@ export interface Channels {
   deletedAt: Moment | null
   /** Raised when who may read the channel changes. */
   membersVersion: Generated<number>
+  /** Kept by triggers of `channel_members`; 0 for conversations. */
+  memberCount: ColumnType<number, never, never>
   lastSeq: Generated<number>
   /** The ids of a conversation's two participants, in order. It makes the conversation unique. */
   directKey: string | null

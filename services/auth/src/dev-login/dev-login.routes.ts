@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { findOrCreateUser, findUserByEmail, issueTokens, readEmail } from '@parley/accounts'
+import type { Config } from '@parley/config'
 import { forbidden, limits, refusals, UserView } from '@parley/contract'
 import type { Transaction } from '@parley/database'
 import { type Deps, logSignIn } from '@parley/service'
@@ -33,7 +34,7 @@ export const devLoginRoutes =
       const origin = originOf(request, clock())
 
       const { user, session } = await db.transaction().execute(async (trx) => {
-        const user = await admit(trx, email, config.auth.isInviteRequired, origin)
+        const user = await admit(trx, email, config, origin)
         if (!user) return {}
         const session = await signIn(trx, config, { userId: user.id, method, atLeastSeconds: tokenSeconds }, origin)
         return { user, session }
@@ -50,7 +51,7 @@ export const devLoginRoutes =
   }
 
 /** The user with this address. A new one is created only when no invitation is needed; undefined when nobody may sign in. */
-async function admit(trx: Transaction, email: string, isInviteRequired: boolean, { ip, now }: SignInOrigin) {
-  if (!isInviteRequired) return findOrCreateUser(trx, { email, ip, now })
+async function admit(trx: Transaction, email: string, { auth, chat }: Config, { ip, now }: SignInOrigin) {
+  if (!auth.isInviteRequired) return findOrCreateUser(trx, { email, autoJoin: chat.autoJoin, ip, now })
   return findUserByEmail(trx, email)
 }

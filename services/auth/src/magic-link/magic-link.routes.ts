@@ -11,6 +11,7 @@ import {
   readKnownEmail,
   takeLink,
 } from '@parley/accounts'
+import type { Config } from '@parley/config'
 import { limits, Ok, refusals, Tokens, unauthorized } from '@parley/contract'
 import type { Transaction, UserRow } from '@parley/database'
 import { bearerToken, type Deps, logFailedSignIn, logSignIn } from '@parley/service'
@@ -66,7 +67,7 @@ export const magicLinkRoutes =
       const method = claims.purpose === 'invite' ? 'invitation' : 'magic-link'
 
       const session = await db.transaction().execute(async (trx) => {
-        const user = await admit(trx, claims, isInviteRequired, origin)
+        const user = await admit(trx, claims, config, origin)
         if (!user) return undefined
         await proveEmail(trx, user, origin)
         return signIn(trx, config, { userId: user.id, method }, origin)
@@ -83,7 +84,7 @@ export const magicLinkRoutes =
   }
 
 /** Consumes the link and answers its user. A new one is created only when no invitation is needed; undefined when nobody may sign in. */
-async function admit(trx: Transaction, claims: LinkClaims, isInviteRequired: boolean, origin: SignInOrigin) {
+async function admit(trx: Transaction, claims: LinkClaims, { auth, chat }: Config, origin: SignInOrigin) {
   const { ip, now } = origin
   const link = await takeLink(trx, claims, now)
   if (!link) return undefined
@@ -91,8 +92,8 @@ async function admit(trx: Transaction, claims: LinkClaims, isInviteRequired: boo
   const isStillTheirs = (user: UserRow | undefined) => link.userId === null || link.userId === user?.id
   for (;;) {
     const user = await findUserByEmail(trx, claims.email)
-    if (!isStillTheirs(user) || (!user && isInviteRequired)) return undefined
-    const admitted = user ?? (await createUser(trx, { email: claims.email, ip, now }))
+    if (!isStillTheirs(user) || (!user && auth.isInviteRequired)) return undefined
+    const admitted = user ?? (await createUser(trx, { email: claims.email, autoJoin: chat.autoJoin, ip, now }))
     if (admitted) return admitted
   }
 }

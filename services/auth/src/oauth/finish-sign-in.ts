@@ -7,6 +7,7 @@ import {
   readEmail,
   type StartedSession,
 } from '@parley/accounts'
+import type { Config } from '@parley/config'
 import { ApiError } from '@parley/contract'
 import type { Transaction } from '@parley/database'
 import type { Deps } from '@parley/service'
@@ -55,7 +56,7 @@ export async function finishSignIn(deps: Deps, reply: ProviderReply): Promise<St
   const person = { email: readProfileEmail(profile), name: profile.name }
 
   const session = await db.transaction().execute(async (trx) => {
-    const user = await admit(trx, person, config.auth.isInviteRequired, origin)
+    const user = await admit(trx, person, config, origin)
     await proveEmail(trx, user, origin)
     return signIn(trx, config, { userId: user.id, method: 'oauth' }, origin)
   })
@@ -74,8 +75,9 @@ function readProfileEmail({ email }: Profile): string {
 }
 
 /** The user with this address. A new one is created only when no invitation is needed. */
-async function admit(trx: Transaction, { email, name }: Profile, isInviteRequired: boolean, { ip, now }: SignInOrigin) {
-  if (!isInviteRequired) return findOrCreateUser(trx, { email, userName: name, ip, now })
+async function admit(trx: Transaction, { email, name }: Profile, { auth, chat }: Config, { ip, now }: SignInOrigin) {
+  const person = { email, userName: name, autoJoin: chat.autoJoin, ip, now }
+  if (!auth.isInviteRequired) return findOrCreateUser(trx, person)
   const user = await findUserByEmail(trx, email)
   if (!user) throw new OauthFailure('not_invited')
   return user

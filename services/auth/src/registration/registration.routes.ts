@@ -43,7 +43,9 @@ export const registrationRoutes =
       const passwordHash = await passwords.hash(request.body.password, { purpose: 'registration', client: network })
 
       const session = await db.transaction().execute(async (trx) => {
-        const user = await createUser(trx, { email, passwordHash, emailUnproven: true, ip: origin.ip, now: origin.now })
+        const { ip, now } = origin
+        const { autoJoin } = config.chat
+        const user = await createUser(trx, { email, passwordHash, emailUnproven: true, autoJoin, ip, now })
         if (!user) throw alreadyThere()
         return signIn(trx, config, { userId: user.id, method }, origin)
       })

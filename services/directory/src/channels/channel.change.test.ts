@@ -27,6 +27,16 @@ const change = async (channel: Channel, fields: object, person = ann) => {
 const seesIt = async (person: Person, { id }: Channel) =>
   (await person.get('/channels')).body.channels.some((channel: Channel) => channel.id === id)
 
+/** To whom the events of a type went that the server has recorded about a channel. */
+const routed = async (type: string, { id }: Channel): Promise<object[]> => {
+  const rows = await environment.deps.db.selectFrom('outbox').select(['routing', 'event']).orderBy('id').execute()
+  const isMeant = (event: string | null) => {
+    const { type: is, payload } = JSON.parse(event ?? '{}')
+    return is === type && [payload.id, payload.channelId].includes(id)
+  }
+  return rows.filter(({ event }) => isMeant(event)).map(({ routing }) => JSON.parse(routing))
+}
+
 /** What each of them is told of the channel's new state, and what they are not. */
 const told = async (type: 'NEW_CHANNEL' | 'UPDATE_CHANNEL' | 'DELETE_CHANNEL', { id, name }: Channel, to: Person[]) => {
   for (const person of to) await environment.events.to(person).toHave(type, { id, name })
@@ -163,6 +173,25 @@ describe('PUT /channels/:channelId', () => {
     await told('UPDATE_CHANNEL', channel, [ada, ann, bob, cat])
   })
 
+  test('tells the streams of joined channels of those who come and go, and the nodes what to change', async () => {
+    await ann.says('before', open)
+    const { channel } = await change(open, { members: [bob.id, ada.id] })
+    expect(await routed('NEW_CHANNEL', open)).toContainEqual({ to: 'joined', users: [bob.id, ada.id] })
+    expect(await routed('READ_UPDATE', open)).toEqual([
+      { to: 'joined', users: [expect.any(String)] },
+      { to: 'joined', users: [expect.any(String)] },
+    ])
+    expect(await routed('UPDATE_CHANNEL', open)).toMatchObject([{ membership: { joined: [bob.id, ada.id], left: [] } }])
+    await environment.events.to(cat).toHave('UPDATE_CHANNEL', { id: channel.id, joined: [bob.id, ada.id], left: [] })
+
+    await change(closed, { members: [ada.id] })
+    expect(await routed('DELETE_CHANNEL', closed)).toEqual([{ to: 'users', users: [bob.id] }])
+    expect(await routed('NEW_CHANNEL', closed)).toContainEqual({ to: 'joined', users: [ada.id] })
+    await change(closed, { members: [], isPrivate: false })
+    expect(await routed('DELETE_CHANNEL', closed)).toContainEqual({ to: 'joined', users: [ada.id] })
+    expect((await routed('UPDATE_CHANNEL', closed)).at(-1)).not.toHaveProperty('membership')
+  })
+
   test('the creator always stays', async () => {
     expect(await change(closed, { members: [] }, ada)).toMatchObject({ status: 200, channel: { members: [ann.id] } })
     expect(await seesIt(ann, closed)).toBe(true)
@@ -185,7 +214,11 @@ describe('PUT /channels/:channelId', () => {
     ['a word for a flag', () => ({ isPrivate: 'yes' })],
   ])('%s is 400 and changes nothing', async (_, fields) => {
     expect(await change(closed, fields())).toMatchObject({ status: 400, refusal: expect.any(String) })
-    expect((await ann.get('/channels')).body.channels).toContainEqual({ ...closed, ...nothingUnread })
+    expect((await ann.get('/channels')).body.channels).toContainEqual({
+      ...closed,
+      ...nothingUnread,
+      isMember: true,
+    })
     await told('UPDATE_CHANNEL', closed, [])
   })
 

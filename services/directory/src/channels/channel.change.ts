@@ -1,10 +1,20 @@
-import { type Act, lockLivePeople } from '@parley/accounts'
-import { audienceOf, type Channel, onlyUsers } from '@parley/contract'
+import type { Act } from '@parley/accounts'
+import { type Channel, onlyUsers } from '@parley/contract'
 import { audit, type ChannelRow, type Database, record, type Transaction } from '@parley/database'
+import {
+  changeMembers,
+  channelView,
+  findAdmins,
+  listMembers,
+  lockLivePeople,
+  type MemberChange,
+  tellAudience,
+  tellOwnStreams,
+  toldChannel,
+} from '@parley/membership'
 import { startReading } from '@parley/read-states'
 import {
   type ChannelFields,
-  channelView,
   explainTakenName,
   kindOf,
   readChannelName,
@@ -12,14 +22,7 @@ import {
   unknownMember,
 } from './channel.fields.ts'
 import { lockOwnChannel } from './channel.ownership.ts'
-import {
-  deleteMembers,
-  findAdmins,
-  insertMembers,
-  listMembers,
-  listPrivateMembers,
-  updateChannel,
-} from './channels.queries.ts'
+import { listPrivateMembers, updateChannel } from './channels.queries.ts'
 
 /** A channel with its members, before or after the change. */
 interface Seen {
@@ -61,28 +64,27 @@ export async function changeChannel(
     const left = without(before.members, wished)
     const locked = new Set([...present, ...live])
     if (row.kind === 'private' && left.some((id) => !locked.has(id))) return undefined
-    const readersChange = kind !== row.kind || joined.length + left.length > 0
+    const membersChange = joined.length + left.length > 0
     const wish: Partial<ChannelRow> = { ...name, ...topic }
     const isSame = (Object.keys(wish) as (keyof ChannelRow)[]).every((field) => wish[field] === row[field])
-    if (isSame && !readersChange) return channelView(row, before.members)
+    if (isSame && kind === row.kind && !membersChange) return channelView(row, before.members)
 
     if (row.kind === 'private') {
       await startReading(trx, row.id, kind === 'public' ? { allBut: before.members } : { only: joined })
     }
-    await insertMembers(trx, row.id, joined, now)
-    await deleteMembers(trx, row.id, left)
+    const { membersVersion } = membersChange ? await changeMembers(trx, row.id, { joined, left }, now) : row
     const after = {
       row: await updateChannel(trx, row.id, {
         ...name,
         ...topic,
         kind,
         updatedAt: now,
-        membersVersion: row.membersVersion + (readersChange ? 1 : 0),
+        membersVersion: membersVersion + (kind === row.kind ? 0 : 1),
       }).catch(explainTakenName),
       members: await listMembers(trx, row.id),
     }
 
-    await announce(trx, before, after)
+    await announce(trx, before, after, { joined, left })
     await audit(trx, {
       action: 'channel.update',
       actorId: caller.userId,
@@ -102,28 +104,35 @@ function membersAfter({ row, members }: Seen, wish: string[] | undefined): strin
 }
 
 /** Whoever is told that the channel is gone knows it by its old name, and learns nothing newer. */
-async function announce(trx: Transaction, before: Seen, after: Seen): Promise<void> {
-  const channel = channelView(after.row, after.members)
-  const found = { ...channel, lastSeq: after.row.lastSeq }
+async function announce(trx: Transaction, before: Seen, after: Seen, { joined, left }: MemberChange): Promise<void> {
+  const channel = { ...(await toldChannel(trx, after.row)), lastSeq: after.row.lastSeq }
   const gone = { id: before.row.id, name: before.row.name }
   const wasPrivate = before.row.kind === 'private'
+  const isPrivate = after.row.kind === 'private'
 
-  if (wasPrivate && channel.isPrivate) {
-    const joined = without(after.members, before.members)
-    const left = without(before.members, after.members)
+  if (wasPrivate && isPrivate) {
     // Admins read every channel, as members or not. Those who join or leave are locked, so nobody becomes one or ceases to be.
-    const admins = [...(await findAdmins(trx, [...joined, ...left]))]
-    const losers = without(left, admins)
-    const gainers = without(joined, admins)
+    const admins = await findAdmins(trx, [...joined, ...left])
+    const losers = left.filter((id) => !admins.has(id))
+    const gainers = joined.filter((id) => !admins.has(id))
     if (losers.length > 0) await record(trx, { type: 'DELETE_CHANNEL', payload: gone, routing: onlyUsers(...losers) })
-    if (gainers.length > 0) await record(trx, { type: 'NEW_CHANNEL', payload: found, routing: onlyUsers(...gainers) })
-  } else if (channel.isPrivate) {
-    await record(trx, { type: 'DELETE_CHANNEL', payload: gone, routing: { to: 'outsiders', members: after.members } })
-  } else if (wasPrivate) {
-    await record(trx, { type: 'NEW_CHANNEL', payload: found, routing: { to: 'outsiders', members: before.members } })
+    if (gainers.length > 0) await record(trx, { type: 'NEW_CHANNEL', payload: channel, routing: onlyUsers(...gainers) })
+    const isAdmin = (id: string) => admins.has(id)
+    await tellOwnStreams(trx, after.row, { joined: joined.filter(isAdmin), left: left.filter(isAdmin) })
+  } else {
+    const outsiders = { to: 'outsiders', channel: gone.id } as const
+    if (isPrivate) {
+      const routing = { ...outsiders, members: after.members }
+      await record(trx, { type: 'DELETE_CHANNEL', payload: gone, routing })
+    } else if (wasPrivate) {
+      const routing = { ...outsiders, members: before.members }
+      await record(trx, { type: 'NEW_CHANNEL', payload: channel, routing })
+    }
+    await tellOwnStreams(trx, after.row, { joined, left })
   }
 
-  await record(trx, { type: 'UPDATE_CHANNEL', payload: channel, routing: audienceOf(after.row) })
+  const isSameKind = wasPrivate === isPrivate
+  await tellAudience(trx, after.row, isSameKind ? { joined, left } : undefined)
 }
 
 const auditView = ({ row: { name, topic, kind } }: Seen) => ({ name, topic, isPrivate: kind === 'private' })

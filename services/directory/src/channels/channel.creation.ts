@@ -1,16 +1,16 @@
-import { type Act, lockLivePeople } from '@parley/accounts'
+import type { Act } from '@parley/accounts'
 import { audienceOf, type Channel, sessionEnded } from '@parley/contract'
 import { audit, claimOf, type Database, once, record, type Transaction, uuidv7 } from '@parley/database'
+import { changeMembers, channelView, listMembers, lockLivePeople, toldChannel } from '@parley/membership'
 import {
   type ChannelFields,
-  channelView,
   explainTakenName,
   kindOf,
   readChannelName,
   readTopic,
   unknownMember,
 } from './channel.fields.ts'
-import { insertChannel, insertMembers, listMembers } from './channels.queries.ts'
+import { insertChannel } from './channels.queries.ts'
 
 /**
  * Creates a channel with the caller and these people in it, and tells its audience (NEW_CHANNEL).
@@ -35,7 +35,7 @@ export function createChannel(
     if (!live.has(caller.userId)) throw sessionEnded()
     if (live.size < members.length) throw unknownMember()
 
-    const row = await insertChannel(trx, {
+    const { id } = await insertChannel(trx, {
       ...name,
       id: uuidv7(),
       kind: kindOf(isPrivate),
@@ -43,10 +43,12 @@ export function createChannel(
       createdBy: caller.userId,
       createdAt: now,
     }).catch(explainTakenName)
-    await insertMembers(trx, row.id, members, now)
-    const channel = channelView(row, await listMembers(trx, row.id))
+    const row = await changeMembers(trx, id, { joined: members, left: [] }, now)
+    const channel = channelView(row, await listMembers(trx, id))
 
-    await record(trx, { type: 'NEW_CHANNEL', payload: { ...channel, lastSeq: row.lastSeq }, routing: audienceOf(row) })
+    const payload = { ...(await toldChannel(trx, row)), lastSeq: row.lastSeq }
+    const membership = { joined: members, left: [] }
+    await record(trx, { type: 'NEW_CHANNEL', payload, routing: { ...audienceOf(row), membership } })
     await audit(trx, {
       action: 'channel.create',
       actorId: caller.userId,

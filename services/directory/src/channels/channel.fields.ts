@@ -1,5 +1,5 @@
 import { nameKey, readName } from '@parley/accounts'
-import { type Channel, invalid, limits } from '@parley/contract'
+import { invalid, limits } from '@parley/contract'
 import { type ChannelRow, isDuplicate } from '@parley/database'
 
 /** What clients may say of a channel; on an update what is absent stays. */
@@ -28,14 +28,3 @@ export function explainTakenName(error: unknown): never {
 }
 
 export const unknownMember = () => invalid('members must contain only ids of users, and at least one of them is not')
-
-export const channelView = (row: ChannelRow, members: string[]): Channel => ({
-  id: row.id,
-  name: row.name,
-  topic: row.topic,
-  isPrivate: row.kind === 'private',
-  members,
-  createdBy: row.createdBy,
-  createdAt: row.createdAt,
-  updatedAt: row.updatedAt,
-})

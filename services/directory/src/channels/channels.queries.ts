@@ -1,18 +1,16 @@
 import { canRead } from '@parley/access'
 import { type Channel, limits, type ReadState } from '@parley/contract'
-import { anyOf, type ChannelRow, isRowId, type Reader, type Tables, type Transaction } from '@parley/database'
+import { type ChannelRow, isRowId, type Reader, type Tables, type Transaction } from '@parley/database'
 import type { Caller } from '@parley/identity'
+import { membersOfRow } from '@parley/membership'
 import { readStateColumns } from '@parley/read-states'
 import { listAsJson, type PageRequest } from '@parley/service'
 import { type Insertable, type RawBuilder, sql, type Updateable } from 'kysely'
 
-export type ListedChannel = Channel & ReadState
-
-// One order everywhere: the creator, then who joined first. Needs `channels` in the statement.
-const membersOfRow = sql<string[]>`array(
-  select m.user_id::text from channel_members m where m.channel_id = channels.id
-  order by m.user_id <> channels.created_by, m.joined_at, m.user_id
-)`
+type Belonging = { isMember: boolean }
+export type ListedChannel = Channel & Belonging & ReadState
+/** As it stands in a listing without members. */
+export type ChannelSummary = Omit<ListedChannel, 'members'>
 
 /**
  * The JSON text of `{channels: (Channel & ReadState)[], hasMore}`: the channels that the caller may read with their members
@@ -40,22 +38,22 @@ export async function findListedChannel(db: Reader, caller: Caller, channelId: s
   return rows[0]!
 }
 
+/** One channel as it stands in the listing, without its members, however many there are. */
+export async function findChannelSummary(db: Reader, caller: Caller, channelId: string): Promise<ChannelSummary> {
+  const { rows } = await listed(caller, sql`select * from channels where id = ${channelId}`, sql``).execute(db)
+  return rows[0]!
+}
+
+const withMembers = sql`${membersOfRow} as members,`
+
 /** The items of the listing for these channels, by name. */
-const listed = (caller: Caller, channels: RawBuilder<unknown>) => sql<ListedChannel>`
-  select id, name, topic, kind = 'private' as "isPrivate", ${membersOfRow} as members, created_by as "createdBy",
-    created_at as "createdAt", updated_at as "updatedAt", read_state.*
+const listed = (caller: Caller, channels: RawBuilder<unknown>, members = withMembers) => sql<ListedChannel>`
+  select id, name, topic, kind = 'private' as "isPrivate", ${members} member_count as "memberCount",
+    exists (
+      select from channel_members m where m.channel_id = channels.id and m.user_id = ${caller.userId} offset 0) as "isMember",
+    created_by as "createdBy", created_at as "createdAt", updated_at as "updatedAt", read_state.*
   from (${channels}) channels, ${readStateColumns(caller.userId)} read_state
   order by name_key`
-
-/** The ids of the members: the creator, then who joined first. */
-export async function listMembers(db: Reader, channelId: string): Promise<string[]> {
-  const { members } = await db
-    .selectFrom('channels')
-    .select(membersOfRow.as('members'))
-    .where('id', '=', channelId)
-    .executeTakeFirstOrThrow()
-  return members
-}
 
 /** The members of a private channel, without its lock; nobody for any other channel. */
 export async function listPrivateMembers(db: Reader, channelId: string): Promise<string[]> {
@@ -70,26 +68,8 @@ export async function listPrivateMembers(db: Reader, channelId: string): Promise
   return rows.map(({ userId }) => userId)
 }
 
-/** Those of these people who are admins. */
-export async function findAdmins(db: Reader, userIds: string[]): Promise<Set<string>> {
-  const rows = await db
-    .selectFrom('users')
-    .select('id')
-    .where('id', '=', anyOf(userIds))
-    .where('isAdmin', '=', true)
-    .execute()
-  return new Set(rows.map(({ id }) => id))
-}
-
 export const insertChannel = (trx: Transaction, row: Insertable<Tables['channels']>): Promise<ChannelRow> =>
   trx.insertInto('channels').values(row).returningAll().executeTakeFirstOrThrow()
 
 export const updateChannel = (trx: Transaction, id: string, row: Updateable<Tables['channels']>): Promise<ChannelRow> =>
   trx.updateTable('channels').set(row).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
-
-export const insertMembers = (trx: Transaction, channelId: string, userIds: string[], joinedAt: number) =>
-  sql`insert into channel_members (channel_id, user_id, joined_at)
-      select ${channelId}::uuid, user_id, ${joinedAt}::bigint from unnest(${userIds}::uuid[]) as user_id`.execute(trx)
-
-export const deleteMembers = (trx: Transaction, channelId: string, userIds: string[]) =>
-  trx.deleteFrom('channelMembers').where('channelId', '=', channelId).where('userId', '=', anyOf(userIds)).execute()

@@ -12,12 +12,13 @@ import {
   refusals,
   Timestamp,
 } from '@parley/contract'
+import { joinChannel, leaveChannel } from '@parley/membership'
 import { type Deps, sendJsonText } from '@parley/service'
 import { Type } from 'typebox'
 import { changeChannel } from './channel.change.ts'
 import { createChannel } from './channel.creation.ts'
 import { deleteChannel } from './channel.deletion.ts'
-import { findListedChannel, listChannels } from './channels.queries.ts'
+import { findChannelSummary, findListedChannel, listChannels } from './channels.queries.ts'
 
 const ChannelParams = Type.Object({ channelId: Type.String() })
 
@@ -32,7 +33,9 @@ const details = {
   members: Type.Optional(Type.Array(Id, { description: 'User ids; the creator belongs to it anyway' })),
 }
 
-const ListedChannel = Type.Object({ ...Channel.properties, ...ReadState.properties })
+const isMember = Type.Boolean({ description: 'Whether the caller joined it or was added' })
+const ListedChannel = Type.Object({ ...Channel.properties, isMember, ...ReadState.properties })
+const ChannelSummary = Type.Omit(ListedChannel, ['members'])
 
 const ListChannels = {
   summary: 'The channels that the caller may read, by name',
@@ -80,6 +83,24 @@ const DeleteChannel = {
   response: { 200: Ok, ...refusals(401, 403, 404) },
 }
 
+const JoinChannel = {
+  summary: 'Join a public channel',
+  description:
+    'What was written there before counts as read. Idempotent. A private channel is joined by being added to its `members`: 403 for ' +
+    'admins who are no members, 404 for everybody else.',
+  params: ChannelParams,
+  response: { 200: Type.Object({ channel: ChannelSummary }), ...refusals(401, 403, 404) },
+}
+
+const LeaveChannel = {
+  summary: 'Leave a channel',
+  description:
+    'A creator who leaves keeps the right to change and delete the channel. Who leaves a private channel and is no admin cannot read ' +
+    'it any more; to leave it once more is 404. Otherwise idempotent.',
+  params: ChannelParams,
+  response: { 200: Type.Object({ channel: ChannelSummary }), ...refusals(401, 404) },
+}
+
 export const channelRoutes =
   ({ db, clock }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
@@ -100,6 +121,20 @@ export const channelRoutes =
       const channel = await changeChannel(db, { caller, ip, now: clock() }, params.channelId, body)
       return { channel: { ...channel, updatedAt: channel.updatedAt ?? channel.createdAt } }
     })
+
+    app.post('/channels/:channelId/join', { schema: JoinChannel }, async ({ caller, params }) =>
+      db.transaction().execute(async (trx) => {
+        const { id } = await joinChannel(trx, { caller, now: clock() }, params.channelId)
+        return { channel: await findChannelSummary(trx, caller, id) }
+      }),
+    )
+
+    app.post('/channels/:channelId/leave', { schema: LeaveChannel }, async ({ caller, ip, params }) =>
+      db.transaction().execute(async (trx) => {
+        const { id } = await leaveChannel(trx, { caller, ip, now: clock() }, params.channelId)
+        return { channel: await findChannelSummary(trx, caller, id) }
+      }),
+    )
 
     app.delete('/channels/:channelId', { schema: DeleteChannel }, async ({ caller, ip, params }) => {
       await deleteChannel(db, { caller, ip, now: clock() }, params.channelId)

@@ -33,6 +33,7 @@ describe('POST /channels', () => {
       topic: 'To the moon',
       isPrivate: true,
       members: [ann.id, bob.id],
+      memberCount: 2,
       createdBy: ann.id,
       createdAt: expect.any(Number),
       updatedAt: null,
@@ -106,8 +107,9 @@ describe('GET /channels', () => {
     const closed = await ann.creates({ name: 'closed', isPrivate: true, members: [bob.id] })
 
     for (const person of [ann, bob, ada]) {
-      expect(await seenBy(person)).toContainEqual({ ...closed, ...nothingUnread })
-      expect(await seenBy(person)).toContainEqual({ ...open, ...nothingUnread })
+      const seen = await seenBy(person)
+      expect(seen).toContainEqual({ ...closed, ...nothingUnread, isMember: person !== ada })
+      expect(seen).toContainEqual({ ...open, ...nothingUnread, isMember: person === ann })
     }
     const ids = (await seenBy(cat)).map(({ id }) => id)
     expect(ids).toContain(open.id)

@@ -81,7 +81,8 @@ export const administrationRoutes =
         once(trx, claim, act.now, async () => {
           // Passwords are hashed one by one: seconds may have passed since the request came.
           await lockAsAdmin(trx, act)
-          const user = await addUser(trx, { email, isAdmin: body.role === 'admin', passwordHash }, act)
+          const added = { email, isAdmin: body.role === 'admin', passwordHash, autoJoin: config.chat.autoJoin }
+          const user = await addUser(trx, added, act)
           if (invitations.isFor(user)) await invitations.send(trx, user, act)
           return { success: true as const, userId: user.id }
         }),

@@ -11,7 +11,7 @@ import type { Config } from '@parley/config'
 import { invalid, tooMany } from '@parley/contract'
 import { recordJob, type Transaction, type UserRow } from '@parley/database'
 
-type AddedUser = Pick<NewUser, 'email' | 'isAdmin' | 'passwordHash'>
+type AddedUser = Pick<NewUser, 'email' | 'isAdmin' | 'passwordHash' | 'autoJoin'>
 
 /** An admin adds somebody. @throws ApiError 400 when somebody has the address. */
 export async function addUser(trx: Transaction, added: AddedUser, { caller, ip, now }: Act): Promise<UserRow> {

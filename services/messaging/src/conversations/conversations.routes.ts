@@ -1,6 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { accessConversation, conversationRowId, recipientGone, wireChannelId } from '@parley/access'
-import { lockLivePeople } from '@parley/accounts'
 import {
   Conversation,
   HasMore,
@@ -20,6 +19,7 @@ import {
 } from '@parley/contract'
 import { type ChannelRow, claimOf, type Database, once, type Reader, record, type Transaction } from '@parley/database'
 import type { Caller } from '@parley/identity'
+import { lockLivePeople } from '@parley/membership'
 import { type Deps, sendJsonText } from '@parley/service'
 import { type Static, Type } from 'typebox'
 import { deleteMessage, editMessage } from '../messages/message-changes.ts'

@@ -97,7 +97,8 @@ export function createEntitlement({ db, streams, knownChannels = 20_000 }: Entit
   /** The audience of an event that `canJudge` or `load` has passed. */
   function judge(routing: Routing): Judged {
     if (routing.to === 'everyone') return everyone
-    if (routing.to === 'nobody') return nobody
+    // No stream is opened with scope=joined yet.
+    if (routing.to === 'nobody' || routing.to === 'joined') return nobody
     if (routing.to === 'users') return { to: 'people', userIds: new Set(routing.users) }
     if (routing.to === 'outsiders') return { to: 'outsiders', members: new Set(routing.members) }
 

@@ -1,0 +1,71 @@
+import { audienceOf, type Channel, type EventPayload, limits, onlyJoinedStreams } from '@parley/contract'
+import { anyOf, type ChannelRow, type Reader, record, type Transaction } from '@parley/database'
+import { readStateOf } from '@parley/read-states'
+import { sql } from 'kysely'
+import { listMembers, type MemberChange } from './members.queries.ts'
+
+/** A channel as requests are answered with it. */
+export const channelView = (row: ChannelRow, members: string[]): Channel => ({ ...summaryOf(row), members })
+
+/** The payload of a channel's events: large channels without their members, so that it stays small. */
+export async function toldChannel(db: Reader, row: ChannelRow): Promise<EventPayload<'UPDATE_CHANNEL'>> {
+  const summary = summaryOf(row)
+  if (row.memberCount > limits.eventMembers) return summary
+  return { ...summary, members: await listMembers(db, row.id) }
+}
+
+const summaryOf = (row: ChannelRow) => ({
+  id: row.id,
+  name: row.name,
+  topic: row.topic,
+  isPrivate: row.kind === 'private',
+  memberCount: row.memberCount,
+  createdBy: row.createdBy,
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
+})
+
+/**
+ * Tells the audience of a channel what it is like now (UPDATE_CHANNEL). With `change`, which must be all that has happened to its
+ * members since the version before, the realtime nodes need not read them anew.
+ */
+export async function tellAudience(trx: Transaction, row: ChannelRow, change?: MemberChange): Promise<void> {
+  const channel = await toldChannel(trx, row)
+  if (!change || change.joined.length + change.left.length === 0) {
+    return record(trx, { type: 'UPDATE_CHANNEL', payload: channel, routing: audienceOf(row) })
+  }
+  const membership = { joined: [...change.joined], left: [...change.left] }
+  const routing = { ...audienceOf(row), membership }
+  return record(trx, { type: 'UPDATE_CHANNEL', payload: { ...channel, ...membership }, routing })
+}
+
+/**
+ * Tells those who joined or left, on their streams of joined channels, that the channel is there or is not. For people who may read
+ * it all the time: the channel is nothing new to their other streams.
+ */
+export async function tellOwnStreams(trx: Transaction, row: ChannelRow, { joined, left }: MemberChange): Promise<void> {
+  if (left.length > 0) {
+    const payload = { id: row.id, name: row.name }
+    await record(trx, { type: 'DELETE_CHANNEL', payload, routing: onlyJoinedStreams(...left) })
+  }
+  if (joined.length === 0) return
+  const payload = { ...(await toldChannel(trx, row)), lastSeq: row.lastSeq }
+  await record(trx, { type: 'NEW_CHANNEL', payload, routing: onlyJoinedStreams(...joined) })
+  // NEW_CHANNEL says that everything in it is read.
+  for (const { id, readState } of await listUnread(trx, row, joined)) {
+    const payload = { channelId: row.id, ...readState }
+    await record(trx, { type: 'READ_UPDATE', payload, routing: onlyJoinedStreams(id) })
+  }
+}
+
+/** Where those of these people stand who have not read all of the channel. */
+async function listUnread(db: Reader, { id, lastSeq }: ChannelRow, userIds: readonly string[]) {
+  if (lastSeq === 0) return []
+  const rows = await db
+    .selectFrom('users')
+    .innerJoin('channels', (join) => join.on('channels.id', '=', id))
+    .select(['users.id', readStateOf(sql<string>`users.id`).as('readState')])
+    .where('users.id', '=', anyOf([...userIds]))
+    .execute()
+  return rows.filter(({ readState }) => readState.readSeq < lastSeq)
+}

@@ -1,0 +1,87 @@
+import { anyOf, type ChannelRow, isRowId, type Reader, type Transaction } from '@parley/database'
+import { sql } from 'kysely'
+
+/**
+ * Keeps these people from being removed until the transaction ends, and answers the ids of those who are live; ids of another
+ * form are nobody's. Taken before any channel's lock, as everywhere.
+ */
+export async function lockLivePeople(trx: Transaction, userIds: readonly string[]): Promise<Set<string>> {
+  const rows = await trx
+    .selectFrom('users')
+    .select('id')
+    .where('id', '=', anyOf(userIds.filter(isRowId)))
+    .where('removedAt', 'is', null)
+    .orderBy('id')
+    .forShare()
+    .execute()
+  return new Set(rows.map(({ id }) => id))
+}
+
+/** Those of these people who are admins. */
+export async function findAdmins(db: Reader, userIds: readonly string[]): Promise<Set<string>> {
+  const rows = await db
+    .selectFrom('users')
+    .select('id')
+    .where('id', '=', anyOf([...userIds]))
+    .where('isAdmin', '=', true)
+    .execute()
+  return new Set(rows.map(({ id }) => id))
+}
+
+export const isMember = async (db: Reader, channelId: string, userId: string): Promise<boolean> =>
+  (await db
+    .selectFrom('channelMembers')
+    .select('userId')
+    .where('channelId', '=', channelId)
+    .where('userId', '=', userId)
+    .executeTakeFirst()) !== undefined
+
+/** The ids of the members in their one order: the creator, then who joined first. Needs `channels` in the statement. */
+export const membersOfRow = sql<string[]>`array(
+  select m.user_id::text from channel_members m where m.channel_id = channels.id
+  order by m.user_id <> channels.created_by, m.joined_at, m.user_id
+)`
+
+/** The ids of the members: the creator, then who joined first. */
+export async function listMembers(db: Reader, channelId: string): Promise<string[]> {
+  const { members } = await db
+    .selectFrom('channels')
+    .select(membersOfRow.as('members'))
+    .where('id', '=', channelId)
+    .executeTakeFirstOrThrow()
+  return members
+}
+
+export interface MemberChange {
+  joined: readonly string[]
+  left: readonly string[]
+}
+
+/**
+ * Adds these people to a channel and takes those out, which raises `members_version`, and answers the channel as it is then. Call it
+ * under the channel's lock, with people who are no members yet and with members.
+ */
+export async function changeMembers(
+  trx: Transaction,
+  channelId: string,
+  { joined, left }: MemberChange,
+  now: number,
+): Promise<ChannelRow> {
+  if (joined.length > 0) {
+    await sql`insert into channel_members (channel_id, user_id, joined_at)
+      select ${channelId}::uuid, user_id, ${now}::bigint from unnest(${joined}::uuid[]) as user_id`.execute(trx)
+  }
+  if (left.length > 0) {
+    await trx
+      .deleteFrom('channelMembers')
+      .where('channelId', '=', channelId)
+      .where('userId', '=', anyOf([...left]))
+      .execute()
+  }
+  return trx
+    .updateTable('channels')
+    .set(({ eb }) => ({ membersVersion: eb('membersVersion', '+', 1) }))
+    .where('id', '=', channelId)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
