@@ -92,6 +92,11 @@ describe('architecture', () => {
     expect(upwards).toEqual([])
   })
 
+  test('docs/architecture.md lists the libs in the order of their layers', () => {
+    const text = readFileSync(path.join(root, 'docs/architecture.md'), 'utf8')
+    expect([...text.matchAll(/^\| `libs\/([\w-]+)` \|/gm)].map(([, name]) => name)).toEqual(layers)
+  })
+
   test('services never import each other', () => {
     expect(
       crossings(product).filter(({ from, to }) => from.startsWith('services/') && !to.startsWith('libs/')),

@@ -1,0 +1,39 @@
+import { globSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { describe, expect, test } from 'vitest'
+
+const root = path.join(import.meta.dirname, '../..')
+
+/** The roles of CONTRIBUTING.md. */
+const roles = ['routes', 'queries', 'events', 'schema', 'test', 'testing', 'fixture', 'generated']
+
+const sources = globSync('{libs,services,deploy,test}/**/*.ts', { cwd: root, exclude: ['**/node_modules/**'] }).sort()
+
+describe('file names', () => {
+  test('CONTRIBUTING.md lists the roles', () => {
+    const text = readFileSync(path.join(root, 'CONTRIBUTING.md'), 'utf8')
+    const listed = [...text.matchAll(/^\| `<\w+>\.(\w+)\.ts`/gm)].map(([, role]) => role)
+    expect(listed).toEqual(roles)
+  })
+
+  test('names are in kebab-case', () => {
+    const form = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+(-[a-z0-9]+)*)*\.ts$/
+    expect(sources.filter((file) => !form.test(path.basename(file)))).toEqual([])
+  })
+})
+
+/** Paths of the repository in backticks, such as `libs/events/src/relay.ts`; those with a placeholder are left out. */
+const pathForm = /`((?:libs|services|deploy|test|docs|k8s|\.ci)\/[\w./-]+)(?::\d+)?`/g
+
+describe('paths in the documentation', () => {
+  const pages = globSync(['*.md', '{docs,libs,services,deploy,test}/**/*.md'], {
+    cwd: root,
+    exclude: ['**/node_modules/**'],
+  }).filter((page) => page !== 'CHANGELOG.md' && !page.startsWith('docs/decisions/'))
+
+  test.each(pages)('exist: %s', (page) => {
+    const text = readFileSync(path.join(root, page), 'utf8')
+    const named = [...text.matchAll(pathForm)].map(([, name]) => name!)
+    expect(named.filter((name) => globSync(name.replace(/\/$/, ''), { cwd: root }).length === 0)).toEqual([])
+  })
+})
