@@ -6,7 +6,7 @@ import { type Config, type DeepPartial, loadConfig } from '@parley/config'
 import type { Channel, WireEvent } from '@parley/contract'
 import type { DatabaseRole } from '@parley/database'
 import { type Deps, openDeps } from '@parley/service'
-import { afterAll, beforeAll, expect } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
 import { composeSolo } from '../../deploy/local/compose.ts'
 import { type Description, noteUndescribed } from './described-statuses.ts'
 import type { EventStream, Match } from './event-stream.ts'
@@ -35,6 +35,8 @@ export interface TestEnvironment {
   events: { to(person: Person): ExpectedEvents }
   /** Lets time pass for the services, in milliseconds; PostgreSQL's own clock stays. */
   pass(milliseconds: number): void
+  /** Stops the clock of the services, so that only `pass` moves it, until the test has finished. */
+  stopClock(): void
 }
 
 export interface ExpectedEvents {
@@ -58,6 +60,8 @@ export function testEnvironment(
   const streams = new Map<Person, Promise<EventStream>>()
   const undo = new AsyncDisposableStack()
   let passed = 0
+  let stoppedAt: number | undefined
+  const clock = () => (stoppedAt ?? Date.now()) + passed
 
   beforeAll(async () => {
     const dataDir = await mkdtemp(path.join(tmpdir(), 'parley-test-'))
@@ -90,7 +94,7 @@ export function testEnvironment(
       },
     })
     await ensureFirstStart(database.db, config)
-    const { deps, signedInAt, close } = openDeps('test', config, () => Date.now() + passed)
+    const { deps, signedInAt, close } = openDeps('test', config, clock)
     undo.defer(close)
     const throughPooler = (url: string) => (pooler ? Object.assign(new URL(url), { host: pooler.address }).href : url)
     const opened = new Map<DatabaseRole, Deps>()
@@ -137,6 +141,12 @@ export function testEnvironment(
   })
   environment.pass = (milliseconds) => {
     passed += milliseconds
+  }
+  environment.stopClock = () => {
+    stoppedAt = Date.now()
+    onTestFinished(() => {
+      stoppedAt = undefined
+    })
   }
   return environment
 }

@@ -181,7 +181,9 @@ describe.skipIf(!hasOpenssl)(`a server with TLS${hasOpenssl ? '' : ' (no openssl
     await writeFile(path.join(data, 'pg_hba.conf'), 'hostssl all all all scram-sha-256\n')
     await execute(server.url, 'select pg_reload_conf()')
     // The new rules hold as soon as the server has read them.
-    await vi.waitFor(() => expect(execute(server.url, 'select 1')).rejects.toThrow('no encryption'))
+    await vi.waitFor(() => expect(execute(server.url, 'select 1')).rejects.toThrow('no encryption'), {
+      timeout: 20_000,
+    })
   }
 
   const isEncrypted = async (url: string, ca?: string) => {

@@ -11,7 +11,7 @@ const many = 140
 const megabyte = Buffer.alloc(1024 * 1024)
 
 test('a body that never arrives holds no connection to a service and is refused', async () => {
-  const { url, authorized, upstream } = await scene({ server: { bodySeconds: 1 } })
+  const { url, authorized, upstream } = await scene({ server: { bodySeconds: 4 } })
   const unfinished = 'Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n'
   const sockets = Array.from({ length: many }, (_, n) =>
     send(url, n % 2 ? 'POST /auth/password-login' : 'POST /channels/1/messages', authorized, unfinished),
