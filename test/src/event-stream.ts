@@ -15,6 +15,8 @@ export interface OpenStreamOptions {
   token: string
   /** Resume behind this cursor. */
   lastEventId?: string
+  /** `scope`, `watch`, `presence`. */
+  query?: Record<string, string>
   signal?: AbortSignal
   /** Where another version serves as well, whose events are held to its own contract. */
   ofAnyVersion?: boolean
@@ -72,13 +74,14 @@ export class EventStream {
 
   /** Resolves once CONNECTED has come. @throws StreamRefused when the answer is not 200. */
   static async open(options: OpenStreamOptions): Promise<EventStream> {
-    const { baseUrl, token, lastEventId, signal } = options
+    const { baseUrl, token, lastEventId, query, signal } = options
     const headers = {
       accept: 'text/event-stream',
       authorization: `Bearer ${token}`,
       ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
     }
-    const request = http.get(`${baseUrl}/events`, { headers, agent: false, signal })
+    const search = query ? `?${new URLSearchParams(query)}` : ''
+    const request = http.get(`${baseUrl}/events${search}`, { headers, agent: false, signal })
     const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
       request.on('response', resolve)
       request.on('error', reject)

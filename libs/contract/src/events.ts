@@ -110,10 +110,11 @@ export type WireEvent = { [T in EventType]: { type: T; payload: EventPayload<T> 
  * Who gets an event. The realtime node decides at delivery:
  * - `everyone`: every open stream.
  * - `users`: the streams of these people.
- * - `joined`: those streams of these people that were opened with `scope=joined`. They are told of a channel when the person joins
- *   it, and that it is gone when the person leaves. Other streams show every channel that the person may read.
+ * - `joined`: the streams of these people that were opened with `scope=joined`. They are told when the person joins a channel or
+ *   leaves it. Other streams show every channel that the person may read.
  * - `channel`: the audience of a channel (everyone for a public one; members and admins for a private one). `version`
- *   is the channel's membership version when the event was recorded: a node that knows an older one reloads first.
+ *   is the channel's membership version when the event was recorded: a node that knows an older one reloads first. `mentions`
+ *   are the people whom the event's message mentions by name: they get it on streams of `scope=joined` without having joined.
  * - `outsiders`: everyone who is neither an admin nor one of `members`, when `channel` became private or public again.
  * - `nobody`: no stream. The event only carries `Control` for the nodes.
  */
@@ -121,7 +122,7 @@ export type Audience =
   | { to: 'everyone' }
   | { to: 'users'; users: string[] }
   | { to: 'joined'; users: string[] }
-  | { to: 'channel'; channel: string; version: number }
+  | { to: 'channel'; channel: string; version: number; mentions?: string[] }
   | { to: 'outsiders'; members: string[]; channel?: string }
   | { to: 'nobody' }
 
@@ -132,8 +133,8 @@ export interface Control {
   /** Users whose admin flag changed or who were removed. The node reads them again. */
   reloadUsers?: string[]
   /**
-   * For an event of a channel: who became a member with the version that it names and who ceased to be one, compared to the
-   * version before. Without it a newer version means that the members have to be read again.
+   * Of a channel's event: who joined and who left since the version before. Only where nothing else about the channel's readers
+   * has changed. Without it a node that knows an older version reads the members again.
    */
   membership?: { joined: string[]; left: string[] }
 }
@@ -145,9 +146,20 @@ export const everyone: Audience = { to: 'everyone' }
 export const nobody: Audience = { to: 'nobody' }
 export const onlyUsers = (...users: string[]): Audience => ({ to: 'users', users })
 export const onlyJoinedStreams = (...users: string[]): Audience => ({ to: 'joined', users })
-/** `channel.id` is the row id, `channel.membersVersion` the version that the recording transaction read under its lock. */
-export const audienceOf = (channel: { id: string; membersVersion: number }): Audience => ({
-  to: 'channel',
-  channel: channel.id,
-  version: channel.membersVersion,
-})
+
+/**
+ * `channel.id` is the row id, `channel.membersVersion` the version that the recording transaction read under its lock. Of
+ * `mentions` only people count, not `@channel` and `@here`.
+ */
+export function audienceOf(
+  channel: { id: string; membersVersion: number },
+  mentions: readonly string[] = [],
+): Extract<Audience, { to: 'channel' }> {
+  const people = mentions.filter((mention) => !mention.startsWith('@'))
+  return {
+    to: 'channel',
+    channel: channel.id,
+    version: channel.membersVersion,
+    ...(people.length > 0 && { mentions: [...new Set(people)] }),
+  }
+}

@@ -1,11 +1,9 @@
 import { audienceOf } from '@parley/contract'
 import { createSharedCallers } from '@parley/identity'
 import { enterStreams, findPresenceChanges } from '@parley/presence'
-import { createMetrics } from '@parley/telemetry'
 import { everyStatistics, largeDatabase } from '@parley/test'
 import { describe, expect, test } from 'vitest'
-import { createEntitlement } from './delivery/entitlement.ts'
-import { createOpenStreams } from './streams/open-streams.ts'
+import { createKnownChannels } from './delivery/known-channels.ts'
 
 const many = 100_000
 const id = (kind: number, n: number) => `${kind}0000000-0000-7000-8000-${n.toString(16).padStart(12, '0')}`
@@ -36,6 +34,7 @@ describe.each(everyStatistics)('with %s', (statistics) => {
 
   const works: [string, () => Promise<unknown>, number][] = [
     ['who may read ten channels', readTenChannels, 60],
+    ['the channels of ten people', followTen, 60],
     ['who ten are that open streams', findTenCallers, 60],
     ['the streams of ten people', enterTen, 60],
     [
@@ -51,9 +50,14 @@ describe.each(everyStatistics)('with %s', (statistics) => {
   })
 
   function readTenChannels() {
-    const entitlement = createEntitlement({ db: database.db, streams: noStreams() })
+    const channels = createKnownChannels({ db: database.db })
     const events = ten((n) => ({ routing: audienceOf({ id: id(3, 2 * n + 1), membersVersion: 1 }) }))
-    return entitlement.load(events)
+    return channels.load(events)
+  }
+
+  function followTen() {
+    const channels = createKnownChannels({ db: database.db })
+    return Promise.all(ten((n) => channels.follow(id(1, 2 * n + 1))))
   }
 
   function findTenCallers() {
@@ -69,12 +73,3 @@ describe.each(everyStatistics)('with %s', (statistics) => {
 })
 
 const ten = <Item>(make: (n: number) => Item): Item[] => Array.from({ length: 10 }, (_, n) => make(n))
-
-const noStreams = () =>
-  createOpenStreams({
-    maxStreams: 1,
-    maxStreamsPerUser: 1,
-    maxBufferBytes: 1,
-    metrics: createMetrics({ service: 'test' }),
-    onCount() {},
-  })

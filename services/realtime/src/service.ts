@@ -5,6 +5,7 @@ import { createEphemeralDelivery } from './delivery/audience.ts'
 import { observeWaiting } from './delivery/delivery-metrics.ts'
 import { createEntitlement } from './delivery/entitlement.ts'
 import { createFanOut } from './delivery/fan-out.ts'
+import { createKnownChannels } from './delivery/known-channels.ts'
 import { createResume } from './delivery/resume.ts'
 import { createPresenceUpdates } from './presence/presence-updates.ts'
 import { createStreamSlots } from './presence/stream-slots.ts'
@@ -20,10 +21,11 @@ const patienceMs = 2_000
 export function realtime(deps: Deps): Service {
   const { config, db, pool, logger, metrics, clock } = deps
   const feed = (): Feed => events
-  const streams = createOpenStreams({ ...config.events, metrics, onCount: (userId) => slots.count(userId) })
+  const channels = createKnownChannels({ db })
+  const streams = createOpenStreams({ ...config.events, metrics, channels, onCount: (userId) => slots.count(userId) })
   const slots = createStreamSlots({ ...config.events, pool, streams, logger })
   const presence = createPresenceUpdates({ ...config.events, pool, streams, logger, metrics })
-  const entitlement = createEntitlement({ db, streams })
+  const entitlement = createEntitlement({ db, streams, channels })
   const fanOut = createFanOut({ streams, entitlement, feed, clock, logger, metrics })
   const waiting = observeWaiting({ db, metrics, position: fanOut.position })
   const resume = createResume({
@@ -90,6 +92,7 @@ export function realtime(deps: Deps): Service {
         streamRoutes(deps, {
           streams,
           slots,
+          channels,
           entitlement,
           fanOut,
           resume,

@@ -1,50 +1,64 @@
-import { isReader } from '@parley/access'
 import type { EphemeralEvent } from '@parley/events'
 import type { Logger } from '@parley/telemetry'
-import type { OpenStream, OpenStreams, Person } from '../streams/open-streams.ts'
-import type { Entitlement, Judged } from './entitlement.ts'
+import type { OpenStream, OpenStreams } from '../streams/open-streams.ts'
+import { type Entitlement, type Judged, receives } from './entitlement.ts'
+import { hasJoined } from './known-channels.ts'
 
-/** Whether this person gets an event of that audience. */
-export function isEntitled(audience: Judged, { userId, isAdmin }: Person): boolean {
-  switch (audience.to) {
-    case 'everyone':
-      return true
-    case 'nobody':
-      return false
-    case 'people':
-      return audience.userIds.has(userId)
-    case 'readers':
-      return isReader(audience.kind, { isAdmin, isMember: audience.members.has(userId) })
-    case 'outsiders':
-      return !isAdmin && !audience.members.has(userId)
-  }
-}
-
-/** Called for each entitled stream that is live. */
+/** Called once for each live stream that receives the event. */
 type Visit = (stream: OpenStream) => void
 
-/** Finds streams by person, so the cost follows the audience. Only `everyone` and `outsiders` go through all streams. */
-export function visitAudience(audience: Judged, { all, people, admins }: OpenStreams, visit: Visit) {
+/**
+ * Visits the live streams for which `receives` is true. Finds them by person and channel, so the cost follows the audience; only
+ * what concerns everybody goes through all streams.
+ */
+export function visitAudience(audience: Judged, streams: OpenStreams, visit: Visit) {
+  const { all, unscoped, people } = streams
   switch (audience.to) {
     case 'everyone':
       return visitLive(all, visit)
     case 'people':
       for (const userId of audience.userIds) visitLive(people.get(userId)?.streams, visit)
       return
-    case 'readers':
-      // A large channel may have far more members than people who are connected here.
-      if (audience.members.size > people.size) {
-        for (const person of people.values()) if (isEntitled(audience, person)) visitLive(person.streams, visit)
-        return
-      }
-      for (const userId of audience.members) visitLive(people.get(userId)?.streams, visit)
-      for (const admin of admins) {
-        if (!audience.members.has(admin.userId) && isEntitled(audience, admin)) visitLive(admin.streams, visit)
-      }
+    case 'joined':
+      for (const userId of audience.userIds) visitLive(streams.follower(userId)?.streams, visit)
       return
+    case 'public':
+      visitLive(unscoped, visit)
+      return visitScoped(audience, streams, visit)
+    case 'readers':
+      return visitReaders(audience, streams, visit)
     case 'outsiders':
-      for (const stream of all) if (stream.isLive && isEntitled(audience, stream.person)) visit(stream)
+      visitReceiving(unscoped, audience, visit)
+      if (audience.channelId !== undefined) visitReceiving(streams.watchers.get(audience.channelId), audience, visit)
   }
+}
+
+/** The streams of `scope=joined` among those that receive an event of a public channel, each once. */
+export function visitScoped(audience: Extract<Judged, { to: 'public' }>, streams: OpenStreams, visit: Visit) {
+  const { channel, mentions } = audience
+  for (const follower of channel.followers) visitLive(follower.streams, visit)
+  const watching = streams.watchers.get(channel.id)
+  for (const stream of watching ?? []) if (stream.isLive && !hasJoined(stream.follower!, channel)) visit(stream)
+  for (const userId of mentions) {
+    const follower = streams.follower(userId)
+    if (!follower || hasJoined(follower, channel)) continue
+    for (const stream of follower.streams) if (stream.isLive && !watching?.has(stream)) visit(stream)
+  }
+}
+
+function visitReaders(audience: Extract<Judged, { to: 'readers' }>, { people, admins }: OpenStreams, visit: Visit) {
+  const { members } = audience
+  // A large channel may have far more members than people who are connected here.
+  if (members.size > people.size) {
+    for (const person of people.values()) visitReceiving(person.streams, audience, visit)
+    return
+  }
+  for (const userId of members) visitLive(people.get(userId)?.streams, visit)
+  for (const admin of admins) if (!members.has(admin.userId)) visitReceiving(admin.streams, audience, visit)
+}
+
+function visitReceiving(streams: Iterable<OpenStream> = [], audience: Judged, visit: Visit) {
+  for (const stream of streams) if (stream.isLive && receives(audience, stream)) visit(stream)
 }
 
 function visitLive(streams: Iterable<OpenStream> = [], visit: Visit) {

@@ -27,10 +27,14 @@ export interface Delivery {
 export function createDeliveryMetrics(metrics: Metrics, clock: () => number) {
   const lag = metrics.histogram(metric.deliveryLag).with()
   const counter = metrics.counter(metric.deliveries)
+  const everyone = counter.with({ [label.audience]: 'everyone' })
+  const users = counter.with({ [label.audience]: 'users' })
   const byAudience: Record<Judged['to'], BoundCounter> = {
-    everyone: counter.with({ [label.audience]: 'everyone' }),
+    everyone,
+    public: everyone,
     nobody: counter.with({ [label.audience]: 'nobody' }),
-    people: counter.with({ [label.audience]: 'users' }),
+    people: users,
+    joined: users,
     readers: counter.with({ [label.audience]: 'channel' }),
     outsiders: counter.with({ [label.audience]: 'outsiders' }),
   }

@@ -1,111 +1,99 @@
 import { isReader } from '@parley/access'
 import type { Routing } from '@parley/contract'
 import { anyOf, type ChannelKind, type Database, isUnset } from '@parley/database'
-import type { PositionedEvent } from '@parley/events'
-import { sql } from 'kysely'
-import type { OpenStreams } from '../streams/open-streams.ts'
+import type { OpenStream, OpenStreams } from '../streams/open-streams.ts'
+import { hasJoined, type KnownChannel, type KnownChannels, type Routed } from './known-channels.ts'
 
-/** Who may read a channel or conversation, at least as new as the newest event that passed. */
-interface KnownChannel {
-  kind: ChannelKind
-  version: number
-  members: ReadonlySet<string>
-}
-
-/** An audience with everything looked up: judging a person needs no further query. */
+/** An audience with everything looked up: judging a stream needs no further query. */
 export type Judged =
   | { to: 'everyone' | 'nobody' }
-  | { to: 'people'; userIds: ReadonlySet<string> }
-  | { to: 'readers'; kind: ChannelKind; members: ReadonlySet<string> }
-  | { to: 'outsiders'; members: ReadonlySet<string> }
+  | { to: 'people' | 'joined'; userIds: ReadonlySet<string> }
+  | { to: 'public'; channel: KnownChannel; mentions: readonly string[] }
+  | {
+      to: 'readers'
+      kind: ChannelKind
+      members: ReadonlySet<string>
+      channelId: string
+      mentions: readonly string[]
+    }
+  | { to: 'outsiders'; members: ReadonlySet<string>; channelId: string | undefined }
 
-type Routed = Pick<PositionedEvent, 'routing'>
+/**
+ * Whether a stream receives events of that audience: first whether its person may (rights), then whether it asked for them
+ * (scope). `visitAudience` is the same rule, by indexes.
+ */
+export function receives(audience: Judged, stream: OpenStream): boolean {
+  const { person, follower } = stream
+  const { userId, isAdmin } = person
+  switch (audience.to) {
+    case 'everyone':
+      return true
+    case 'nobody':
+      return false
+    case 'people':
+      return audience.userIds.has(userId)
+    case 'joined':
+      return follower !== null && audience.userIds.has(userId)
+    case 'public':
+      return follower === null || hasJoined(follower, audience.channel) || asksFor(stream, audience)
+    case 'readers': {
+      const isMember = audience.members.has(userId)
+      if (!isReader(audience.kind, { isAdmin, isMember })) return false
+      return follower === null || isMember || asksFor(stream, audience)
+    }
+    case 'outsiders':
+      if (isAdmin || audience.members.has(userId)) return false
+      return follower === null || (audience.channelId !== undefined && stream.watched.includes(audience.channelId))
+  }
+}
 
-export type Entitlement = ReturnType<typeof createEntitlement>
+/** Whether a stream of `scope=joined` gets an event of a channel that its person has not joined. */
+function asksFor({ person, watched }: OpenStream, audience: Extract<Judged, { to: 'public' | 'readers' }>): boolean {
+  const channelId = audience.to === 'public' ? audience.channel.id : audience.channelId
+  return watched.includes(channelId) || audience.mentions.includes(person.userId)
+}
 
 export interface EntitlementParts {
   db: Database
   streams: OpenStreams
-  /** Most channels kept in memory, beside those of the current events. */
-  knownChannels?: number
+  channels: KnownChannels
 }
+
+export type Entitlement = ReturnType<typeof createEntitlement>
 
 const nobody: Judged = { to: 'nobody' }
 const everyone: Judged = { to: 'everyone' }
+const noMentions: readonly string[] = []
 
 /**
- * Judges at delivery who may receive an event, by what this node knows of channels and admins. The events keep that
- * knowledge current: an event that names a newer membership version waits for `load`.
+ * Judges at delivery who receives an event, by what this node knows of channels and admins. An event that names a newer
+ * membership version than is known waits for `load`.
  */
-export function createEntitlement({ db, streams, knownChannels = 20_000 }: EntitlementParts) {
-  const channels = new Map<string, KnownChannel>()
+export function createEntitlement({ db, streams, channels }: EntitlementParts) {
   let changes = 0
-  let loading = 0
-
-  /** Whether these events can be judged at once. */
-  const canJudge = (events: readonly Routed[]) => events.every(({ routing }) => isKnown(routing))
-
-  function isKnown(routing: Routing) {
-    if (routing.to !== 'channel') return true
-    const known = channels.get(routing.channel)
-    return known !== undefined && known.version >= routing.version
-  }
-
-  /** Reads the channels of these events that are unknown or known in an older version. @throws when the database is away. */
-  async function load(events: readonly Routed[]): Promise<void> {
-    loading++
-    try {
-      await readMissing(events)
-    } finally {
-      loading--
-      // Only after the events of this turn are judged: a channel that is not known has no audience.
-      if (channels.size > knownChannels) setImmediate(forgetOldest)
-    }
-  }
-
-  function forgetOldest() {
-    if (loading > 0) return
-    for (const id of channels.keys()) {
-      if (channels.size <= knownChannels) return
-      channels.delete(id)
-    }
-  }
-
-  async function readMissing(events: readonly Routed[]) {
-    const wanted = new Map<string, number>()
-    for (const { routing } of events) {
-      if (routing.to === 'channel' && !isKnown(routing)) {
-        wanted.set(routing.channel, Math.max(routing.version, wanted.get(routing.channel) ?? 0))
-      }
-    }
-    if (wanted.size === 0) return
-
-    const found = new Map((await readChannels(db, [...wanted.keys()])).map((channel) => [channel.id, channel]))
-    for (const [id, version] of wanted) keep(id, found.get(id), version)
-  }
-
-  function keep(id: string, found: FoundChannel | undefined, version: number) {
-    const known = channels.get(id)
-    if (known && found && known.version > found.membersVersion) return
-    channels.delete(id)
-    // A channel without a row keeps the audience it had, which still has to be told of the deletion.
-    if (found)
-      channels.set(id, { kind: found.kind, version: found.membersVersion, members: new Set(found.members?.split(',')) })
-    else channels.set(id, { kind: known?.kind ?? 'direct', members: known?.members ?? new Set(), version })
-  }
 
   /** The audience of an event that `canJudge` or `load` has passed. */
   function judge(routing: Routing): Judged {
-    if (routing.to === 'everyone') return everyone
-    // No stream is opened with scope=joined yet.
-    if (routing.to === 'nobody' || routing.to === 'joined') return nobody
-    if (routing.to === 'users') return { to: 'people', userIds: new Set(routing.users) }
-    if (routing.to === 'outsiders') return { to: 'outsiders', members: new Set(routing.members) }
-
-    const channel = channels.get(routing.channel)
-    if (!channel) return nobody
-    const { kind, members } = channel
-    return isReader(kind, { isAdmin: false, isMember: false }) ? everyone : { to: 'readers', kind, members }
+    switch (routing.to) {
+      case 'everyone':
+        return everyone
+      case 'users':
+        return { to: 'people', userIds: new Set(routing.users) }
+      case 'joined':
+        return { to: 'joined', userIds: new Set(routing.users) }
+      case 'outsiders':
+        return { to: 'outsiders', members: new Set(routing.members), channelId: routing.channel }
+      case 'channel': {
+        const channel = channels.get(routing.channel)
+        if (!channel) return nobody
+        const { id, kind, members } = channel
+        const mentions = routing.mentions ?? noMentions
+        if (isReader(kind, { isAdmin: false, isMember: false })) return { to: 'public', channel, mentions }
+        return { to: 'readers', kind, members, channelId: id, mentions }
+      }
+      default:
+        return nobody
+    }
   }
 
   /** Reads again whether these people are admins; ends the streams of those who were removed. @throws when the database is away. */
@@ -138,12 +126,15 @@ export function createEntitlement({ db, streams, knownChannels = 20_000 }: Entit
   /** Forgets all versions, because the order of events begins anew: the database may be an older one. */
   function forget() {
     changes++
-    channels.clear()
+    channels.forget()
   }
 
   return {
-    canJudge,
-    load,
+    /** Whether these events can be judged at once. */
+    canJudge: (events: readonly Routed[]) => events.every(channels.isKnown),
+    load: channels.load,
+    applyMembership: channels.applyMembership,
+    trim: channels.trim,
     forget,
     judge,
     reloadUsers,
@@ -154,25 +145,3 @@ export function createEntitlement({ db, streams, knownChannels = 20_000 }: Entit
     },
   }
 }
-
-type FoundChannel = Awaited<ReturnType<typeof readChannels>>[number]
-
-/**
- * Deleted channels too, whose last event still has an audience. One statement, so that version and members agree. The members
- * come as one text, because the driver reads arrays slowly and there may be thousands.
- */
-const readChannels = (db: Database, ids: string[]) =>
-  db
-    .selectFrom('channels')
-    .select(({ selectFrom }) => [
-      'id',
-      'kind',
-      'membersVersion',
-      selectFrom('channelMembers')
-        .whereRef('channelId', '=', 'channels.id')
-        .select(sql<string>`string_agg(user_id::text, ',')`.as('members'))
-        .where('channels.kind', '<>', 'public')
-        .as('members'),
-    ])
-    .where('id', '=', anyOf(ids))
-    .execute()

@@ -3,10 +3,10 @@ import type { PositionedEvent } from '@parley/events'
 import type { Logger, Metrics } from '@parley/telemetry'
 import { frameOf } from '../streams/frames.ts'
 import type { OpenStream, OpenStreams } from '../streams/open-streams.ts'
-import { visitAudience } from './audience.ts'
+import { visitAudience, visitScoped } from './audience.ts'
 import { createDeliveryMetrics, type Delivery, traceDeliveries } from './delivery-metrics.ts'
 import type { Entitlement } from './entitlement.ts'
-import { bytesOf, emptySequence, followedBy, joinShared } from './frame-sequence.ts'
+import { bytesOf, emptySequence, followedBy, joinShared, type Shared } from './frame-sequence.ts'
 
 export interface FanOutParts {
   streams: OpenStreams
@@ -51,10 +51,12 @@ export function createFanOut({ streams, entitlement, feed, clock, logger, metric
     return prepare(events, changed, resets).finally(() => preparing--)
   }
 
-  /** Ends the streams of ended sessions; returns the people whose rights must be read again. */
+  /** Ends the streams of ended sessions and takes over who joined and left; returns the people whose rights must be read again. */
   function applyControls(events: readonly PositionedEvent[]) {
     const changed: string[] = []
-    for (const { routing } of events) {
+    for (const event of events) {
+      const { routing } = event
+      entitlement.applyMembership(event)
       if (routing.endSessions) entitlement.endSessions(routing.endSessions)
       if (routing.reloadUsers) changed.push(...routing.reloadUsers)
     }
@@ -97,7 +99,7 @@ export function createFanOut({ streams, entitlement, feed, clock, logger, metric
     pending = []
     if (deliveries.length === 0) return
     const endSpans = traceDeliveries(deliveries)
-    const { plain, apart, shared } = address(deliveries)
+    const { targets, sharedBy } = address(deliveries)
     delivered = deliveries.at(-1)!.event.pos
     for (const waiter of waiting) {
       if (waiter.pos > delivered) continue
@@ -105,7 +107,6 @@ export function createFanOut({ streams, entitlement, feed, clock, logger, metric
       waiter.wake()
     }
 
-    const targets = apart.length === 0 ? plain : plain.concat(apart)
     isWriting = true
     writeSome(0)
 
@@ -113,6 +114,7 @@ export function createFanOut({ streams, entitlement, feed, clock, logger, metric
       const until = Math.min(from + streamsPerTurn, targets.length)
       for (let index = from; index < until; index++) {
         const stream = targets[index]!
+        const shared = sharedBy(stream)
         const bytes = stream.sequence === null ? shared.bytes : bytesOf(stream.sequence, shared)
         stream.sequence = null
         if (stream.isLive) streams.write(stream, bytes)
@@ -124,38 +126,46 @@ export function createFanOut({ streams, entitlement, feed, clock, logger, metric
       endSpans()
       deliveredAt = performance.now()
       if (pending.length > 0) schedule()
+      else entitlement.trim()
     }
   }
 
-  /** Decides who gets what: `plain` streams get the shared frames only, those in `apart` have a sequence of their own. */
+  /**
+   * Decides who gets what. Events for everybody are shared frames of all streams, events of public channels only of those that ask
+   * for everything: a stream of `scope=joined` costs nothing when it gets nothing.
+   */
   function address(deliveries: Delivery[]) {
     const { epoch } = feed()
-    const shared: Buffer[] = []
+    const unscoped = createGroup(streams.unscoped)
+    const scoped = createGroup(streams.scoped)
+    const groupOf = ({ follower }: OpenStream) => (follower === null ? unscoped : scoped)
     const apart: OpenStream[] = []
-    const root = emptySequence()
-    let live = -1
+
     for (const delivery of deliveries) {
       const { event, audience } = delivery
       if (event.event === null || audience.to === 'nobody') continue
       const frame = frameOf(event, epoch)
+      const addTo = (stream: OpenStream) => {
+        const { root, frames } = groupOf(stream)
+        if (stream.sequence === null) apart.push(stream)
+        stream.sequence = followedBy(stream.sequence ?? root, frame, frames.length)
+        delivery.streams++
+      }
       if (audience.to === 'everyone') {
-        shared.push(frame)
-        if (live < 0) live = countLive(streams)
-        delivery.streams = live
+        delivery.streams = unscoped.share(frame) + scoped.share(frame)
+      } else if (audience.to === 'public') {
+        delivery.streams = unscoped.share(frame)
+        visitScoped(audience, streams, addTo)
       } else {
-        visitAudience(audience, streams, (stream) => {
-          if (stream.sequence === null) apart.push(stream)
-          stream.sequence = followedBy(stream.sequence ?? root, frame, shared.length)
-          delivery.streams++
-        })
+        visitAudience(audience, streams, addTo)
       }
       measured.count(delivery)
     }
-    const plain: OpenStream[] = []
-    if (shared.length > 0) {
-      for (const stream of streams.all) if (stream.isLive && stream.sequence === null) plain.push(stream)
+    const shared: [Shared, Shared] = [joinShared(unscoped.frames), joinShared(scoped.frames)]
+    return {
+      targets: [...unscoped.plain(), ...scoped.plain(), ...apart],
+      sharedBy: ({ follower }: OpenStream) => shared[follower === null ? 0 : 1],
     }
-    return { plain, apart, shared: joinShared(shared) }
   }
 
   /** Everything up to this position was written to the live streams, or will be before anything else. Changes only between turns of the event loop. */
@@ -181,8 +191,32 @@ export function createFanOut({ streams, entitlement, feed, clock, logger, metric
   return { receive, position, reached, reset }
 }
 
-function countLive({ all }: OpenStreams) {
+/** Streams that share frames in one delivery. */
+function createGroup(members: ReadonlySet<OpenStream>) {
+  const frames: Buffer[] = []
+  let live = -1
+
+  return {
+    root: emptySequence(),
+    frames,
+    /** Adds a frame for all of the group; answers how many live streams that are. */
+    share(frame: Buffer): number {
+      frames.push(frame)
+      if (live < 0) live = countLive(members)
+      return live
+    },
+    /** The streams that get the shared frames and nothing else. */
+    plain(): OpenStream[] {
+      const plain: OpenStream[] = []
+      if (frames.length === 0) return plain
+      for (const stream of members) if (stream.isLive && stream.sequence === null) plain.push(stream)
+      return plain
+    },
+  }
+}
+
+function countLive(streams: ReadonlySet<OpenStream>) {
   let live = 0
-  for (const { isLive } of all) if (isLive) live++
+  for (const { isLive } of streams) if (isLive) live++
   return live
 }

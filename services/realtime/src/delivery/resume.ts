@@ -5,9 +5,8 @@ import type { Logger } from '@parley/telemetry'
 import { type Cursor, frameOf } from '../streams/frames.ts'
 import type { OpenStream, OpenStreams } from '../streams/open-streams.ts'
 import { closeSignal, drained } from '../streams/stream-socket.ts'
-import { isEntitled } from './audience.ts'
 import type { Waiting } from './delivery-metrics.ts'
-import type { Entitlement } from './entitlement.ts'
+import { type Entitlement, receives } from './entitlement.ts'
 import type { FanOut } from './fan-out.ts'
 
 export interface ResumeParts {
@@ -105,7 +104,7 @@ export function createResume({ db, feed, fanOut, entitlement, streams, waiting, 
     for (const event of events) {
       if (event.pos > until) break
       last = event.pos
-      if (event.event === null || !isEntitled(entitlement.judge(event.routing), stream.person)) continue
+      if (event.event === null || !receives(entitlement.judge(event.routing), stream)) continue
       frames.push(frameOf(event, epoch))
     }
     // Not limited like live delivery: a replay waits for its client, so at most this one page is unsent.

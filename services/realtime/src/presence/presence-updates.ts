@@ -56,6 +56,7 @@ export function createPresenceUpdates({ pool, streams, presencePerSecond, logger
     const parts = new Map<number, Part>()
     let least = log.head
     for (const stream of streams.all) {
+      if (stream.presence === 'none') continue
       stream.presence ??= headThen
       if (stream.presence < log.head && stream.isLive && stream.socket.writableLength === 0) {
         const part = parts.get(stream.presence) ?? log.take(stream.presence, limit)

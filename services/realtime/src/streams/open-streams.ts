@@ -4,6 +4,7 @@ import { uuidv7 } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { label, type Metrics, metric } from '@parley/telemetry'
 import type { FrameSequence } from '../delivery/frame-sequence.ts'
+import type { Follower, KnownChannels } from '../delivery/known-channels.ts'
 import { keepAliveFrame } from './frames.ts'
 import { endWithComment, isTaken, watchSocket } from './stream-socket.ts'
 
@@ -29,6 +30,10 @@ export interface OpenStream {
   readonly socket: Socket
   readonly person: Person
   readonly session: OpenSession
+  /** Set for `scope=joined`: whose channels decide what it gets. */
+  readonly follower: Follower | null
+  /** Ids of the channels it watches, with `scope=joined`. */
+  readonly watched: readonly string[]
   /** Number of the stream, which spreads the keep-alive comments over the seconds of the period. */
   readonly number: number
   /** Takes part in live delivery; false while it replays. */
@@ -36,8 +41,16 @@ export interface OpenStream {
   isEnded: boolean
   /** What the current delivery has for this stream beyond the shared frames; null between deliveries. */
   sequence: FrameSequence | null
-  /** Up to where in the order of presence updates it was told; null until the first round. */
-  presence: number | null
+  /** Up to where in the order of presence updates it was told; null until the first round, 'none' when it wants none. */
+  presence: number | 'none' | null
+}
+
+/** What a client asks for when it opens a stream. */
+export interface StreamView {
+  /** Null for `scope=all`. */
+  follower: Follower | null
+  watched: readonly string[]
+  wantsPresence: boolean
 }
 
 export type EndReason = 'client' | 'session' | 'slow' | 'reset' | 'drain' | 'gone' | 'failed'
@@ -47,6 +60,7 @@ export interface StreamLimits {
   maxStreamsPerUser: number
   maxBufferBytes: number
   metrics: Metrics
+  channels: Pick<KnownChannels, 'follower' | 'leaveIfGone'>
   /** Called when somebody has one stream more or less. */
   onCount: (userId: string) => void
 }
@@ -64,8 +78,18 @@ const closingComments: Record<Exclude<EndReason, 'client'>, string> = {
 }
 
 /** The open streams of this node, found by person and by session. */
-export function createOpenStreams({ maxStreams, maxStreamsPerUser, maxBufferBytes, metrics, onCount }: StreamLimits) {
+export function createOpenStreams({
+  maxStreams,
+  maxStreamsPerUser,
+  maxBufferBytes,
+  metrics,
+  channels,
+  onCount,
+}: StreamLimits) {
   const all = new Set<OpenStream>()
+  const unscoped = new Set<OpenStream>()
+  const scoped = new Set<OpenStream>()
+  const watchers = new Map<string, Set<OpenStream>>()
   const people = new Map<string, Person>()
   const admins = new Set<Person>()
   const sessions = new Map<string, OpenSession>()
@@ -81,7 +105,7 @@ export function createOpenStreams({ maxStreams, maxStreamsPerUser, maxBufferByte
     if (open >= maxStreamsPerUser) throw tooMany('You have too many event streams open', 30)
   }
 
-  function add(socket: Socket, caller: Caller): OpenStream {
+  function add(socket: Socket, caller: Caller, { follower, watched, wantsPresence }: StreamView): OpenStream {
     const person = findOrAdd<Person>(people, caller.userId, () => ({
       userId: caller.userId,
       isAdmin: caller.isAdmin,
@@ -98,13 +122,17 @@ export function createOpenStreams({ maxStreams, maxStreamsPerUser, maxBufferByte
       socket,
       person,
       session,
+      follower,
+      watched: follower === null ? nothing : watched,
       number: opened++,
       isLive: false,
       isEnded: false,
       sequence: null,
-      presence: null,
+      presence: wantsPresence ? null : 'none',
     }
-    for (const set of [all, person.streams, session.streams]) set.add(stream)
+    for (const set of [all, follower === null ? unscoped : scoped, person.streams, session.streams]) set.add(stream)
+    follower?.streams.add(stream)
+    for (const id of stream.watched) findOrAdd(watchers, id, () => new Set()).add(stream)
     watchSocket(stream, end)
     surge.countOpened()
     onCount(person.userId)
@@ -132,8 +160,16 @@ export function createOpenStreams({ maxStreams, maxStreamsPerUser, maxBufferByte
     stream.isLive = false
     ended.with({ [label.reason]: reason }).add()
 
-    const { socket, person, session } = stream
-    all.delete(stream)
+    const { socket, person, session, follower } = stream
+    for (const set of [all, unscoped, scoped]) set.delete(stream)
+    for (const id of stream.watched) {
+      watchers.get(id)?.delete(stream)
+      if (watchers.get(id)?.size === 0) watchers.delete(id)
+    }
+    if (follower !== null) {
+      follower.streams.delete(stream)
+      channels.leaveIfGone(follower)
+    }
     leaveGroup(people, person.userId, person, stream)
     if (person.streams.size === 0) admins.delete(person)
     leaveGroup(sessions, session.sessionId, session, stream)
@@ -144,6 +180,13 @@ export function createOpenStreams({ maxStreams, maxStreamsPerUser, maxBufferByte
 
   return {
     all,
+    /** Those of `scope=all`. */
+    unscoped,
+    /** Those of `scope=joined`. */
+    scoped,
+    /** Streams of `scope=joined` by the ids of the channels that they watch. */
+    watchers,
+    follower: channels.follower,
     people,
     admins,
     sessions,
@@ -158,6 +201,9 @@ export function createOpenStreams({ maxStreams, maxStreamsPerUser, maxBufferByte
     stopObserving,
   }
 }
+
+/** One for all streams that watch nothing. */
+const nothing: readonly string[] = []
 
 function findOrAdd<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {
   const known = map.get(key)

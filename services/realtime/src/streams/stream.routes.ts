@@ -1,18 +1,22 @@
 import { Socket } from 'node:net'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { invalid, refusals, unavailable } from '@parley/contract'
+import { isRowId } from '@parley/database'
 import type { Feed } from '@parley/events'
 import { type Caller, createSharedCallers } from '@parley/identity'
 import { bearerToken, type Deps } from '@parley/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import type { Entitlement } from '../delivery/entitlement.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
+import type { Follower, KnownChannels } from '../delivery/known-channels.ts'
 import type { Resume, Start } from '../delivery/resume.ts'
 import type { StreamSlot, StreamSlots } from '../presence/stream-slots.ts'
 import { greeting, readCursor, responseHead, streamHeaders } from './frames.ts'
-import type { OpenStreams } from './open-streams.ts'
+import type { OpenStreams, StreamView } from './open-streams.ts'
 import { detachSocket } from './stream-socket.ts'
+
+const mostWatched = 50
 
 const OpenEvents = {
   summary: 'Follow everything that happens, as server-sent events',
@@ -23,6 +27,19 @@ const OpenEvents = {
   querystring: Type.Object({
     token: Type.Optional(Type.String({ description: 'Access token, for clients that cannot send a header' })),
     lastEventId: Type.Optional(Type.String({ description: 'Where to go on; the header Last-Event-ID wins' })),
+    scope: Type.Optional(
+      Type.Enum(['all', 'joined'], {
+        default: 'all',
+        description:
+          'joined: of channels only those that the person has joined, those in `watch`, and messages that mention the person by name',
+      }),
+    ),
+    watch: Type.Optional(
+      Type.String({
+        description: `With scope=joined: ids of at most ${mostWatched} channels to follow without having joined them, separated by commas`,
+      }),
+    ),
+    presence: Type.Optional(Type.Enum(['all', 'none'], { default: 'all', description: 'none: no PRESENCE_UPDATE' })),
   }),
   headers: Type.Object({ 'last-event-id': Type.Optional(Type.String()) }),
   security: [{ accessToken: [] }],
@@ -31,14 +48,12 @@ const OpenEvents = {
     ...refusals(400, 401, 429, 503),
   },
 }
-interface Query {
-  token?: string
-  lastEventId?: string
-}
+type Query = Static<typeof OpenEvents.querystring>
 
 export interface StreamParts {
   streams: OpenStreams
   slots: StreamSlots
+  channels: KnownChannels
   entitlement: Entitlement
   fanOut: FanOut
   resume: Resume
@@ -50,7 +65,7 @@ export interface StreamParts {
 export const streamRoutes =
   (deps: Deps, parts: StreamParts): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const { streams, slots, entitlement, fanOut, resume, feed, hasBegun, isClosing } = parts
+    const { streams, slots, channels, entitlement, fanOut, resume, feed, hasBegun, isClosing } = parts
     const callers = createSharedCallers(deps.db, deps.clock)
     const rightsVersion = () => `${entitlement.changes} ${feed().epoch}`
 
@@ -61,6 +76,9 @@ export const streamRoutes =
         const claims = await deps.tokens.verifyAccess(request.query.token ?? bearerToken(request))
         if (!hasBegun()) throw unavailable('This server is starting. Please connect again')
         const cursor = readCursor(lastEventId(request))
+        const { scope, presence } = request.query
+        const watched = readWatched(request.query.watch)
+        let follower: Follower | null = null
         let slot: StreamSlot | undefined
         try {
           // The stream is not registered yet, so a change of rights that this node applies meanwhile would be missed.
@@ -68,13 +86,15 @@ export const streamRoutes =
             const caller = await callers.find(claims)
             streams.checkRoom(caller.userId)
             slot ??= await slots.claim(caller.userId)
+            if (scope === 'joined') follower ??= await channels.follow(caller.userId)
             return { caller, found: await resume.findStart(cursor) }
           })
 
           // From here on nothing is awaited: position, rights and live delivery are of the same moment.
-          return open(request, reply, caller, found)
+          return open(request, reply, caller, found, { follower, watched, wantsPresence: presence !== 'none' })
         } finally {
           slot?.release()
+          if (follower) channels.endOpening(follower)
         }
       },
     )
@@ -90,7 +110,7 @@ export const streamRoutes =
       },
     )
 
-    function open(request: FastifyRequest, reply: FastifyReply, caller: Caller, found: Start | null) {
+    function open(request: FastifyRequest, reply: FastifyReply, caller: Caller, found: Start | null, view: StreamView) {
       if (isClosing()) throw unavailable('This server is stopping. Please connect again')
       streams.checkRoom(caller.userId)
       const { socket } = request.raw
@@ -101,7 +121,7 @@ export const streamRoutes =
       if (socket.destroyed) return reply
       const start = found ?? { after: fanOut.position(), page: null }
       detachSocket(socket, reply.raw)
-      const stream = streams.add(socket, caller)
+      const stream = streams.add(socket, caller, view)
       // The head and what was missed, if it is in memory, go out in one write.
       socket.cork()
       socket.write(responseHead(reply) + greeting(stream, found !== null, { epoch: feed().epoch, pos: start.after }))
@@ -120,6 +140,13 @@ export async function readUnchanged<Value>(version: () => string, read: () => Pr
     const value = await read()
     if (version() === before) return value
   }
+}
+
+/** Ids that no channel can have are left out; ids of unknown or unreadable channels match nothing. @throws ApiError 400 when there are too many. */
+function readWatched(text = ''): string[] {
+  const ids = [...new Set(text.split(',').filter((id) => id !== ''))]
+  if (ids.length > mostWatched) throw invalid(`watch must have at most ${mostWatched} ids`)
+  return ids.filter(isRowId)
 }
 
 function lastEventId({ headers, query }: FastifyRequest<{ Querystring: Query }>): string | undefined {

@@ -16,7 +16,7 @@ export interface Member {
 
 export interface TestNode {
   url: string
-  open(member: Member, lastEventId?: string): Promise<EventStream>
+  open(member: Member, lastEventId?: string, query?: Record<string, string>): Promise<EventStream>
   /** The value of a metric, summed over its labels. */
   reads(metric: string): Promise<number>
   logged(): string
@@ -75,8 +75,8 @@ export async function openTestServer(open: () => Promise<ServerDatabase> = () =>
     }
     const node: TestNode = {
       url,
-      open: ({ token }, lastEventId) =>
-        EventStream.open({ baseUrl: url, token, ...(lastEventId ? { lastEventId } : {}) }),
+      open: ({ token }, lastEventId, query) =>
+        EventStream.open({ baseUrl: url, token, ...(lastEventId && { lastEventId }), ...(query && { query }) }),
       async reads(metric) {
         const rows = (await deps.metrics.text()).split('\n').filter((line) => line.startsWith(metric))
         return rows.reduce((sum, row) => sum + Number(row.slice(row.lastIndexOf(' '))), 0)

@@ -1,0 +1,261 @@
+import { anyOf, type ChannelKind, type Database } from '@parley/database'
+import type { PositionedEvent } from '@parley/events'
+import DataLoader from 'dataloader'
+import { sql } from 'kysely'
+import type { OpenStream } from '../streams/open-streams.ts'
+
+/** A channel or conversation, at least as new as the newest event that passed. One object for as long as it is known. */
+export interface KnownChannel {
+  readonly id: string
+  kind: ChannelKind
+  version: number
+  /** All members of what is not public; never changed, but replaced. Empty for a public channel, which everybody may read. */
+  members: ReadonlySet<string>
+  /** The members who have streams of `scope=joined` here, whatever its kind. */
+  readonly followers: Follower[]
+  /** When its row was last read, by the order of reads on this node. */
+  readAt: number
+}
+
+/** Somebody who has streams of `scope=joined` on this node, or is about to open one. */
+export interface Follower {
+  readonly userId: string
+  readonly streams: Set<OpenStream>
+  /** The known channels that they have joined. An array, because a set of 200 would take more memory than the stream. */
+  readonly channels: KnownChannel[]
+  /** Requests that are opening a stream. */
+  opening: number
+  /** Settles once `channels` is complete. */
+  ready: Promise<void>
+  /** Whether an event has changed their membership while it was read. */
+  hasChanged: boolean
+}
+
+export type Routed = Pick<PositionedEvent, 'routing'>
+
+export type KnownChannels = ReturnType<typeof createKnownChannels>
+
+/**
+ * What this node knows of channels: who may read them, and which of its streams follow them. Events keep it current: one
+ * that names a newer version of the membership either says who joined and left, or waits until the channel was read again.
+ */
+export function createKnownChannels({ db, mostChannels = 20_000 }: { db: Database; mostChannels?: number }) {
+  const channels = new Map<string, KnownChannel>()
+  const followers = new Map<string, Follower>()
+  const joined = new DataLoader((ids: readonly string[]) => readJoined(db, ids), { cache: false, maxBatchSize: 500 })
+  let reads = 0
+  let loading = 0
+
+  function isKnown({ routing }: Routed) {
+    if (routing.to !== 'channel') return true
+    const known = channels.get(routing.channel)
+    return known !== undefined && known.version >= routing.version
+  }
+
+  /** Reads the channels of these events that are unknown or known in an older version. @throws when the database is away. */
+  async function load(events: readonly Routed[]): Promise<void> {
+    const wanted = new Map<string, number>()
+    for (const event of events) {
+      const { routing } = event
+      if (routing.to === 'channel' && !isKnown(event)) {
+        wanted.set(routing.channel, Math.max(routing.version, wanted.get(routing.channel) ?? 0))
+      }
+    }
+    if (wanted.size === 0) return
+
+    loading++
+    try {
+      for (;;) {
+        const withPublic = followers.size > 0
+        const found = await readChannels(db, [...wanted.keys()], withPublic)
+        // The first follower came meanwhile: the members of public channels are needed now.
+        if (followers.size > 0 && !withPublic) continue
+        const byId = new Map(found.map((channel) => [channel.id, channel]))
+        for (const [id, version] of wanted) keep(id, byId.get(id), version)
+        return
+      }
+    } finally {
+      loading--
+    }
+  }
+
+  function keep(id: string, found: FoundChannel | undefined, version: number) {
+    const known = channels.get(id)
+    if (known && found && known.version > found.membersVersion) return
+    const channel = known ?? { id, kind: 'direct', version, members: new Set<string>(), followers: [], readAt: 0 }
+    // Forgotten last: it was used last.
+    channels.delete(id)
+    channels.set(id, channel)
+    // A channel without a row keeps the audience it had, which still has to be told of the deletion.
+    channel.version = found?.membersVersion ?? version
+    if (!found) return
+
+    const members = found.members?.split(',') ?? []
+    channel.kind = found.kind
+    channel.members = new Set(found.kind === 'public' ? [] : members)
+    channel.readAt = ++reads
+    unlinkAll(channel)
+    for (const userId of members) link(followers.get(userId), channel)
+  }
+
+  /** Takes over who joined and left by an event, if only that separates the known version from the event's. */
+  function applyMembership({ routing }: Routed) {
+    if (routing.to !== 'channel' || !routing.membership) return
+    const { joined, left } = routing.membership
+    for (const userId of [...joined, ...left]) {
+      const follower = followers.get(userId)
+      if (follower) follower.hasChanged = true
+    }
+    const channel = channels.get(routing.channel)
+    if (channel?.kind !== 'public' || channel.version + 1 !== routing.version) return
+    channel.version = routing.version
+    for (const userId of left) unlink(followers.get(userId), channel)
+    for (const userId of joined) link(followers.get(userId), channel)
+  }
+
+  /**
+   * Registers somebody who opens a stream of `scope=joined` and resolves once their channels are known. The caller then calls
+   * `endOpening`. @throws when the database is away.
+   */
+  async function follow(userId: string): Promise<Follower> {
+    let follower = followers.get(userId)
+    if (!follower) {
+      const ready = Promise.resolve()
+      follower = { userId, streams: new Set(), channels: [], opening: 0, ready, hasChanged: false }
+      followers.set(userId, follower)
+      follower.ready = readChannelsOf(follower)
+    }
+    follower.opening++
+    try {
+      await follower.ready
+      return follower
+    } catch (err) {
+      // The next request reads again.
+      drop(follower)
+      throw err
+    }
+  }
+
+  /**
+   * A channel whose row was read after this began was read with this follower registered, so the row has decided already. Any
+   * other channel is older than what is read here. Events that pass meanwhile and concern the follower have it read again.
+   */
+  async function readChannelsOf(follower: Follower) {
+    for (;;) {
+      const begun = ++reads
+      follower.hasChanged = false
+      const ids = await joined.load(follower.userId)
+      if (follower.hasChanged) continue
+      for (const id of ids) {
+        const channel = channels.get(id)
+        if (channel && channel.readAt < begun) link(follower, channel)
+      }
+      return
+    }
+  }
+
+  /** The request that called `follow` has opened its stream, or has failed. */
+  function endOpening(follower: Follower) {
+    follower.opening--
+    leaveIfGone(follower)
+  }
+
+  /** To be called when a stream of the follower has ended. */
+  function leaveIfGone(follower: Follower) {
+    if (follower.streams.size === 0 && follower.opening === 0) drop(follower)
+  }
+
+  function drop(follower: Follower) {
+    if (followers.get(follower.userId) === follower) followers.delete(follower.userId)
+    for (const channel of follower.channels) remove(channel.followers, follower)
+    follower.channels.length = 0
+  }
+
+  /** Forgets the channels that were read longest ago. Never while events wait for their delivery: they need the channels. */
+  function trim() {
+    if (loading > 0) return
+    for (const channel of channels.values()) {
+      if (channels.size <= mostChannels) return
+      channels.delete(channel.id)
+      unlinkAll(channel)
+    }
+  }
+
+  /** Forgets all channels, because the order of events begins anew: the database may be an older one. */
+  function forget() {
+    for (const channel of channels.values()) unlinkAll(channel)
+    channels.clear()
+  }
+
+  return {
+    get: (id: string) => channels.get(id),
+    isKnown,
+    load,
+    applyMembership,
+    follow,
+    endOpening,
+    leaveIfGone,
+    follower: (userId: string) => followers.get(userId),
+    trim,
+    forget,
+  }
+}
+
+/** Whether the follower has joined the channel. */
+export const hasJoined = ({ channels }: Follower, channel: KnownChannel): boolean => channels.includes(channel)
+
+function link(follower: Follower | undefined, channel: KnownChannel) {
+  if (!follower || hasJoined(follower, channel)) return
+  follower.channels.push(channel)
+  channel.followers.push(follower)
+}
+
+function unlink(follower: Follower | undefined, channel: KnownChannel) {
+  if (!follower || !hasJoined(follower, channel)) return
+  remove(follower.channels, channel)
+  remove(channel.followers, follower)
+}
+
+function unlinkAll(channel: KnownChannel) {
+  for (const follower of channel.followers) remove(follower.channels, channel)
+  channel.followers.length = 0
+}
+
+/** The order of the rest is lost. */
+function remove<Item>(items: Item[], item: Item) {
+  const last = items.pop()!
+  if (last !== item) items[items.indexOf(item)] = last
+}
+
+type FoundChannel = Awaited<ReturnType<typeof readChannels>>[number]
+
+/**
+ * Deleted channels too, whose last event still has an audience. One statement, so that version and members agree. The members
+ * come as one text, because the driver reads arrays slowly and there may be thousands.
+ */
+const readChannels = (db: Database, ids: string[], withPublic: boolean) =>
+  db
+    .selectFrom('channels')
+    .select(({ selectFrom }) => [
+      'id',
+      'kind',
+      'membersVersion',
+      selectFrom('channelMembers')
+        .whereRef('channelId', '=', 'channels.id')
+        .select(sql<string>`string_agg(user_id::text, ',')`.as('members'))
+        .where(({ or, val }) => or([val(withPublic), sql<boolean>`channels.kind <> 'public'`]))
+        .as('members'),
+    ])
+    .where('id', '=', anyOf(ids))
+    .execute()
+
+/** For each of these people the ids of their channels and conversations. Served by channel_members_of_user. */
+async function readJoined(db: Database, userIds: readonly string[]): Promise<string[][]> {
+  const { rows } = await sql<{ userId: string; channels: string | null }>`
+    select asked.id as user_id, found.channels
+    from unnest(${userIds}::uuid[]) as asked (id) cross join lateral (
+      select string_agg(m.channel_id::text, ',') as channels from channel_members m where m.user_id = asked.id offset 0
+    ) found`.execute(db)
+  const found = new Map(rows.map(({ userId, channels }) => [userId, channels?.split(',') ?? []]))
+  return userIds.map((userId) => found.get(userId) ?? [])
+}

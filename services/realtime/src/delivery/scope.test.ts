@@ -1,0 +1,228 @@
+import { audienceOf, everyone, onlyJoinedStreams, onlyUsers, type Routing } from '@parley/contract'
+import type { EventStream } from '@parley/test'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { type Member, openTestServer, type TestNode, type TestServer } from '../testing/test-server.ts'
+
+let server: TestServer
+let nodes: [TestNode, TestNode]
+let ann: Member
+let bob: Member
+let cat: Member
+let ada: Member
+let open: { id: string; membersVersion: number }
+let closed: { id: string; membersVersion: number }
+
+/** Ann is a member of both channels, bob, cat and the admin ada of none. */
+beforeAll(async () => {
+  server = await openTestServer()
+  nodes = [await server.startNode(), await server.startNode()]
+})
+afterAll(() => server.close())
+beforeEach(async () => {
+  ;[ann, bob, cat] = [await server.addMember('ann'), await server.addMember('bob'), await server.addMember('cat')]
+  ada = await server.addMember('ada', { isAdmin: true })
+  open = await server.addChannel('public', [ann])
+  closed = await server.addChannel('private', [ann])
+})
+
+async function follow(member: Member, query: Record<string, string> = {}, lastEventId?: string, node = nodes[0]) {
+  const stream = await node.open(member, lastEventId, { scope: 'joined', ...query })
+  onTestFinished(() => stream.close())
+  return stream
+}
+
+const heard = (stream: EventStream) => stream.all('UPDATE_SERVER_SETTINGS').map(({ name }) => name)
+
+let rounds = 0
+/** What each of these streams has of the events, up to one that everybody gets. */
+async function hear(streams: EventStream[], events: [Routing, string][]): Promise<string[][]> {
+  const before = streams.map((stream) => heard(stream).length)
+  for (const [routing, name] of events) await server.says(routing, name)
+  const end = `end ${++rounds}`
+  await server.says(everyone, end)
+  for (const stream of streams) await stream.waitFor('UPDATE_SERVER_SETTINGS', { name: end })
+  return streams.map((stream, index) =>
+    heard(stream)
+      .slice(before[index])
+      .filter((name) => name !== end),
+  )
+}
+
+/** Changes the members as a service does; answers the routing of the event that says so. */
+async function change(id: string, { joined = [], left = [] }: { joined?: Member[]; left?: Member[] }) {
+  return server.db.transaction().execute(async (trx) => {
+    for (const { id: userId } of joined)
+      await trx.insertInto('channelMembers').values({ channelId: id, userId, joinedAt: 1 }).execute()
+    for (const { id: userId } of left)
+      await trx.deleteFrom('channelMembers').where('channelId', '=', id).where('userId', '=', userId).execute()
+    const channel = await trx
+      .updateTable('channels')
+      .set(({ eb }) => ({ membersVersion: eb('membersVersion', '+', 1) }))
+      .where('id', '=', id)
+      .returning(['id', 'membersVersion'])
+      .executeTakeFirstOrThrow()
+    const membership = { joined: joined.map(({ id }) => id), left: left.map(({ id }) => id) }
+    return { channel, routing: { ...audienceOf(channel), membership } }
+  })
+}
+
+describe('scope=joined', () => {
+  test('gets of channels only those that the person has joined, and everything that is about people', async () => {
+    const streams = [await follow(ann), await follow(bob), await follow(ada), await nodes[0].open(bob)]
+    onTestFinished(() => streams[3]!.close())
+    expect(
+      await hear(streams, [
+        [audienceOf(open), 'open'],
+        [audienceOf(closed), 'closed'],
+        [everyone, 'everyone'],
+        [onlyUsers(bob.id), 'bob'],
+        [{ to: 'outsiders', members: [ann.id], channel: closed.id }, 'outsiders'],
+      ]),
+    ).toEqual([
+      ['open', 'closed', 'everyone'],
+      ['everyone', 'bob'],
+      ['everyone'],
+      ['open', 'everyone', 'bob', 'outsiders'],
+    ])
+  })
+
+  test('gets messages that mention the person by name, but none of a private channel that they may not read', async () => {
+    const mentions = [bob.id, ada.id, '@channel', '@here']
+    const streams = [await follow(ann), await follow(bob), await follow(cat), await follow(ada)]
+    expect(
+      await hear(streams, [
+        [audienceOf(open, mentions), 'in public'],
+        [audienceOf(closed, mentions), 'in private'],
+        [audienceOf(open, ['@channel', '@here']), 'to all'],
+      ]),
+    ).toEqual([['in public', 'in private', 'to all'], ['in public'], [], ['in public', 'in private']])
+  })
+
+  test('gets the channels in watch, as far as the person may read them', async () => {
+    const watch = [open.id, closed.id, crypto.randomUUID(), 'nonsense', ''].join(',')
+    const streams = await Promise.all([ann, bob, ada].map((member) => follow(member, { watch })))
+    expect(
+      await hear(streams, [
+        [audienceOf(open, [bob.id]), 'open'],
+        [audienceOf(closed), 'closed'],
+        [{ to: 'outsiders', members: [ann.id], channel: closed.id }, 'outsiders'],
+        [{ to: 'outsiders', members: [ann.id] }, 'outsiders of an unnamed channel'],
+      ]),
+    ).toEqual([
+      ['open', 'closed'],
+      ['open', 'outsiders'],
+      ['open', 'closed'],
+    ])
+  })
+
+  test('follows who joins and leaves, and alone is told of a channel that was joined', async () => {
+    const streams = [await follow(bob), await follow(bob, {}, undefined, nodes[1]), await nodes[0].open(bob)]
+    onTestFinished(() => streams[2]!.close())
+    await hear(streams, [[audienceOf(open), 'before']])
+
+    const joining = await change(open.id, { joined: [bob] })
+    const afterJoining: [Routing, string][] = [
+      [onlyJoinedStreams(bob.id), 'new channel'],
+      [joining.routing, 'update'],
+      [audienceOf(joining.channel), 'message'],
+    ]
+    const all = ['new channel', 'update', 'message']
+    expect(await hear(streams, afterJoining)).toEqual([all, all, ['update', 'message']])
+
+    const leaving = await change(open.id, { left: [bob] })
+    const afterLeaving: [Routing, string][] = [
+      [onlyJoinedStreams(bob.id), 'channel gone'],
+      [leaving.routing, 'update'],
+      [audienceOf(leaving.channel), 'message'],
+    ]
+    const gone = ['channel gone']
+    expect(await hear(streams, afterLeaving)).toEqual([gone, gone, ['update', 'message']])
+  })
+
+  test('gets a message that was recorded before the person left, in order or not at all', async () => {
+    const stream = await follow(ann)
+    await hear([stream], [[audienceOf(open), 'known']])
+    for (let round = 0; round < 5; round++) {
+      const { channel, routing } = await change(open.id, { left: [ann] })
+      const [got] = await hear(
+        [stream],
+        [
+          [audienceOf({ ...channel, membersVersion: channel.membersVersion - 1 }), 'flying'],
+          [onlyJoinedStreams(ann.id), 'gone'],
+          [routing, 'update'],
+          [audienceOf(channel), 'later'],
+        ],
+      )
+      expect([['flying', 'gone'], ['gone']]).toContainEqual(got)
+      const back = await change(open.id, { joined: [ann] })
+      expect(await hear([stream], [[back.routing, 'back']])).toEqual([['back']])
+    }
+  })
+
+  test('gets no channel event any more once its person was removed', async () => {
+    const stream = await follow(ann)
+    await server.db.updateTable('users').set({ removedAt: 1 }).where('id', '=', ann.id).execute()
+    await server.control({ ...everyone, reloadUsers: [ann.id] })
+    await server.says(audienceOf(open), 'too late')
+    await stream.ended
+    expect(heard(stream)).toEqual([])
+  })
+
+  test('is refused with 400 when it is unknown or watches too much', async () => {
+    const status = async (query: string) => {
+      const reply = await fetch(`${nodes[0].url}/events?${query}`, {
+        headers: { authorization: `Bearer ${ann.token}` },
+      })
+      await reply.body?.cancel()
+      return reply.status
+    }
+    const ids = (count: number) => Array.from({ length: count }, () => crypto.randomUUID()).join(',')
+    expect(await status(`scope=joined&watch=${ids(50)}`)).toBe(200)
+    for (const query of [`watch=${ids(51)}`, 'scope=mine', 'scope=joined&scope=all', 'presence=some']) {
+      expect([query, await status(query)]).toEqual([query, 400])
+    }
+  })
+})
+
+describe('a cursor', () => {
+  test('is worth the same under any scope: what was missed under the new one is delivered', async () => {
+    const watch = open.id
+    const all = await nodes[0].open(bob)
+    const joined = await follow(bob)
+    const watching = await follow(bob, { watch })
+    await Promise.all([all, joined, watching].map((stream) => stream.close()))
+    await server.says(audienceOf(open), 'open')
+    await server.says(audienceOf(closed), 'closed')
+    await server.says(audienceOf(open, [bob.id]), 'mention')
+    await server.says(onlyJoinedStreams(bob.id), 'joined')
+    await server.says(everyone, 'end')
+
+    for (const { cursor } of [all, joined, watching]) {
+      for (const [index, node] of nodes.entries()) {
+        const views: [Record<string, string>, string[]][] = [
+          [{ scope: 'all' }, ['open', 'mention']],
+          [{ scope: 'joined' }, ['mention', 'joined']],
+          [{ scope: 'joined', watch }, ['open', 'mention', 'joined']],
+        ]
+        for (const [query, expected] of views) {
+          const stream = await node.open(bob, cursor, query)
+          await stream.waitFor('UPDATE_SERVER_SETTINGS', { name: 'end' })
+          expect(stream.connected.payload.resumed).toBe(true)
+          expect([index, query, heard(stream)]).toEqual([index, query, [...expected, 'end']])
+          await stream.close()
+        }
+      }
+    }
+  })
+})
+
+describe('presence=none', () => {
+  test('gets no PRESENCE_UPDATE, and others do', async () => {
+    const [without, withPresence] = [await follow(ann, { presence: 'none' }), await follow(ann)]
+    const seen = await follow(bob)
+    await withPresence.waitFor('PRESENCE_UPDATE', { userId: bob.id, status: 'online' })
+    await seen.close()
+    await hear([without], [])
+    expect(without.all('PRESENCE_UPDATE')).toEqual([])
+  })
+})
