@@ -14,7 +14,8 @@ const tabs = 8
 
 /** A page that loads the library as it is, its types stripped, and keeps what its tab hears. */
 const pageText = `<!doctype html><script type="importmap">
-{"imports": {"@parley/client": "/libs/client/index.ts", "eventsource-parser": "/eventsource-parser/index.js"}}
+{"imports": {"@parley/client": "/libs/client/index.ts", "eventsource-parser": "/eventsource-parser/index.js",
+ "idb": "/idb/index.js"}}
 </script><script type="module">
 import { createClient, tokensInStorage } from '@parley/client'
 const client = createClient({ baseUrl: location.hash.slice(1), tokens: tokensInStorage(localStorage) })
@@ -29,14 +30,14 @@ window.stream = client.openSharedStream('ann', {
 
 const pages = createServer(async ({ url = '' }, response) => {
   const answer = (type: string, text: string) => response.writeHead(200, { 'content-type': type }).end(text)
-  const [, area, file] = /^\/(libs\/client|eventsource-parser)\/([\w./-]+)$/.exec(url) ?? []
+  const [, area, file] = /^\/(libs\/client|eventsource-parser|idb)\/([\w./-]+)$/.exec(url) ?? []
   if (!file || file.includes('..')) return answer('text/html', pageText)
   if (area === 'libs/client') {
     const source = await readFile(path.resolve(import.meta.dirname, '../../libs/client/src', file), 'utf8')
     return answer('text/javascript', stripTypeScriptTypes(source))
   }
-  const parser = path.dirname(fileURLToPath(import.meta.resolve('eventsource-parser')))
-  return answer('text/javascript', await readFile(path.join(parser, file), 'utf8'))
+  const library = path.dirname(fileURLToPath(import.meta.resolve(area!)))
+  return answer('text/javascript', await readFile(path.join(library, file), 'utf8'))
 })
 await new Promise<void>((resolve) => pages.listen(0, '127.0.0.1', resolve))
 const origin = `http://127.0.0.1:${(pages.address() as AddressInfo).port}`

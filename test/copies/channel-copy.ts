@@ -13,7 +13,7 @@ export interface ChannelCopy {
 export function copyFromEvents(events: readonly WireEvent[], channelId: string): ChannelCopy {
   const kept = createChannelMessages(channelId)
   // What was answered when there was nothing yet.
-  const nothing = { messages: [], hasOlder: false, hasNewer: false }
+  const nothing = { anchor: 'newest' as const, messages: [], hasOlder: false, hasNewer: false }
   kept.want('newest')
   kept.merge({ pages: [nothing] })
   for (const event of events) {

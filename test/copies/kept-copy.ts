@@ -1,5 +1,15 @@
+import 'fake-indexeddb/auto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createClient, createSyncEngine, RequestFailed, type SyncEngine, tokensInMemory } from '@parley/client'
+import {
+  createClient,
+  createSyncEngine,
+  joinTabs,
+  RequestFailed,
+  type SyncEngine,
+  storeInIndexedDb,
+  storeInMemory,
+  tokensInMemory,
+} from '@parley/client'
 import type { Message, WireEvent } from '@parley/contract'
 import type { Person } from '@parley/test'
 import type { Chooser } from '../src/chooser.ts'
@@ -8,11 +18,16 @@ const settlePatienceMs = 30_000
 /** How late an answer may come: later than the events of changes that it does not have yet. */
 const latestAnswerMs = 120
 
-/** A copy of somebody's, over connections that can be cut, answers that come late, and a cursor that can get lost. */
+/**
+ * A copy of somebody's, over connections that can be cut, answers that come late, and a cursor that can get lost. With a browser it
+ * is a tab of it: the tabs share a store and a stream, and a tab can be loaded anew.
+ */
 export class KeptCopy {
   readonly person: Person
-  readonly copy: SyncEngine
+  copy: SyncEngine
   readonly pageSize: number
+  /** The name of the browser in which it is a tab. */
+  readonly browser: string | undefined
   /** Channels and conversations whose newest messages are kept. */
   readonly places = new Set<string>()
   readonly pinned = new Set<string>()
@@ -20,31 +35,56 @@ export class KeptCopy {
   readonly threads = new Map<string, string>()
   readonly heard: WireEvent[] = []
   reconnections = 0
+  reloads = 0
   #connections = new Set<AbortController>()
   #losesCursor = false
 
   #chooser: Chooser
 
-  constructor(person: Person, pageSize: number, chooser: Chooser) {
+  constructor(person: Person, pageSize: number, chooser: Chooser, browser?: string) {
     this.#chooser = chooser
     this.person = person
     this.pageSize = pageSize
-    const { baseUrl, token: accessToken, refreshToken } = person
+    this.browser = browser
+    this.copy = this.#start()
+  }
+
+  #start(): SyncEngine {
+    const { baseUrl, token: accessToken, refreshToken } = this.person
     const client = createClient({
       baseUrl,
       tokens: tokensInMemory({ accessToken: accessToken!, refreshToken }),
       fetch: (input, init) => this.#fetch(String(input), init),
     })
-    this.copy = createSyncEngine({
+    const engine = createSyncEngine({
       client,
-      pageSize,
+      ...(this.browser === undefined
+        ? { store: storeInMemory() }
+        : { store: storeInIndexedDb(this.browser), tabs: joinTabs(this.browser) }),
+      userId: this.person.id,
+      pageSize: this.pageSize,
       onEvent: (event) => this.heard.push(event),
       onConnection: (isOpen) => {
         if (isOpen) return
         this.reconnections++
-        setImmediate(() => this.copy.wake())
+        setImmediate(() => engine.wake())
+      },
+      onStoreFailed: (error) => {
+        throw error
       },
     })
+    return engine
+  }
+
+  /** As when a page is loaded anew, or its tab has crashed: what was not stored yet is lost. */
+  async reload(): Promise<void> {
+    this.reloads++
+    this.copy.close()
+    this.copy = this.#start()
+    await this.copy.ready
+    for (const channelId of this.places) await this.open(channelId)
+    for (const channelId of this.pinned) await this.openPins(channelId)
+    for (const [id, channelId] of this.threads) await this.copy.openThread(channelId, id).catch(onlyRefusals)
   }
 
   /** Whoever may not read it now keeps it open: they may later. */

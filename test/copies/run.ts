@@ -26,10 +26,10 @@ try {
   for (let round = 0; round < Number(values.rounds); round++) {
     const seed = Number(values.seed) + round
     const began = performance.now()
-    const { differences, copies, reconnections } = await tryCopies(server, seed, Number(values.steps))
+    const { differences, copies, reconnections, reloads } = await tryCopies(server, seed, Number(values.steps))
     const seconds = ((performance.now() - began) / 1_000).toFixed(1)
     say(
-      `seed ${seed}: ${copies} copies, ${reconnections} reconnections, ${differences.length} differences, ${seconds} s`,
+      `seed ${seed}: ${copies} copies, ${reconnections} reconnections, ${reloads} reloads, ${differences.length} differences, ${seconds} s`,
     )
     for (const difference of differences) say(describe(difference))
     if (differences.length > 0) process.exitCode = 1

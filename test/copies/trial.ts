@@ -10,6 +10,8 @@ export interface Trial {
   /** How many copies were compared, and how often they had lost their connections. */
   copies: number
   reconnections: number
+  /** How often a tab was loaded anew, and went on from its store. */
+  reloads: number
 }
 
 /**
@@ -39,7 +41,8 @@ export async function tryCopies(server: TestServer, seed: number, steps: number)
       }),
     )
     const reconnections = copies.reduce((sum, each) => sum + each.reconnections, 0)
-    return { differences: differences.flat(), copies: copies.length, reconnections }
+    const reloads = copies.reduce((sum, each) => sum + each.reloads, 0)
+    return { differences: differences.flat(), copies: copies.length, reconnections, reloads }
   } finally {
     for (const { close } of copies) close()
     // Others share the installation, and count on its one admin.
@@ -65,14 +68,21 @@ async function unsettle(
     if (copies.length === 0) continue
     const copy = any(copies)
     if (chance(0.25)) copy.cut({ lost: chance(0.25) })
+    if (copy.browser !== undefined && chance(0.08)) await copy.reload()
     if (chance(0.12)) await copy.openThread(any(sent))
     if (chance(0.12)) await copy.loadOlder(any([...channels.slice(0, 3), pair]).id)
   }
 }
 
-async function openCopy({ channels, pair, sent }: World, person: Person, chooser: Chooser): Promise<KeptCopy> {
+async function openCopy(
+  { channels, pair, sent, server, seed }: World,
+  person: Person,
+  chooser: Chooser,
+): Promise<KeptCopy> {
   const { any, chance, fork } = chooser
-  const kept = new KeptCopy(person, chance(0.33) ? 5 : 200, fork())
+  // Every second copy is a tab of the person's browser.
+  const browser = chance(0.5) ? `${server.baseUrl} ${seed} ${person.id}` : undefined
+  const kept = new KeptCopy(person, chance(0.33) ? 5 : 200, fork(), browser)
   await kept.copy.ready
   for (const { id } of channels.slice(0, 3)) {
     await kept.open(id)

@@ -16,6 +16,7 @@ export async function createWorld(server: TestServer, seed: number) {
   const pair: Conversation = (await ann.post('/conversations', { targetUserId: bob.id })).body.conversation
   return {
     server,
+    seed,
     chooser: createChooser(seed),
     ada,
     people: [ada, ann, bob, cat, dan],

@@ -5,6 +5,8 @@ import { createTimeline, type Page, type Timeline } from './timeline.ts'
 /** A page of the timeline of the channel, or of the thread under `parentId`. */
 export interface FetchedPage extends Page {
   parentId?: string | undefined
+  /** What it was asked for. */
+  anchor?: Anchor | undefined
   /** It was asked for beside a run that ends there. */
   beside?: { after?: number; before?: number } | undefined
 }
@@ -22,9 +24,9 @@ export type Anchor = 'newest' | { id: string } | { seq: number }
 
 interface View {
   timeline: Timeline
-  /** What has to be fetched again whenever everything is. */
-  wanted: Anchor | undefined
-  isMissing: boolean
+  /** What has to be fetched again whenever everything is: the newest messages, and those around one of them. */
+  wanted: Anchor[]
+  missing: Anchor[]
 }
 
 export type ChannelMessages = ReturnType<typeof createChannelMessages>
@@ -52,7 +54,7 @@ export function createChannelMessages(
       changes.touch(key)
       if (isStored) changes.save('pages', channelId)
     })
-    return { timeline, wanted: undefined, isMissing: false }
+    return { timeline, wanted: [], missing: [] }
   }
 
   const viewOf = (parentId: string | null | undefined) => (parentId ? threads.get(parentId) : top)
@@ -186,8 +188,8 @@ export function createChannelMessages(
     want(anchor: Anchor, parentId?: string) {
       const view = viewOf(parentId) ?? createView(`thread:${parentId}`)
       if (parentId) threads.set(parentId, view)
-      view.wanted = anchor
-      view.isMissing = !view.timeline.isLoaded(seqOf(anchor))
+      view.wanted = anchor === 'newest' ? [anchor] : [...view.wanted.filter((each) => each === 'newest'), anchor]
+      view.missing = view.wanted.filter((each) => !view.timeline.isLoaded(seqOf(each)))
     },
     wantPins() {
       pins ??= { isLoaded: false }
@@ -196,12 +198,12 @@ export function createChannelMessages(
     /** What has to be asked for to have all that is wanted. */
     missing: () => ({
       pins: pins?.isLoaded === false,
-      anchors: [[undefined, top] as const, ...threads].flatMap(([parentId, { wanted, isMissing }]) =>
-        isMissing && wanted ? [{ parentId, anchor: wanted }] : [],
+      anchors: [[undefined, top] as const, ...threads].flatMap(([parentId, { missing }]) =>
+        missing.map((anchor) => ({ parentId, anchor })),
       ),
-      parents: [...threads.keys()].filter((parentId) => threads.get(parentId)!.isMissing && !messages.has(parentId)),
+      parents: [...threads].flatMap(([id, { missing }]) => (missing.length > 0 && !messages.has(id) ? [id] : [])),
     }),
-    isLoaded: () => pins?.isLoaded !== false && views().every(({ isMissing }) => !isMissing),
+    isLoaded: () => pins?.isLoaded !== false && views().every(({ missing }) => missing.length === 0),
 
     /** Nothing is known any more, but what is wanted is still wanted. */
     clear() {
@@ -210,7 +212,7 @@ export function createChannelMessages(
       messages.clear()
       for (const view of views()) {
         view.timeline.clear()
-        view.isMissing = view.wanted !== undefined
+        view.missing = view.wanted
       }
       if (pins) pins.isLoaded = false
       notePinned()
@@ -221,7 +223,7 @@ export function createChannelMessages(
       for (const page of pages) {
         const view = viewOf(page.parentId)
         view?.timeline.cover(page, page.beside)
-        if (view && !page.beside) view.isMissing = false
+        if (view) view.missing = view.missing.filter((anchor) => anchor !== page.anchor)
       }
       if (pins && pinned) pins.isLoaded = true
       for (const message of [...pages.flatMap((page) => page.messages), ...(pinned ?? []), ...parents]) put(message)
@@ -246,7 +248,7 @@ export function createChannelMessages(
         .sort((one, next) => next.pinnedAt! - one.pinnedAt! || next.seq - one.seq)
       return pinList
     },
-    toStore: (most: number) => (top.isMissing ? undefined : top.timeline.toStore(most)),
+    toStore: (most: number) => top.timeline.toStore(most),
     restore(page: { from: number; messages: Message[] }) {
       top.timeline.restore(page)
       for (const message of page.messages) messages.set(message.id, message)

@@ -111,6 +111,8 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
   let isCurrent = false
   let isOpen = false
   const watched = new Set<string>()
+  /** What is fetched before the stream is open would have to be fetched once more. */
+  const opened = Promise.withResolvers<void>()
 
   const begun = start().catch(onStoreFailed)
 
@@ -123,6 +125,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
       persistence.hasRestored(stored)
       isCurrent = true
       listings.setReady()
+      opened.resolve()
     }
     const streamOptions: StreamOptions = {
       cursor: stored?.state.cursor,
@@ -154,7 +157,9 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     if (lists.me().id === '') lists.setMe({ ...lists.me(), id: userId })
     outbox.wake()
     void outbox.read().catch(onStoreFailed)
-    if (!resumed || !isCurrent) return startAnew()
+    if (!resumed || !isCurrent) startAnew()
+    opened.resolve()
+    if (!isCurrent) return
     // Not stored, so not resumed either.
     if (scope === 'all') listings.fetch('presence')
   }
@@ -189,6 +194,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
 
   /** A public channel that the person has not joined comes only with a stream that watches it. */
   async function follow(channelId: string): Promise<void> {
+    await opened.promise
     if (scope === 'joined') await listings.ready
     if (isFollowed(channelId)) return
     watched.add(channelId)
@@ -234,6 +240,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
 
   function close() {
     closing.abort()
+    opened.resolve()
     outbox.close()
     stream?.close()
     persistence.close()

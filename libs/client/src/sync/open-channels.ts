@@ -123,7 +123,7 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
     const { pins, anchors, parents } = channel.missing()
     const [pinned, pages, found] = await Promise.all([
       pins ? client.request('GET /channels/:channelId/pins', { params: { channelId } }) : undefined,
-      Promise.all(anchors.map(({ parentId, anchor }) => fetchPage(channel, parentId, queryOf(anchor)))),
+      Promise.all(anchors.map(({ parentId, anchor }) => fetchAnchor(channel, parentId, anchor))),
       Promise.all(parents.map((messageId) => fetchParent(messageId))),
     ])
     return {
@@ -131,6 +131,11 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
       pages: pages.flatMap((page) => page ?? []),
       parents: found.flatMap((message) => message ?? []),
     }
+  }
+
+  async function fetchAnchor(channel: ChannelMessages, parentId: string | undefined, anchor: Anchor) {
+    const page = await fetchPage(channel, parentId, queryOf(anchor))
+    return page && { ...page, anchor }
   }
 
   /** Null, and the thread forgotten, when its parent was deleted. */
