@@ -8,6 +8,7 @@ const root = path.join(import.meta.dirname, '../..')
 const layers = [
   'contract',
   'markup',
+  'images',
   'client',
   'config',
   'embedded',

@@ -127,6 +127,7 @@ export function historyByHand() {
       content,
       attachments: [],
       images: [],
+      imageSizes: {},
       quotedMessageId: null,
       mentions: [],
       pinnedAt: null,

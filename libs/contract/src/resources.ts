@@ -84,6 +84,15 @@ export const Reactions = Type.Unsafe<Record<string, string[]>>({
 })
 export type Reactions = Static<typeof Reactions>
 
+/** Names are free text, so it is built without a prototype. */
+export const ImageSizes = Type.Unsafe<Record<string, [width: number, height: number]>>({
+  type: 'object',
+  additionalProperties: { type: 'array', items: { type: 'integer' } },
+  description:
+    'Width and height in pixels of each image, by its name in `images`; an image of unknown size is left out',
+})
+export type ImageSizes = Static<typeof ImageSizes>
+
 export const Message = Type.Object({
   id: Id,
   channelId: Type.String({ description: 'Channel id, or conversation id (dm:…) of a direct message' }),
@@ -94,6 +103,7 @@ export const Message = Type.Object({
   content: Type.String(),
   attachments: Type.Array(Attachment),
   images: Type.Array(Type.String()),
+  imageSizes: ImageSizes,
   quotedMessageId: Nullable(Type.String()),
   mentions: Type.Array(Type.String(), { description: 'User ids, @channel, @here' }),
   pinnedAt: Nullable(Timestamp),

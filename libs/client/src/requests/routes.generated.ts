@@ -245,7 +245,7 @@ export interface Routes {
   }
   'POST /channels/:channelId/messages/image': {
     body: { filename: string; image: string; thumbnail?: string }
-    reply: { success: true; filename: string }
+    reply: { success: true; filename: string; width: number | null; height: number | null }
   }
   'GET /channels/:channelId/messages/image/:filename': { query?: { size?: string }; reply: Blob }
   'GET /channels/:channelId/pins': { reply: { messages: Message[] } }
@@ -320,7 +320,7 @@ export interface Routes {
   }
   'POST /conversations/:conversationId/messages/image': {
     body: { filename: string; image: string; thumbnail?: string }
-    reply: { success: true; filename: string }
+    reply: { success: true; filename: string; width: number | null; height: number | null }
   }
   'GET /conversations/:conversationId/messages/image/:filename': { query?: { size?: string }; reply: Blob }
   'PUT /conversations/:conversationId/read': {
@@ -373,7 +373,7 @@ export interface Routes {
   }
   'POST /messages/:messageId/thread/image': {
     body: { filename: string; image: string; thumbnail?: string }
-    reply: { success: true; filename: string }
+    reply: { success: true; filename: string; width: number | null; height: number | null }
   }
   'GET /presence': { query?: { limit?: number; after?: string }; reply: { presence: Presence[]; hasMore: boolean } }
   'PUT /presence/me': { body: { status: 'online' | 'away' | 'offline' }; reply: Presence }

@@ -48,6 +48,8 @@ export interface Messages {
   content: string
   attachments: ColumnType<StoredAttachment[] | null, string | null, string | null>
   images: string[] | null
+  /** Width and height of each image whose size is known. */
+  imageSizes: ColumnType<Record<string, [number, number]> | null, string | null, string | null>
   quotedMessageId: string | null
   mentions: string[] | null
   pinnedAt: Moment | null
@@ -119,6 +121,9 @@ export interface Uploads {
   size: number
   /** SHA-256 of the bytes. */
   digest: Buffer
+  /** Of an image, in pixels; null when it is not known. */
+  width: number | null
+  height: number | null
   /** Null without a thumbnail. The thumbnail is in the blob store under `thumbnailKey(filename)`. */
   thumbnailType: string | null
   /** Bytes of the thumbnail; 0 without one. */

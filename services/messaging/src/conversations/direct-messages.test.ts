@@ -35,6 +35,7 @@ describe('POST /conversations/:conversationId/messages', () => {
           content: `psst @${ada.userName}`,
           attachments: [],
           images: [],
+          imageSizes: {},
           quotedMessageId: null,
           mentions: [ada.id],
           pinnedAt: null,

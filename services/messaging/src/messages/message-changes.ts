@@ -5,7 +5,7 @@ import { anyOf, audit, type ChannelRow, type Database, type MessageRow, type Tra
 import type { Caller } from '@parley/identity'
 import { sql } from 'kysely'
 import { findMentions } from '../mentions/mentions.ts'
-import { changeUploads, type Files } from '../uploads/message-uploads.ts'
+import { changeUploads, type Files, storedSizes } from '../uploads/message-uploads.ts'
 import { recordMessageDeleted, recordMessageUpdated, recordReplyDeleted } from './messages.events.ts'
 import { findMessage, requireQuotable } from './messages.queries.ts'
 import {
@@ -54,9 +54,9 @@ export async function editMessage(
 /** Undefined when the body names neither attachments nor images: the message keeps its own. */
 async function changeFiles(trx: Transaction, message: MessageRow, body: MessageBody, now: number) {
   if (!body.attachments && !body.images) return undefined
-  const { id, channelId, authorId, attachments, images } = message
-  const held = { id, channelId, authorId: authorId!, attachments: attachments ?? [], images: images ?? [] }
-  return changeUploads(trx, held, body, now)
+  const { id, channelId, authorId, attachments, images, imageSizes } = message
+  const files = { attachments: attachments ?? [], images: images ?? [], imageSizes: imageSizes ?? {} }
+  return changeUploads(trx, { id, channelId, authorId: authorId!, ...files }, body, now)
 }
 
 interface Edit extends Partial<Files> {
@@ -74,6 +74,7 @@ const updateContent = (trx: Transaction, id: string, edit: Edit, now: number) =>
       mentions: edit.mentions.length === 0 ? null : edit.mentions,
       ...(edit.attachments && { attachments: edit.attachments.length === 0 ? null : JSON.stringify(edit.attachments) }),
       ...(edit.images && { images: edit.images.length === 0 ? null : edit.images }),
+      ...(edit.imageSizes && { imageSizes: storedSizes(edit.imageSizes) }),
       updatedAt: now,
       rev: eb('rev', '+', 1),
     }))
@@ -132,6 +133,7 @@ async function leaveTombstones(trx: Transaction, id: string, now: number) {
       content: '',
       attachments: null,
       images: null,
+      imageSizes: null,
       quotedMessageId: null,
       mentions: null,
       pinnedAt: null,

@@ -1,4 +1,4 @@
-import type { Attachment, Message, Reactions, ThreadMeta } from '@parley/contract'
+import type { Attachment, ImageSizes, Message, Reactions, ThreadMeta } from '@parley/contract'
 import { type ChannelRow, isRowId, type Reader } from '@parley/database'
 import { sql } from 'kysely'
 import { unquotable } from './messages.schema.ts'
@@ -25,6 +25,7 @@ export const selectMessages = (db: Reader) =>
       'messages.content',
       sql<Attachment[]>`coalesce(messages.attachments, '[]')`.as('attachments'),
       sql<string[]>`coalesce(messages.images, '{}')`.as('images'),
+      sql<ImageSizes>`coalesce(messages.image_sizes, '{}')`.as('imageSizes'),
       'messages.quotedMessageId',
       sql<string[]>`coalesce(messages.mentions, '{}')`.as('mentions'),
       'messages.pinnedAt',

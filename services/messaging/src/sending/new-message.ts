@@ -1,10 +1,11 @@
 import { wireChannelId } from '@parley/access'
-import type { Attachment } from '@parley/contract'
+import type { Attachment, ImageSizes } from '@parley/contract'
 import { type ChannelRow, type Connection, once, type RequestKey, type Transaction } from '@parley/database'
 import { foldEvery, foldReads } from '@parley/read-states'
 import type { Deps } from '@parley/service'
 import { currentTraceparent } from '@parley/telemetry'
 import { sql } from 'kysely'
+import { storedSizes } from '../uploads/message-uploads.ts'
 
 /*
  * Every message is written by this file: its row, its event, its JSON and what follows the commit. The shared statement
@@ -27,6 +28,7 @@ interface TailFields extends NewContent {
   threadId?: string | undefined
   attachments?: readonly Attachment[]
   images?: readonly string[]
+  imageSizes?: ImageSizes
 }
 
 /**
@@ -34,13 +36,14 @@ interface TailFields extends NewContent {
  * (`messageJson`). The text is made once, for the reply, the event and the stored answer, so that PostgreSQL builds no JSON.
  */
 export function messageTail(message: TailFields): string {
-  const { channelId, threadId, content, attachments = [], images = [], createdAt, nonce } = message
+  const { channelId, threadId, content, attachments = [], images = [], imageSizes, createdAt, nonce } = message
   const { quotedMessageId, mentions } = message
   return (
     `"channelId":"${channelId}","threadId":${threadId === undefined ? 'null' : `"${threadId}"`},"rev":1,` +
     `"content":${JSON.stringify(content)},` +
     `"attachments":${attachments.length === 0 ? '[]' : JSON.stringify(attachments)},` +
     `"images":${images.length === 0 ? '[]' : JSON.stringify(images)},` +
+    `"imageSizes":${imageSizes === undefined ? '{}' : JSON.stringify(imageSizes)},` +
     `"quotedMessageId":${quotedMessageId === null ? 'null' : `"${quotedMessageId}"`},` +
     `"mentions":${mentions.length === 0 ? '[]' : JSON.stringify(mentions)},` +
     `"pinnedAt":null,"createdAt":${createdAt},"updatedAt":null,"reactions":{},"threadMeta":null` +
@@ -72,8 +75,8 @@ export const messageText = (
 export const storeAccepted = `
 stored as (
   insert into messages (id, channel_id, thread_id, seq, author_id, webhook_id, content, attachments, images,
-    quoted_message_id, mentions, created_at)
-  select id, channel_id, thread_id, seq, author_id, webhook_id, content, attachments, images, quoted_message_id, mentions,
+    image_sizes, quoted_message_id, mentions, created_at)
+  select id, channel_id, thread_id, seq, author_id, webhook_id, content, attachments, images, image_sizes, quoted_message_id, mentions,
     created_at
   from accepted
 ), recorded as (
@@ -107,6 +110,7 @@ export interface NewMessage extends NewContent {
   parentId?: string
   attachments?: readonly Attachment[]
   images?: readonly string[]
+  imageSizes?: ImageSizes
 }
 
 export interface StoredMessage {
@@ -122,7 +126,8 @@ export interface StoredMessage {
  * transaction. A reply brings its parent up to date in the same statement.
  */
 export async function storeMessage(trx: Transaction, channel: ChannelRow, message: NewMessage): Promise<StoredMessage> {
-  const { id, author, parentId, content, attachments = [], images = [], quotedMessageId, mentions, createdAt } = message
+  const { id, author, parentId, content, attachments = [], images = [], imageSizes = {} } = message
+  const { quotedMessageId, mentions, createdAt } = message
   const [userId, webhookId] = 'userId' in author ? [author.userId, null] : [null, author.webhookId]
   const tail = messageTail({ ...message, channelId: wireChannelId(channel), threadId: parentId })
   const { rows } = await sql<{ seq: number; message: string; parent: string | null }>`
@@ -137,7 +142,8 @@ export async function storeMessage(trx: Transaction, channel: ChannelRow, messag
           ${channel.membersVersion}::bigint as members_version, ${parentId ?? null}::uuid as thread_id, seq,
           ${userId}::uuid as author_id, ${webhookId}::uuid as webhook_id, author, ${content}::text as content,
           ${attachments.length ? JSON.stringify(attachments) : null}::jsonb as attachments,
-          ${images.length ? images : null}::text[] as images, ${quotedMessageId}::uuid as quoted_message_id,
+          ${images.length ? images : null}::text[] as images, ${storedSizes(imageSizes)}::jsonb as image_sizes,
+          ${quotedMessageId}::uuid as quoted_message_id,
           ${mentions.length ? mentions : null}::text[] as mentions, ${createdAt}::bigint as created_at,
           ${tail}::text as tail, parent, ${currentTraceparent()}::text as trace
         from numbered, author

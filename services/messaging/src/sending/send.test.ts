@@ -28,6 +28,7 @@ describe('POST /channels/:channelId/messages', () => {
       content: `hello @${bob.userName}`,
       attachments: [],
       images: [],
+      imageSizes: {},
       quotedMessageId: quoted.id,
       mentions: [bob.id],
       pinnedAt: null,

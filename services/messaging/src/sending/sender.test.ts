@@ -20,6 +20,7 @@ describe('a send', () => {
       content: 'hello "you"\\ \n\t\x1e 日本',
       attachments: [],
       images: [],
+      imageSizes: {},
       quotedMessageId: null,
       mentions: [],
       pinnedAt: null,

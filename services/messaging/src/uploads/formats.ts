@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { invalid } from '@parley/contract'
+import { isSvg } from '@parley/images'
 import { fileTypeFromBuffer } from 'file-type'
-import sax from 'sax'
 import { isOfficeDocument, type OfficeFormat } from './office.ts'
 
 interface Format {
@@ -125,39 +125,3 @@ function parses(text: string): boolean {
     return false
   }
 }
-
-/** The root element comes within this, behind comments and declarations. */
-const searchedBytes = 64 * 1024
-/** The parser gets so much at once, and is checked in between. */
-const stepCharacters = 1_024
-/**
- * Something that begins with `<!` and is no comment, CDATA or DOCTYPE after so many characters is none of them. The parser would
- * compare all of it at each further character.
- */
-const longestKeyword = 16
-
-/** Whether this is XML in UTF-8 with the root element `svg`. Entities in its declarations are not resolved. */
-export function isSvg(bytes: Buffer): boolean {
-  if (!isUtf8(bytes)) return false
-  let root: string | undefined
-  // Lenient: a strict parser refuses the entities that drawing programs declare.
-  const parser = sax.parser(false, { lowercase: true })
-  parser.onopentag = ({ name }) => {
-    root ??= name
-  }
-  parser.ontext = (text) => {
-    if (text.trim() !== '') root ??= ''
-  }
-  parser.onerror = () => {
-    root ??= ''
-  }
-  const text = bytes.subarray(0, searchedBytes).toString()
-  for (let from = 0; from < text.length && root === undefined; from += stepCharacters) {
-    parser.write(text.slice(from, from + stepCharacters))
-    if (declarationOf(parser).length > longestKeyword) root ??= ''
-  }
-  return root === 'svg' || (root?.endsWith(':svg') ?? false)
-}
-
-/** The text behind a `<!` that the parser has read so far. Its types lack this property. */
-const declarationOf = (parser: sax.SAXParser) => (parser as sax.SAXParser & { sgmlDecl: string }).sgmlDecl

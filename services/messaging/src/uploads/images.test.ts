@@ -6,6 +6,8 @@ import { describe, expect, test } from 'vitest'
 
 const environment = testEnvironment()
 const page = Buffer.from('<html><script>alert(1)</script></html>')
+const impossible = Buffer.from(samples.png)
+impossible.writeUInt32BE(0xffffffff, 16)
 const base64 = (bytes: Buffer) => bytes.toString('base64')
 const path = () => `/channels/${environment.channel.open.id}/messages/image`
 
@@ -19,6 +21,18 @@ describe('POST …/messages/image', () => {
     expect(row).toMatchObject({ kind: 'image', channelId: environment.channel.open.id, size: samples.png.length })
     expect(row).toMatchObject({ originalName: 'a.png', uploadedBy: ann.id, storedAt: expect.any(Number) })
     expect(row.idleSince).toBe(row.createdAt)
+  })
+
+  test.each([
+    ['a.png', samples.png, [2, 2]],
+    ['a.jpg', samples.jpg, [2, 2]],
+    ['a.webp', samples.webp, [2, 2]],
+    ['a.svg', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 30"/>'), [40, 30]],
+    ['an SVG without a size.svg', samples.svg, [null, null]],
+    ['a PNG with impossible sides.png', impossible, [null, null]],
+  ])('answers the width and height of %s', async (filename, image, [width, height]) => {
+    const { status, body } = await environment.people.ann.post(path(), { filename, image: base64(image) })
+    expect([status, body]).toEqual([200, { success: true, filename: expect.any(String), width, height }])
   })
 
   test.each([

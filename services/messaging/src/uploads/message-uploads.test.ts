@@ -57,6 +57,36 @@ describe('a message with files', () => {
     })
   })
 
+  test('has the sizes of its images, everywhere and after every edit, where they are known', async () => {
+    const { ann, bob } = environment.people
+    const { open } = environment.channel
+    const image = (bytes: Buffer) => ann.uploadsImage(messagesOf(open), 'a.png', bytes)
+    const [one, two, old] = [await image(samples.png), await image(samples.png), await image(samples.png)]
+    // As one that was uploaded before sizes were read.
+    await environment.deps.db
+      .updateTable('uploads')
+      .set({ width: null, height: null })
+      .where('filename', '=', old)
+      .execute()
+
+    const { message } = (await ann.post(messagesOf(open), { content: 'three', images: [one, two, old] })).body
+    expect(message.imageSizes).toEqual({ [one]: [2, 2], [two]: [2, 2] })
+    await environment.events.to(bob).toHave('NEW_MESSAGE', message)
+    expect((await bob.get(`/messages/${message.id}`)).body.message).toEqual(message)
+
+    const edit = async (body: object) =>
+      (await ann.put(`/messages/${message.id}`, { content: 'x', ...body })).body.message
+    expect((await edit({})).imageSizes).toEqual(message.imageSizes)
+    const edited = await edit({ images: [two, old] })
+    expect(edited.imageSizes).toEqual({ [two]: [2, 2] })
+    await environment.events.to(bob).toHave('UPDATE_MESSAGE', edited)
+    expect((await edit({ images: [one] })).imageSizes).toEqual({ [one]: [2, 2] })
+    expect((await edit({ images: [] })).imageSizes).toEqual({})
+
+    const { reply } = (await ann.post(`/messages/${message.id}/thread`, { content: 'a reply', images: [two] })).body
+    expect(reply.imageSizes).toEqual({ [two]: [2, 2] })
+  })
+
   test('counts seq with all others that are sent at once', async () => {
     const { ann, bob } = environment.people
     const channel = await ann.creates({ name: 'at once' })

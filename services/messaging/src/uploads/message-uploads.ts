@@ -1,14 +1,18 @@
 import { releaseUploads } from '@parley/blobs'
-import { invalid } from '@parley/contract'
+import { type ImageSizes, invalid } from '@parley/contract'
 import type { StoredAttachment, Transaction, UploadRow } from '@parley/database'
 import type { MessageBody } from '../messages/messages.schema.ts'
 import { insertMessageUploads, lockUploads } from './uploads.queries.ts'
 
-/** What a message has of uploads, as it is stored. */
+/** The uploads of a message, as they are stored. */
 export interface Files {
   attachments: StoredAttachment[]
   images: string[]
+  imageSizes: ImageSizes
 }
+
+/** The value of the column `image_sizes`. */
+export const storedSizes = (sizes: ImageSizes) => (Object.keys(sizes).length === 0 ? null : JSON.stringify(sizes))
 
 interface Holder {
   id: string
@@ -17,23 +21,23 @@ interface Holder {
   authorId: string
 }
 
-/** What a body asks for: names only, each once. */
+/** The uploads that a body names. */
 type Wanted = Pick<MessageBody, 'attachments' | 'images'>
 
-/** Whether a message needs more than the shared send statement does for it. */
+/** Whether a message cannot be sent by the shared statement. */
 export const hasFiles = ({ attachments = [], images = [] }: Wanted) => attachments.length > 0 || images.length > 0
 
 /**
- * Puts uploads on a new message, and answers what is to be stored with it.
- * @throws ApiError 400 when one is none of its author's, or an image of another place.
+ * Puts uploads on a new message, and returns what is to be stored with it.
+ * @throws ApiError 400 when an upload is not one of the author's, or is an image of another channel or conversation.
  */
 export async function putUploads(trx: Transaction, message: Holder, wanted: Wanted): Promise<Files> {
-  return changeUploads(trx, { ...message, attachments: [], images: [] }, wanted, 0)
+  return changeUploads(trx, { ...message, attachments: [], images: [], imageSizes: {} }, wanted, 0)
 }
 
 /**
- * Changes which uploads a message has: what the body does not name stays, what it names is what the message has from then
- * on. Uploads that were on it already may stay whoever sent them. The message must be locked. @throws as above.
+ * Changes the uploads of a message. A field that the body leaves out stays; a field that it has replaces the old one. Uploads
+ * that the message has already may stay, whoever uploaded them. The message must be locked. @throws as `putUploads`.
  */
 export async function changeUploads(
   trx: Transaction,
@@ -49,7 +53,7 @@ export async function changeUploads(
   const added = kinds.flatMap((kind) => names[kind].filter((name) => !held[kind].includes(name)))
   const dropped = kinds.flatMap((kind) => held[kind].filter((name) => !names[kind].includes(name)))
 
-  // Together and in order, so that no two edits wait for each other.
+  // All in one statement, in the order of their names, so that two edits do not deadlock.
   const locked = added.length + dropped.length === 0 ? [] : await lockUploads(trx, [...added, ...dropped])
   const uploads = new Map(locked.map((upload) => [upload.filename, upload]))
   for (const kind of kinds) {
@@ -64,7 +68,19 @@ export async function changeUploads(
   return {
     attachments: names.file.map((name) => before.get(name) ?? attachmentOf(uploads.get(name)!)),
     images: names.image,
+    imageSizes: sizesOf([...names.file, ...names.image], message.imageSizes, uploads),
   }
+}
+
+/** Known sizes stay; the others are those of the uploads, where known. */
+function sizesOf(names: readonly string[], before: ImageSizes, uploads: ReadonlyMap<string, UploadRow>): ImageSizes {
+  const sizes: ImageSizes = {}
+  for (const name of names) {
+    const { width = null, height = null } = uploads.get(name) ?? {}
+    if (before[name]) sizes[name] = before[name]
+    else if (width !== null && height !== null) sizes[name] = [width, height]
+  }
+  return sizes
 }
 
 function requireOwn(upload: UploadRow | undefined, name: string, kind: UploadRow['kind'], holder: Holder) {

@@ -3,11 +3,15 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { thumbnailKey } from '@parley/blobs'
 import { firstCharacters, invalid, tooMuch, unavailable } from '@parley/contract'
 import { claimOf, findAnswer, once, recordJob, type Transaction } from '@parley/database'
+import type { ImageSize } from '@parley/images'
 import type { Deps } from '@parley/service'
 import { insertUpload, lockUploader, type NewUpload, sumUnattached, updateStored } from './uploads.queries.ts'
 
-export interface Upload extends Omit<NewUpload, 'size' | 'thumbnailSize' | 'digest' | 'createdAt'> {
+export interface Upload
+  extends Omit<NewUpload, 'size' | 'thumbnailSize' | 'width' | 'height' | 'digest' | 'createdAt'> {
   bytes: Buffer
+  /** Of an image, when it is known. */
+  pixels?: ImageSize | undefined
   thumbnail: { bytes: Buffer; contentType: string } | undefined
 }
 
@@ -20,10 +24,11 @@ export interface Upload extends Omit<NewUpload, 'size' | 'thumbnailSize' | 'dige
  */
 export async function storeUpload(deps: Deps, upload: Upload, key?: string): Promise<string> {
   const { db, blobs, clock } = deps
-  const { bytes, thumbnail, ...facts } = upload
+  const { bytes, pixels, thumbnail, ...facts } = upload
   const { contentType } = facts
   const size = bytes.length
-  const sizes = { size, thumbnailSize: thumbnail?.bytes.length ?? 0 }
+  const { width = null, height = null } = pixels ?? {}
+  const sizes = { size, thumbnailSize: thumbnail?.bytes.length ?? 0, width, height }
   const digest = await digestOf(bytes)
   const { uploadedBy, kind, channelId, originalName } = facts
   const thumbnailDigest = thumbnail ? hash('sha256', thumbnail.bytes) : null

@@ -9,6 +9,8 @@ export interface NewUpload {
   contentType: string
   size: number
   thumbnailSize: number
+  width: number | null
+  height: number | null
   digest: Buffer
   uploadedBy: string
   createdAt: number

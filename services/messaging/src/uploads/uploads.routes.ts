@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { accessChannel, accessConversation, accessParent } from '@parley/access'
-import { Attachment, Id, IdempotencyHeaders, invalid, limits, refusals } from '@parley/contract'
+import { Attachment, Id, IdempotencyHeaders, invalid, limits, Nullable, refusals } from '@parley/contract'
+import { readImageSize } from '@parley/images'
 import type { Deps } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
@@ -59,7 +60,12 @@ const image = {
   headers: IdempotencyHeaders,
   body: ImageBody,
   response: {
-    200: Type.Object({ success: Type.Literal(true), filename: Type.String() }),
+    200: Type.Object({
+      success: Type.Literal(true),
+      filename: Type.String(),
+      width: Nullable(Type.Integer({ description: 'In pixels, of the upright image; null when it is not known' })),
+      height: Nullable(Type.Integer({ description: 'In pixels, as `width`' })),
+    }),
     ...refusals(400, 401, 403, 404, 409, 413, 429, 503),
   },
 }
@@ -151,7 +157,9 @@ async function storeImage(deps: Deps, request: FastifyRequest, channelId: string
   const thumbnail = body.thumbnail === undefined ? undefined : await readThumbnail(body)
   const { userId } = request.caller
   const facts = { kind: 'image', channelId, originalName: name, extension, contentType, uploadedBy: userId } as const
-  return { success: true as const, filename: await storeUpload(deps, { ...facts, bytes, thumbnail }, keyOf(request)) }
+  const pixels = readImageSize(bytes, contentType)
+  const filename = await storeUpload(deps, { ...facts, bytes, pixels, thumbnail }, keyOf(request))
+  return { success: true as const, filename, width: pixels?.width ?? null, height: pixels?.height ?? null }
 }
 
 async function readThumbnail(body: ImageBody) {

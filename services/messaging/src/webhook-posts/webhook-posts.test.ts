@@ -44,6 +44,7 @@ describe('POST /webhooks/:webhookId/messages', () => {
           content: `broken @${bob.userName} @here`,
           attachments: [],
           images: [],
+          imageSizes: {},
           quotedMessageId: null,
           mentions: [bob.id, '@here'],
           pinnedAt: null,

@@ -95,7 +95,7 @@ const sections: readonly Section[] = [
           then json_build_object('id', u.id, 'userName', u.user_name)
           else (select json_build_object('id', 'webhook:' || w.id, 'userName', w.name, 'isBot', true)
                 from webhooks w where w.id = m.webhook_id) end,
-        'content', m.content, 'attachments', coalesce(m.attachments, '[]'), 'images', coalesce(m.images, '{}'),
+        'content', m.content, 'attachments', coalesce(m.attachments, '[]'), 'images', coalesce(m.images, '{}'), 'imageSizes', coalesce(m.image_sizes, '{}'),
         'quotedMessageId', m.quoted_message_id, 'mentions', coalesce(m.mentions, '{}'), 'pinnedAt', m.pinned_at,
         'createdAt', m.created_at, 'updatedAt', m.updated_at,
         'reactions', coalesce((

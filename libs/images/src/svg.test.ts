@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isSvg } from './formats.ts'
+import { isSvg } from './svg.ts'
 
 const doctype =
   '<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "svg11.dtd" [<!ENTITY ns "http://www.w3.org/2000/svg">]>'

@@ -1,0 +1,2 @@
+export { type ImageFormat, type ImageSize, imageFormats, readImageSize } from './image-size.ts'
+export { isSvg } from './svg.ts'
