@@ -34,6 +34,19 @@ describe('every route', () => {
     }
   })
 
+  test('that demands a token does not accept the session cookie instead, except for logout', async () => {
+    for (const route of demanding('user', 'token', 'stream', 'admin')) {
+      const { person, known } = await somebody(environment, `${randomUUID()}@example.com`)
+      const cookie = `parley_session=${person.refreshToken}`
+      const send = (more: Record<string, string>) =>
+        requestRoute(environment.baseUrl, { ...route, body: undefined }, undefined, known, more)
+      const expected = route.name === 'POST /auth/logout' ? 200 : 401
+      expect([route.name, (await send({ cookie })).status]).toEqual([route.name, 401])
+      const { status } = await send({ cookie, 'x-parley-session': 'cookie' })
+      expect([route.name, status]).toEqual([route.name, expected])
+    }
+  })
+
   test('that takes its token from the query refuses the same there', async () => {
     for (const [what, token = ''] of guarded.bad) {
       for (const { name, path } of demanding('stream')) {

@@ -28,12 +28,14 @@ export async function requestRoute(
   route: Route,
   token: string | undefined,
   known: Known,
+  more: Record<string, string> = {},
 ): Promise<Answer> {
   const response = await fetch(baseUrl + filled(route.path, known), {
     method: route.method,
     headers: {
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
       ...(route.body && { 'content-type': 'application/json' }),
+      ...more,
     },
     body: route.body ? JSON.stringify(validBody(route.body, known)) : null,
     redirect: 'manual',

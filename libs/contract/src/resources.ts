@@ -168,6 +168,18 @@ export const Tokens = Type.Object({
 })
 export type Tokens = Static<typeof Tokens>
 
+/**
+ * The reply to every sign-in and refresh. With `X-Parley-Session: cookie` the refresh token is in a cookie that no script can read, and
+ * not in the body.
+ */
+export const TokenReply = Type.Object({
+  ...Tokens.properties,
+  refreshToken: Type.Optional(
+    Type.String({ description: 'Left out with `X-Parley-Session: cookie`: a cookie holds the refresh token then' }),
+  ),
+})
+export type TokenReply = Static<typeof TokenReply>
+
 export const Ok = Type.Object({ success: Type.Literal(true) })
 
 /** Longest allowed texts: in code points, as JSON Schema counts. `lengthOf` counts them where no schema does. */
@@ -221,6 +233,16 @@ export const IdempotencyHeaders = Type.Object({
       pattern: '^[ -~\\u00a1-\\u00ff]+$',
       description:
         'Any text that is new for each thing to be created: within 24 hours a repeated request gets the first answer again',
+    }),
+  ),
+})
+
+/** Header of sign-in, refresh and logout for browsers: the refresh token travels in a cookie. */
+export const SessionHeaders = Type.Object({
+  'x-parley-session': Type.Optional(
+    Type.Enum(['cookie'], {
+      description:
+        'With `cookie` the refresh token is set, read and removed as an HttpOnly cookie, and is never in a body',
     }),
   ),
 })

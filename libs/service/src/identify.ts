@@ -15,6 +15,11 @@ export type Access = 'user' | 'admin' | 'token' | 'none'
 declare module 'fastify' {
   interface FastifyContextConfig {
     access?: Access
+    /**
+     * Whether a request for the session cookie may come without an access token. The route then checks the cookie itself, and
+     * `request.caller` is null.
+     */
+    orCookie?: boolean
   }
   interface FastifyRequest {
     /** Set on routes with access `user` and `admin`. */
@@ -38,8 +43,9 @@ export function identifyCallers(
 
   app.addHook('onRequest', async (request) => {
     if (request.is404) return
-    const access = request.routeOptions.config.access ?? 'user'
+    const { access = 'user', orCookie } = request.routeOptions.config
     if (access === 'none') return
+    if (orCookie && wantsCookie(request) && request.headers.authorization === undefined) return
     request.claims = await tokens.verifyAccess(bearerToken(request))
     if (access === 'token') return
     await loadCaller(request, access)
@@ -54,6 +60,13 @@ export function identifyCallers(
     if (access === 'admin') requireAdmin(request.caller)
   }
 }
+
+/**
+ * Whether a request uses the session cookie. No page of another origin can send this header without CORS consent, so it protects
+ * against forged requests (CSRF).
+ */
+export const wantsCookie = ({ headers }: Pick<FastifyRequest, 'headers'>): boolean =>
+  headers['x-parley-session'] === 'cookie'
 
 /** The token of `Authorization: Bearer …`. @throws ApiError 401 when there is none. */
 export function bearerToken({ headers }: Pick<FastifyRequest, 'headers'>): string {

@@ -23,6 +23,12 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
         responses: refusalResponses(),
         securitySchemes: {
           accessToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+          sessionCookie: {
+            type: 'apiKey',
+            in: 'cookie',
+            name: 'parley_session',
+            description: 'With the header `X-Parley-Session: cookie`. On https its name is `__Secure-parley_session`',
+          },
           webhookToken: { type: 'http', scheme: 'bearer', description: 'The token of the webhook that posts' },
         },
       },
@@ -39,7 +45,9 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
             querystring: withDefaults(described.querystring as RequestSchema),
           }),
           tags: [tagOf(url)],
-          ...(access === 'none' ? {} : { security: [{ accessToken: [] }] }),
+          ...(access === 'none'
+            ? {}
+            : { security: [{ accessToken: [] }, ...(route.config?.orCookie ? [{ sessionCookie: [] }] : [])] }),
           'x-access': access,
         } as FastifySchema,
       }

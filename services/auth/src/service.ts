@@ -1,3 +1,4 @@
+import cookie from '@fastify/cookie'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { createPasswordHasher, ensureFirstStart, type PasswordHasher } from '@parley/accounts'
 import { isDatabaseAway, isSchemaMissing } from '@parley/database'
@@ -18,6 +19,7 @@ const retryMs = 1_000
 export const auth =
   (deps: Deps, passwords: PasswordHasher = measuredHasher(deps)): FastifyPluginAsyncTypebox =>
   async (app) => {
+    await app.register(cookie)
     await app.register(capabilityRoutes(deps))
     await app.register(devLoginRoutes(deps))
     await app.register(magicLinkRoutes(deps))

@@ -11,9 +11,10 @@ export interface Row {
   service: RoutedService
   /**
    * The token that the gateway checks. `access`: an access token in the header. `access or query`: the same, or in the query.
+   * `access or cookie`: the same, or none when the request is for the session cookie, which only the service can check.
    * `own`: none, because the route needs no token or one that only the service can check.
    */
-  token: 'access' | 'access or query' | 'own'
+  token: 'access' | 'access or query' | 'access or cookie' | 'own'
   transfer?: Transfer
   /** The service carries out a POST with an `Idempotency-Key` once, however often it is sent. */
   keyed?: true
@@ -24,7 +25,7 @@ export const routingTable: readonly Row[] = [
   { path: '/config.json', service: 'auth', token: 'own' },
   { path: '/auth/*', service: 'auth', token: 'own' },
   { path: '/auth/me', service: 'auth', token: 'access' },
-  { path: '/auth/logout', service: 'auth', token: 'access' },
+  { path: '/auth/logout', service: 'auth', token: 'access or cookie' },
   { path: '/auth/sessions', service: 'auth', token: 'access' },
   { path: '/auth/sessions/:sessionId', service: 'auth', token: 'access' },
 

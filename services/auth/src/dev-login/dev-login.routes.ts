@@ -1,10 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { findOrCreateUser, findUserByEmail, issueTokens, readEmail } from '@parley/accounts'
+import { findOrCreateUser, findUserByEmail, readEmail } from '@parley/accounts'
 import type { Config } from '@parley/config'
-import { forbidden, limits, refusals, UserView } from '@parley/contract'
+import { forbidden, limits, refusals, SessionHeaders, TokenReply, UserView } from '@parley/contract'
 import type { Transaction } from '@parley/database'
 import { type Deps, logSignIn } from '@parley/service'
 import { Type } from 'typebox'
+import { createTokenReplies } from '../sessions/session-cookie.ts'
 import { onlyInMode, originOf, recordFailedSignIn, type SignInOrigin, signIn } from '../sessions/sign-in.ts'
 
 /** An access token lasts a day here, because developers use curl and do not refresh. */
@@ -13,23 +14,26 @@ const method = 'dev'
 
 const DevLogin = {
   summary: 'Sign in by e-mail address alone (dev mode)',
+  headers: SessionHeaders,
   body: Type.Object({ email: Type.String({ maxLength: limits.email }) }),
   response: {
     200: Type.Object({
       user: UserView,
       token: Type.String({ description: 'Access token, good for 24 hours' }),
-      refreshToken: Type.String({ description: 'For refresh and logout as in the other modes' }),
+      refreshToken: TokenReply.properties.refreshToken,
     }),
     ...refusals(400, 403, 404),
   },
 }
 
 export const devLoginRoutes =
-  ({ db, config, tokens, clock }: Deps): FastifyPluginAsyncTypebox =>
+  (deps: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
+    const { db, config, clock } = deps
+    const replyTokens = createTokenReplies(deps)
     const onRequest = onlyInMode('dev', config)
 
-    app.post('/auth/dev-login', { schema: DevLogin, config: { access: 'none' }, onRequest }, async (request) => {
+    app.post('/auth/dev-login', { schema: DevLogin, config: { access: 'none' }, onRequest }, async (request, reply) => {
       const email = readEmail(request.body.email)
       const origin = originOf(request, clock())
 
@@ -45,8 +49,8 @@ export const devLoginRoutes =
       }
       logSignIn(request, { ...session, method })
 
-      const { accessToken, refreshToken } = await issueTokens(tokens, session, tokenSeconds)
-      return { user, token: accessToken, refreshToken }
+      const { accessToken, refreshToken } = await replyTokens(request, reply, session, { accessSeconds: tokenSeconds })
+      return { user, token: accessToken, ...(refreshToken !== undefined && { refreshToken }) }
     })
   }
 

@@ -3,7 +3,6 @@ import {
   createOneTimeLinks,
   createUser,
   findUserByEmail,
-  issueTokens,
   type LinkClaims,
   magicLinkMail,
   proveEmail,
@@ -12,11 +11,12 @@ import {
   takeLink,
 } from '@parley/accounts'
 import type { Config } from '@parley/config'
-import { limits, Ok, refusals, Tokens, unauthorized } from '@parley/contract'
+import { limits, Ok, refusals, SessionHeaders, TokenReply, unauthorized } from '@parley/contract'
 import type { Transaction, UserRow } from '@parley/database'
 import { bearerToken, type Deps, logFailedSignIn, logSignIn } from '@parley/service'
 import { Type } from 'typebox'
 import { linkIsUnderWay, mailLink } from '../one-time-links/link-request.ts'
+import { createTokenReplies } from '../sessions/session-cookie.ts'
 import { onlyInMode, originOf, recordFailedSignIn, type SignInOrigin, signIn } from '../sessions/sign-in.ts'
 
 const Email = Type.Object({ email: Type.String({ maxLength: limits.email }) })
@@ -33,13 +33,16 @@ const VerifyMagicLink = {
   description:
     'The link is one that was asked for, or an invitation. The token stands in the Authorization header: ' +
     '`Bearer <token of the link>`. It works once.',
+  headers: SessionHeaders,
   body: Email,
-  response: { 200: Tokens, ...refusals(400, 401, 404) },
+  response: { 200: TokenReply, ...refusals(400, 401, 404) },
 }
 
 export const magicLinkRoutes =
-  ({ db, config, tokens, clock }: Deps): FastifyPluginAsyncTypebox =>
+  (deps: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
+    const { db, config, clock } = deps
+    const replyTokens = createTokenReplies(deps)
     const options = { config: { access: 'none' }, onRequest: onlyInMode('magic-link', config) } as const
     const links = createOneTimeLinks(config)
     const { isInviteRequired } = config.auth
@@ -57,7 +60,7 @@ export const magicLinkRoutes =
       return { success: true as const, message: linkIsUnderWay }
     })
 
-    app.post('/auth/verify', { schema: VerifyMagicLink, ...options }, async (request) => {
+    app.post('/auth/verify', { schema: VerifyMagicLink, ...options }, async (request, reply) => {
       const origin = originOf(request, clock())
       const claims = links.read(bearerToken(request), readKnownEmail(request.body.email))
       if (claims?.purpose !== 'login' && claims?.purpose !== 'invite') {
@@ -79,7 +82,7 @@ export const magicLinkRoutes =
       }
       logSignIn(request, { ...session, method })
 
-      return issueTokens(tokens, session, config.auth.jwtExpirySeconds)
+      return replyTokens(request, reply, session)
     })
   }
 

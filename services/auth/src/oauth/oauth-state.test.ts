@@ -37,7 +37,7 @@ describe('the start', () => {
       code_challenge_method: 'S256',
     })
     expect(headers.get('set-cookie')).toMatch(
-      /^parley_oauth_[\w-]{8}=[\w-]{43}; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax$/,
+      /^parley_oauth_[\w-]{8}=[\w-]{43}; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax$/,
     )
     expect(headers.get('cache-control')).toBe('no-store')
   })
@@ -87,6 +87,43 @@ describe('HEAD', () => {
 
   test('at an unknown provider is 404', async () => {
     for (const path of ['/auth/oauth/nobody', '/auth/oauth/nobody/callback']) expect((await ask(path)).status).toBe(404)
+  })
+})
+
+describe('a sign-in with session=cookie', () => {
+  const cookieStart = `${start}?session=cookie`
+
+  test('leads to the application with nothing in its address, and sets the session cookie', async () => {
+    const back = await browser.reach(cookieStart, callback)
+    const { status, location, headers } = await browser.visit(back)
+    expect([status, location]).toEqual([302, `${appUrl}/`])
+    const set = headers.getSetCookie().find((line) => line.startsWith('parley_session='))
+    expect(set).toMatch(/; Max-Age=604800; Path=\/auth; HttpOnly; SameSite=Strict$/)
+
+    const cookie = set!.split(';')[0]!
+    const reply = await server.nobody.post('/auth/refresh', {}, { cookie, 'x-parley-session': 'cookie' })
+    expect(await server.whoIs(reply.body.accessToken)).toMatchObject({ status: 200 })
+  })
+
+  test('that fails leads back with the reason and sets no session cookie', async () => {
+    const back = await browser.reach(cookieStart, callback)
+    browser.cookies.clear()
+    const { location, headers } = await browser.visit(back)
+    expect(Object.fromEntries(new URL(location!).searchParams)).toEqual(refusal)
+    expect(headers.get('set-cookie')).toBe(null)
+  })
+
+  test.each([
+    ['a started cookie sign-in', cookieStart, (value: string) => value.replace('.cookie', '')],
+    ['a started token sign-in', start, (value: string) => `${value}.cookie`],
+  ])('%s cannot be turned into the other kind', async (_what, from, change) => {
+    const back = await browser.reach(from, callback)
+    for (const [name, value] of browser.cookies) browser.cookies.set(name, change(value))
+    expect(await browser.arrive(back)).toEqual(refusal)
+  })
+
+  test('and another value is refused', async () => {
+    expect(await browser.visit(`${start}?session=token`)).toMatchObject({ status: 400 })
   })
 })
 
@@ -191,6 +228,6 @@ describe('behind https', () => {
 
   test('the cookie cannot come from a neighbouring domain, nor travel in the clear', async () => {
     const { headers } = await https.browser().visit(start)
-    expect(headers.get('set-cookie')).toMatch(/^__Host-parley_oauth_.*; Path=\/; .*; Secure$/)
+    expect(headers.get('set-cookie')).toMatch(/^__Host-parley_oauth_.*; Path=\/; .*; Secure; /)
   })
 })

@@ -20,6 +20,11 @@ export interface Binding {
   now: number
 }
 
+const cookieMark = '.cookie'
+
+/** Whether the sign-in was started with `session=cookie`. The state row has a digest of the mark too, so it cannot be changed. */
+export const isForCookie = (browserSecret: string | undefined): boolean => browserSecret?.endsWith(cookieMark) ?? false
+
 export interface NewState {
   /** Sent to the provider and back. */
   state: string
@@ -29,8 +34,13 @@ export interface NewState {
 }
 
 /** Starts a sign-in, which stays valid for ten minutes. */
-export async function beginState(db: Database, { provider, ip, now }: Binding): Promise<NewState> {
-  const [state, browserSecret, codeVerifier] = [newSecret(), newSecret(), newSecret()]
+export async function beginState(
+  db: Database,
+  { provider, ip, now }: Binding,
+  { asCookie = false } = {},
+): Promise<NewState> {
+  const [state, secret, codeVerifier] = [newSecret(), newSecret(), newSecret()]
+  const browserSecret = asCookie ? `${secret}${cookieMark}` : secret
   const row = {
     stateHash: digest(state),
     browserHash: digest(browserSecret),

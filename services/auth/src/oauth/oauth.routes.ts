@@ -1,14 +1,14 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { auditFailedSignIn, issueTokens } from '@parley/accounts'
+import { auditFailedSignIn } from '@parley/accounts'
 import { notFound, refusals, tooMany } from '@parley/contract'
 import { type Deps, logSignIn } from '@parley/service'
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
+import { createTokenReplies } from '../sessions/session-cookie.ts'
 import { originOf } from '../sessions/sign-in.ts'
-import { browserCookie, readCookie, removeCookie, setCookie } from './browser-cookie.ts'
 import { countOauthSignIn, finishSignIn } from './finish-sign-in.ts'
 import { asOauthFailure, OauthFailure, type OauthFailureCode } from './oauth-failure.ts'
-import { beginState, stateSeconds } from './oauth-state.ts'
+import { beginState, isForCookie, stateSeconds } from './oauth-state.ts'
 import { authorizationUrl, presets as builtIn, configuredProviders, type Presets, type Provider } from './providers.ts'
 
 const ListProviders = {
@@ -34,14 +34,21 @@ const Redirect = Type.Null({ description: 'A redirect' })
 const StartSignIn = {
   summary: 'Send the browser to a provider to sign in',
   params: ProviderParams,
-  response: { 302: Redirect, ...refusals(404, 429) },
+  querystring: Type.Object({
+    session: Type.Optional(
+      Type.Enum(['cookie'], {
+        description: 'The callback sets the session cookie and leads to the application without tokens',
+      }),
+    ),
+  }),
+  response: { 302: Redirect, ...refusals(400, 404, 429) },
 }
 
 const FinishSignIn = {
   summary: 'The address that a provider sends the browser back to',
   description:
     'Redirects to the application, with `access_token`, `refresh_token` and `expires_in` in the query, or with `oauth_error` ' +
-    '(a sentence) and `oauth_error_code`.',
+    '(a sentence) and `oauth_error_code`. A sign-in that began with `session=cookie` has nothing in the query on success.',
   params: ProviderParams,
   querystring: Type.Object({
     code: Type.Optional(Type.String()),
@@ -64,7 +71,8 @@ export interface OauthOptions {
 export const oauthRoutes =
   (deps: Deps, { presets = builtIn, timeoutMs = 10_000 }: OauthOptions = {}): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const { db, config, clock, logger, tokens } = deps
+    const { db, config, clock, logger } = deps
+    const replyTokens = createTokenReplies(deps)
     const providers = configuredProviders(config, presets)
     const entries = [...providers.values()].map(({ id, name }) => ({ id, name, loginUrl: `/auth/oauth/${id}` }))
 
@@ -82,7 +90,7 @@ export const oauthRoutes =
     app.get(
       '/auth/oauth/:providerId',
       { schema: StartSignIn, config: { access: 'none' } },
-      async ({ method, params, ip }, reply) => {
+      async ({ method, params, query, ip }, reply) => {
         const provider = requireProvider(params.providerId)
         // HEAD must change nothing, also when a program looks at a link before its reader does.
         if (method === 'HEAD') return redirectTo(reply, `${config.auth.appUrl}/`)
@@ -90,9 +98,11 @@ export const oauthRoutes =
         const retryAfter = await countOauthSignIn(deps, ip, now)
         if (retryAfter > 0) throw tooMany(new OauthFailure('rate_limited').message, retryAfter)
 
-        const { state, browserSecret, codeChallenge } = await beginState(db, { provider, ip, now })
+        const asCookie = query.session === 'cookie'
+        const { state, browserSecret, codeChallenge } = await beginState(db, { provider, ip, now }, { asCookie })
 
-        reply.header('set-cookie', setCookie(browserCookie(state, provider.redirectUri), browserSecret, stateSeconds))
+        const { name, attributes } = browserCookie(state, provider.redirectUri)
+        reply.setCookie(name, browserSecret, { ...attributes, maxAge: stateSeconds })
         return redirectTo(reply, authorizationUrl(provider, { state, codeChallenge }))
       },
     )
@@ -106,9 +116,9 @@ export const oauthRoutes =
         // HEAD must not consume the state.
         if (request.method === 'HEAD') return redirectTo(reply, `${config.auth.appUrl}/`)
         const { code, state, error } = request.validationError ? {} : request.query
-        const cookie = browserCookie(state ?? '', provider.redirectUri)
-        const browserSecret = readCookie(cookie, request.headers.cookie)
-        if (browserSecret !== undefined) reply.header('set-cookie', removeCookie(cookie))
+        const { name, attributes } = browserCookie(state ?? '', provider.redirectUri)
+        const browserSecret = request.cookies[name]
+        if (browserSecret !== undefined) reply.clearCookie(name, attributes)
 
         const origin = originOf(request, clock())
         const query = await finishSignIn(deps, {
@@ -122,7 +132,9 @@ export const oauthRoutes =
         }).then(
           async (session) => {
             logSignIn(request, { ...session, method: 'oauth' })
-            const { accessToken, refreshToken, exp } = await issueTokens(tokens, session, config.auth.jwtExpirySeconds)
+            const asCookie = isForCookie(browserSecret)
+            const { accessToken, refreshToken, exp } = await replyTokens(request, reply, session, { asCookie })
+            if (refreshToken === undefined) return undefined
             return { access_token: accessToken, refresh_token: refreshToken, expires_in: String(exp) }
           },
           async (thrown) => {
@@ -139,10 +151,22 @@ export const oauthRoutes =
             return { oauth_error: failure.message, oauth_error_code: failure.code }
           },
         )
-        return redirectTo(reply, `${config.auth.appUrl}/?${new URLSearchParams(query)}`)
+        return redirectTo(reply, `${config.auth.appUrl}/${query ? `?${new URLSearchParams(query)}` : ''}`)
       },
     )
   }
+
+/**
+ * The cookie that ties a sign-in to the browser that started it. Each sign-in has its own name, so two tabs do not disturb each other.
+ * Lax, because the provider's page leads back here. On https it is a `__Host-` cookie, so no neighbouring domain can set one.
+ */
+function browserCookie(state: string, redirectUri: string) {
+  const secure = new URL(redirectUri).protocol === 'https:'
+  return {
+    name: `${secure ? '__Host-' : ''}parley_oauth_${state.slice(0, 8)}`,
+    attributes: { path: '/', httpOnly: true, sameSite: 'lax', secure } as const,
+  }
+}
 
 /** The address may hold tokens: no cache stores it, and the page does not send it on as its referrer. */
 const redirectTo = (reply: FastifyReply, url: string) =>

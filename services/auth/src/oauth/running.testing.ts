@@ -1,3 +1,4 @@
+import cookie from '@fastify/cookie'
 import { createUser } from '@parley/accounts'
 import { type Config, type DeepPartial, loadConfig } from '@parley/config'
 import type { Routing, WireEvent } from '@parley/contract'
@@ -64,6 +65,7 @@ export function running(
     const ofService = { ...signedInAt(database.urlOf('auth')), logger }
 
     const { fastify } = await buildApp({ deps: ofService, checks: {}, position: 'inside' })
+    await fastify.register(cookie)
     await fastify.register(oauthRoutes(ofService, options))
     await fastify.register(sessionRoutes(ofService))
     const baseUrl = await fastify.listen({ host: '127.0.0.1', port: 0 })

@@ -3,7 +3,6 @@ import {
   createOneTimeLinks,
   findLink,
   findServerName,
-  issueTokens,
   type LinkClaims,
   lockUserIfLive,
   networkOf,
@@ -13,13 +12,14 @@ import {
   setPassword,
   takeLink,
 } from '@parley/accounts'
-import { invalid, limits, NewPassword, Ok, refusals, Tokens } from '@parley/contract'
+import { invalid, limits, NewPassword, Ok, refusals, SessionHeaders, TokenReply } from '@parley/contract'
 import { audit, type Transaction } from '@parley/database'
 import { bearerToken, type Deps, logFailedSignIn, logSessionEnd, logSignIn } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { linkIsUnderWay, mailLink } from '../one-time-links/link-request.ts'
 import { createKnownDevices } from '../password/known-devices.ts'
+import { createTokenReplies } from '../sessions/session-cookie.ts'
 import { onlyInMode, originOf, recordFailedSignIn, type SignInOrigin, signIn } from '../sessions/sign-in.ts'
 
 const RequestReset = {
@@ -34,17 +34,20 @@ const SetupPassword = {
   description:
     'The token stands in the body, or in the Authorization header: `Bearer <token of the link>`. It works once. ' +
     'After a reset all earlier sessions are over.',
+  headers: SessionHeaders,
   body: Type.Object({
     email: Type.String({ maxLength: limits.email }),
     token: Type.Optional(Type.String({ maxLength: 1_000 })),
     password: NewPassword,
   }),
-  response: { 200: Tokens, ...refusals(400, 404, 503) },
+  response: { 200: TokenReply, ...refusals(400, 404, 503) },
 }
 
 export const passwordResetRoutes =
-  ({ db, config, tokens, clock }: Deps, passwords: PasswordHasher): FastifyPluginAsyncTypebox =>
+  (deps: Deps, passwords: PasswordHasher): FastifyPluginAsyncTypebox =>
   async (app) => {
+    const { db, config, clock } = deps
+    const replyTokens = createTokenReplies(deps)
     const options = { config: { access: 'none' }, onRequest: onlyInMode('password', config) } as const
     const links = createOneTimeLinks(config)
     const devices = createKnownDevices(config)
@@ -91,9 +94,9 @@ export const passwordResetRoutes =
       })
       logSessionEnd(request, { userId, reason: 'password changed' })
       logSignIn(request, { ...session, method })
-      reply.header('set-cookie', devices.remember({ email, passwordHash }, request.headers.cookie))
+      devices.remember({ email, passwordHash }, request, reply)
 
-      return issueTokens(tokens, session, config.auth.jwtExpirySeconds)
+      return replyTokens(request, reply, session)
     })
   }
 

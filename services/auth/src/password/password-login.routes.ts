@@ -4,17 +4,17 @@ import {
   auditLockout,
   countWrongGuess,
   findUserByEmail,
-  issueTokens,
   lockUserIfLive,
   networkOf,
   type PasswordHasher,
   readKnownEmail,
   refuseTooManyGuesses,
 } from '@parley/accounts'
-import { ApiError, limits, refusals, Tokens, unauthorized } from '@parley/contract'
+import { ApiError, limits, refusals, SessionHeaders, TokenReply, unauthorized } from '@parley/contract'
 import { type Deps, logFailedSignIn, logSignIn, logSignInLimit } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import { createTokenReplies } from '../sessions/session-cookie.ts'
 import { onlyInMode, originOf, signIn } from '../sessions/sign-in.ts'
 import { createKnownDevices } from './known-devices.ts'
 
@@ -26,25 +26,27 @@ const PasswordLogin = {
     'After 10 wrong passwords for an account from one network, 100 for it from anywhere, or 100 from a network for any account, ' +
     'nothing is tried there any more (429) for 15 minutes, not even the right one. A device on which somebody has signed in to ' +
     'the account before is known by a cookie: only its own 10 wrong passwords count for it.',
+  headers: SessionHeaders,
   body: Type.Object({
     email: Type.String({ maxLength: limits.email }),
     password: Type.String({ maxLength: 1_000 }),
   }),
-  response: { 200: Tokens, ...refusals(400, 401, 404, 429, 503) },
+  response: { 200: TokenReply, ...refusals(400, 401, 404, 429, 503) },
 }
 
 export const passwordLoginRoutes =
-  ({ db, config, tokens, clock }: Deps, passwords: PasswordHasher): FastifyPluginAsyncTypebox =>
+  (deps: Deps, passwords: PasswordHasher): FastifyPluginAsyncTypebox =>
   async (app) => {
+    const { db, config, clock } = deps
+    const replyTokens = createTokenReplies(deps)
     const devices = createKnownDevices(config)
     const options = { config: { access: 'none' }, onRequest: onlyInMode('password', config) } as const
 
     app.post('/auth/password-login', { schema: PasswordLogin, ...options }, async (request, reply) => {
       const email = readKnownEmail(request.body.email)
       const origin = originOf(request, clock())
-      const { cookie } = request.headers
       const user = await findUserByEmail(db, email)
-      const guess = { email, device: devices.find(user, cookie), ...origin }
+      const guess = { email, device: devices.find(user, request), ...origin }
 
       await refuseTooManyGuesses(db, guess).catch(logIfTooMany(request))
       const isRight = await passwords.verify(request.body.password, user?.passwordHash, {
@@ -79,9 +81,9 @@ export const passwordLoginRoutes =
         throw unauthorized('The e-mail address or the password is wrong')
       }
       logSignIn(request, { ...session, method })
-      reply.header('set-cookie', devices.remember({ email, passwordHash }, cookie))
+      devices.remember({ email, passwordHash }, request, reply)
 
-      return issueTokens(tokens, session, config.auth.jwtExpirySeconds)
+      return replyTokens(request, reply, session)
     })
   }
 

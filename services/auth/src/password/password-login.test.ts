@@ -171,7 +171,7 @@ describe('a device on which somebody has signed in before', () => {
   test('is known by a cookie that scripts cannot read and that each sign-in renews', async () => {
     const reply = await login(email, right, '192.0.2.1', `theme=dark; ${cookie}`)
     expect(reply.headers['set-cookie']).toMatch(
-      /^parley_device_[\w-]{12}=[\w-]{22}\.[\w-]{43}; Path=\/auth; Max-Age=34560000; HttpOnly; SameSite=Strict$/,
+      /^parley_device_[\w-]{12}=[\w-]{22}\.[\w-]{43}; Max-Age=34560000; Path=\/auth; HttpOnly; SameSite=Strict$/,
     )
     const idOf = (text: string) => /=([\w-]{22})\./.exec(text)![1]
     expect(idOf(cookieOf(reply))).toBe(idOf(cookie))

@@ -1,18 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import {
-  countAttempt,
-  createUser,
-  findUserByEmail,
-  issueTokens,
-  networkOf,
-  type PasswordHasher,
-  readEmail,
-} from '@parley/accounts'
+import { countAttempt, createUser, findUserByEmail, networkOf, type PasswordHasher, readEmail } from '@parley/accounts'
 import type { Config } from '@parley/config'
-import { invalid, limits, NewPassword, notFound, refusals, Tokens, tooMany } from '@parley/contract'
+import { invalid, limits, NewPassword, notFound, refusals, SessionHeaders, TokenReply, tooMany } from '@parley/contract'
 import { type Deps, logSignIn } from '@parley/service'
 import { Type } from 'typebox'
 import { createKnownDevices } from '../password/known-devices.ts'
+import { createTokenReplies } from '../sessions/session-cookie.ts'
 import { originOf, signIn } from '../sessions/sign-in.ts'
 
 const method = 'registration'
@@ -21,13 +14,16 @@ const Register = {
   summary: 'Register without an invitation (password mode)',
   description:
     'One network may register `auth.registrationsPerNetwork` times in 15 minutes (429 beyond); failed ones count too.',
+  headers: SessionHeaders,
   body: Type.Object({ email: Type.String({ maxLength: limits.email }), password: NewPassword }),
-  response: { 200: Tokens, ...refusals(400, 404, 429, 503) },
+  response: { 200: TokenReply, ...refusals(400, 404, 429, 503) },
 }
 
 export const registrationRoutes =
-  ({ db, config, tokens, clock }: Deps, passwords: PasswordHasher): FastifyPluginAsyncTypebox =>
+  (deps: Deps, passwords: PasswordHasher): FastifyPluginAsyncTypebox =>
   async (app) => {
+    const { db, config, clock } = deps
+    const replyTokens = createTokenReplies(deps)
     const options = { config: { access: 'none' }, onRequest: onlyWhenOpen(config) } as const
     const devices = createKnownDevices(config)
     const ofNetwork = { kind: 'registration from network', most: config.auth.registrationsPerNetwork }
@@ -50,9 +46,9 @@ export const registrationRoutes =
         return signIn(trx, config, { userId: user.id, method }, origin)
       })
       logSignIn(request, { ...session, method })
-      reply.header('set-cookie', devices.remember({ email, passwordHash }, request.headers.cookie))
+      devices.remember({ email, passwordHash }, request, reply)
 
-      return issueTokens(tokens, session, config.auth.jwtExpirySeconds)
+      return replyTokens(request, reply, session)
     })
   }
 

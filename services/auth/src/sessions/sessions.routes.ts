@@ -1,20 +1,28 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { endSessions, findSessionOwner, listSessions, rotateRefresh, SessionReused } from '@parley/accounts'
 import {
-  endSessions,
-  findSessionOwner,
-  issueTokens,
-  listSessions,
-  rotateRefresh,
-  SessionReused,
-} from '@parley/accounts'
-import { forbidden, notFound, Ok, refusals, Session, Tokens, UserView } from '@parley/contract'
+  ApiError,
+  forbidden,
+  invalid,
+  notFound,
+  Ok,
+  refusals,
+  Session,
+  SessionHeaders,
+  TokenReply,
+  UserView,
+  unauthorized,
+} from '@parley/contract'
 import type { Reader, Transaction } from '@parley/database'
-import { type Deps, logSessionEnd } from '@parley/service'
-import type { FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
+import type { Caller } from '@parley/identity'
+import { asRefusal, type Deps, logSessionEnd, wantsCookie } from '@parley/service'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type Static, Type } from 'typebox'
+import { createSessionCookie, createTokenReplies } from './session-cookie.ts'
 
 const RefreshToken = Type.String({ maxLength: 1_000 })
 const OptionalRefreshToken = Type.Object({ refreshToken: Type.Optional(RefreshToken) })
+type OptionalToken = { Body: Static<typeof OptionalRefreshToken> }
 
 const GetCurrentUser = {
   summary: 'The caller',
@@ -23,15 +31,21 @@ const GetCurrentUser = {
 
 const Refresh = {
   summary: 'Exchange a refresh token for new tokens',
-  description: 'Needs no access token. The refresh token is rotated: use the new one from then on.',
-  body: Type.Object({ refreshToken: RefreshToken }),
-  response: { 200: Tokens, ...refusals(400, 401) },
+  description:
+    'Needs no access token. The refresh token is rotated: use the new one from then on. With `X-Parley-Session: cookie` and no token ' +
+    'in the body, the cookie is used; it is removed with a 401.',
+  headers: SessionHeaders,
+  body: OptionalRefreshToken,
+  response: { 200: TokenReply, ...refusals(400, 401) },
 }
 
 const Logout = {
   summary: 'End a session',
   description:
-    'The session of the given refresh token, which must be the caller’s own; without one, the current session.',
+    'The session of the given refresh token, which must be the caller’s own; without one, the current session. With ' +
+    '`X-Parley-Session: cookie` and no token in the body, the session of the cookie ends too, and the cookie is removed. The cookie ' +
+    'alone is enough then.',
+  headers: SessionHeaders,
   body: OptionalRefreshToken,
   response: { 200: Type.Object({ ...Ok.properties, message: Type.String() }), ...refusals(400, 401, 403) },
 }
@@ -58,27 +72,53 @@ const EndSession = {
 }
 
 export const sessionRoutes =
-  ({ db, config, tokens, clock }: Deps): FastifyPluginAsyncTypebox =>
+  (deps: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
+    const { db, config, tokens, clock } = deps
+    const cookie = createSessionCookie(config)
+    const replyTokens = createTokenReplies(deps)
+
     app.get('/auth/me', { schema: GetCurrentUser }, async ({ caller: { userId, userName, email, isAdmin } }) => ({
       user: { id: userId, userName, email, isAdmin },
     }))
 
-    app.post('/auth/refresh', { schema: Refresh, config: { access: 'none' } }, async (request) => {
-      const { body, ip } = request
-      const claims = tokens.readRefresh(body.refreshToken)
-      const seconds = config.auth.refreshTokenExpirySeconds
-      const session = await rotateRefresh(db, { claims, seconds, ip, now: clock() }).catch((error) => {
-        if (error instanceof SessionReused) logSessionEnd(request, { sessionIds: [error.sessionId], reason: 'reused' })
-        throw error
-      })
-      return issueTokens(tokens, session, config.auth.jwtExpirySeconds)
-    })
+    // A cookie that is refused is of no use any more. A token from the body says nothing about the cookie.
+    const clearRefusedCookie = async (request: FastifyRequest<OptionalToken>, reply: FastifyReply, error: Error) => {
+      const isFromCookie = wantsCookie(request) && request.body?.refreshToken === undefined
+      if (isFromCookie && asRefusal(error).status === 401) cookie.clear(reply)
+    }
 
-    app.post('/auth/logout', { schema: Logout }, async (request) => {
-      await endOwnSessions(request, 'logout', async (trx) => ({
-        only: [(await findOwnSession(trx, request)) ?? request.caller.sessionId],
-      }))
+    app.post(
+      '/auth/refresh',
+      { schema: Refresh, config: { access: 'none' }, onError: clearRefusedCookie },
+      async (request, reply) => {
+        const { body, ip } = request
+        const refreshToken = body.refreshToken ?? cookie.read(request)
+        if (refreshToken === undefined) throw wantsCookie(request) ? unauthorized() : invalid('refreshToken is missing')
+        const claims = tokens.readRefresh(refreshToken)
+        const seconds = config.auth.refreshTokenExpirySeconds
+        const session = await rotateRefresh(db, { claims, seconds, ip, now: clock() }).catch((error) => {
+          if (error instanceof SessionReused)
+            logSessionEnd(request, { sessionIds: [error.sessionId], reason: 'reused' })
+          throw error
+        })
+        return replyTokens(request, reply, session)
+      },
+    )
+
+    app.post('/auth/logout', { schema: Logout, config: { access: 'user', orCookie: true } }, async (request, reply) => {
+      const ofCookie = request.body.refreshToken === undefined ? await findSessionOfCookie(request) : undefined
+      // Null when only the cookie says whose session it is.
+      const caller = request.caller as Caller | null
+      const userId = caller?.userId ?? ofCookie?.userId
+      if (wantsCookie(request) && (!ofCookie || ofCookie.userId === userId)) cookie.clear(reply)
+      if (userId === undefined) throw unauthorized()
+      await endOwnSessions(request, userId, 'logout', async (trx) => {
+        if (!caller) return { only: [ofCookie!.sessionId] }
+        const given = await findOwnSession(trx, request)
+        if (given) return { only: [given] }
+        return { only: ofCookie?.userId === userId ? [ofCookie.sessionId, caller.sessionId] : [caller.sessionId] }
+      })
       return { success: true as const, message: 'Signed out' }
     })
 
@@ -88,7 +128,7 @@ export const sessionRoutes =
     })
 
     app.delete('/auth/sessions', { schema: EndSessions }, async (request) => {
-      const ended = await endOwnSessions(request, 'revoked', async (trx) => ({
+      const ended = await endOwnSessions(request, request.caller.userId, 'revoked', async (trx) => ({
         except: await findOwnSession(trx, request),
       }))
       return { success: true as const, ended: ended.length }
@@ -96,19 +136,19 @@ export const sessionRoutes =
 
     app.delete('/auth/sessions/:sessionId', { schema: EndSession }, async (request) => {
       const { sessionId } = request.params
-      const ended = await endOwnSessions(request, 'revoked', async () => ({ only: [sessionId] }))
+      const ended = await endOwnSessions(request, request.caller.userId, 'revoked', async () => ({ only: [sessionId] }))
       if (ended.length === 0) throw notFound('session')
       return { success: true as const }
     })
 
-    /** Ends those sessions of the caller that `choose` names, logs it, and answers their ids. */
+    /** Ends those sessions of the user that `choose` names, logs it, and answers their ids. */
     async function endOwnSessions(
       request: FastifyRequest,
+      userId: string,
       reason: 'logout' | 'revoked',
       choose: (trx: Transaction) => Promise<{ only?: string[]; except?: string | undefined }>,
     ): Promise<string[]> {
-      const { caller, ip } = request
-      const { userId } = caller
+      const { ip } = request
       const sessionIds = await db
         .transaction()
         .execute(async (trx) => endSessions(trx, { userId, ...(await choose(trx)), reason, ip, now: clock() }))
@@ -119,12 +159,30 @@ export const sessionRoutes =
     /** The session of the refresh token in the body, undefined without one. @throws ApiError 401, 403 when it is not the caller's. */
     async function findOwnSession(
       trx: Reader,
-      { caller, body: { refreshToken } }: Pick<FastifyRequest<{ Body: { refreshToken?: string } }>, 'caller' | 'body'>,
+      { caller, body: { refreshToken } }: FastifyRequest<OptionalToken>,
     ): Promise<string | undefined> {
       if (refreshToken === undefined) return undefined
       const { sessionId } = tokens.readRefresh(refreshToken)
       const owner = await findSessionOwner(trx, sessionId)
       if (owner !== caller.userId) throw forbidden('The refresh token belongs to somebody else')
       return sessionId
+    }
+
+    /** The session of the cookie, live or not; undefined without a good cookie. */
+    async function findSessionOfCookie(request: FastifyRequest) {
+      const refreshToken = cookie.read(request)
+      if (refreshToken === undefined) return undefined
+      const sessionId = sessionIdOf(refreshToken)
+      const userId = sessionId && (await findSessionOwner(db, sessionId))
+      return userId ? { sessionId, userId } : undefined
+    }
+
+    function sessionIdOf(refreshToken: string): string | undefined {
+      try {
+        return tokens.readRefresh(refreshToken).sessionId
+      } catch (error) {
+        if (error instanceof ApiError) return undefined
+        throw error
+      }
     }
   }

@@ -125,6 +125,32 @@ describe('browsers', () => {
     expect((await preflight('https://evil.example')).headers.get('access-control-allow-origin')).toBeNull()
   })
 
+  test('no page of another origin may ask for the session cookie, not even of an allowed one', async () => {
+    const { url } = await startGateway({}, settings)
+    const { headers } = await fetch(`${url}/auth/refresh`, {
+      method: 'OPTIONS',
+      headers: {
+        origin: 'https://chat.example',
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'x-parley-session',
+      },
+    })
+    expect(headers.get('access-control-allow-headers')?.toLowerCase()).not.toContain('x-parley-session')
+    expect(headers.get('access-control-allow-credentials')).toBeNull()
+  })
+
+  test('a logout with the session cookie alone is for the service to check; a request without its header is not', async () => {
+    const upstream = await startUpstream()
+    const { url } = await startGateway({ auth: [upstream.url], directory: [upstream.url] })
+    const ask = (path: string, headers: Record<string, string>) =>
+      statusOf(`${url}${path}`, { cookie: 'parley_session=a', ...headers })
+    expect(await ask('/auth/logout', { 'x-parley-session': 'cookie' })).toBe(200)
+    expect(await ask('/auth/logout', {})).toBe(401)
+    expect(await ask('/auth/logout', { 'x-parley-session': 'cookie', authorization: 'Bearer a.b.c' })).toBe(401)
+    expect(await ask('/users', { 'x-parley-session': 'cookie' })).toBe(401)
+    expect(upstream.seen.map(({ headers }) => headers.cookie)).toEqual(['parley_session=a'])
+  })
+
   test('every reply, also a refusal, carries its request id and the security headers', async () => {
     const { url } = await startGateway({}, settings)
     const { headers } = await fetch(`${url}/channels`, { headers: { origin: 'https://chat.example' } })

@@ -9,7 +9,12 @@ import { type Row, routingTable } from '../routing-table.ts'
 import type { ServiceProxy } from './proxy.ts'
 
 /** What the gateway checks. A good signature grants nothing yet: the service decides. */
-const accessOf: Record<Row['token'], Access> = { access: 'token', 'access or query': 'none', own: 'none' }
+const accessOf: Record<Row['token'], Access> = {
+  access: 'token',
+  'access or query': 'none',
+  'access or cookie': 'token',
+  own: 'none',
+}
 
 /** One route for each row of the routing table. Requests are passed on to the service with their body untouched. */
 export const proxiedRoutes =
@@ -28,7 +33,7 @@ export const proxiedRoutes =
       app.route({
         url: row.path,
         method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
-        config: { access: accessOf[row.token] },
+        config: { access: accessOf[row.token], orCookie: row.token === 'access or cookie' },
         schema: { hide: true },
         ...(row.token === 'access or query' && { onRequest: checkStreamToken }),
         async handler(request, reply) {

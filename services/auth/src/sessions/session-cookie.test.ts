@@ -1,0 +1,197 @@
+import { Person, type Reply } from '@parley/test'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { runningAuth } from '../auth.testing.ts'
+
+const asCookie = { 'x-parley-session': 'cookie' }
+const email = 'ann@example.com'
+const password = 'a long enough password'
+const tokensWithoutRefresh = { accessToken: expect.any(String), exp: 900, tokenType: 'Bearer' }
+
+const server = runningAuth({ auth: { authMode: 'password', isInviteRequired: false, maxActiveSessions: 1_000 } })
+
+/** The `Set-Cookie` of the session, undefined when the reply sets none. */
+const sessionCookie = ({ headers }: Reply) =>
+  [headers['set-cookie'] ?? []].flat().find((line) => /^(__Secure-)?parley_session=/.test(line))
+const cookieOf = (reply: Reply) => sessionCookie(reply)!.split(';')[0]!
+const isCleared = (reply: Reply) => /^parley_session=; .*Expires=Thu, 01 Jan 1970/.test(sessionCookie(reply) ?? '')
+
+const post = (path: string, body: unknown, headers: object = asCookie) => server.nobody.post(path, body, headers)
+const refresh = (cookie: string | undefined, headers: object = asCookie, body: unknown = {}) =>
+  post('/auth/refresh', body, { ...headers, ...(cookie && { cookie }) })
+
+let people = 0
+let ann: Person
+let first: string
+/** Somebody with an own account who signed in with a cookie. */
+async function signsIn() {
+  const reply = await post('/auth/register', { email: `person${++people}@example.com`, password })
+  expect(reply.status).toBe(200)
+  const person = new Person(server.nobody.baseUrl, { id: '', userName: '' }, reply.body.accessToken)
+  return { person, cookie: cookieOf(reply) }
+}
+beforeEach(async () => {
+  const { person, cookie } = await signsIn()
+  ann = person
+  first = cookie
+})
+const isSignedIn = async (person = ann) => (await person.get('/auth/me')).status === 200
+
+describe('a sign-in with X-Parley-Session: cookie', () => {
+  test('by registration and by password sets the cookie and answers no refresh token', async () => {
+    for (const path of ['/auth/register', '/auth/password-login']) {
+      const reply = await post(path, { email, password })
+      expect([path, reply.status, reply.body]).toEqual([path, 200, tokensWithoutRefresh])
+      expect(sessionCookie(reply)).toMatch(
+        /^parley_session=[\w.-]+; Max-Age=604800; Path=\/auth; HttpOnly; SameSite=Strict$/,
+      )
+      expect(reply.headers['cache-control']).toBe('no-store')
+    }
+  })
+
+  test('without the header answers the refresh token and sets no session cookie', async () => {
+    const reply = await post('/auth/password-login', { email, password }, {})
+    expect(reply.body).toEqual({ ...tokensWithoutRefresh, refreshToken: expect.any(String) })
+    expect(sessionCookie(reply)).toBeUndefined()
+  })
+
+  test('with another value of the header is refused', async () => {
+    const reply = await post('/auth/password-login', { email, password }, { 'x-parley-session': 'token' })
+    expect(reply).toMatchObject({ status: 400, body: { error: 'The header X-Parley-Session must be one of cookie' } })
+  })
+})
+
+describe('a refresh with the cookie', () => {
+  test('answers an access token and the next cookie, as often as it is repeated in time', async () => {
+    const reply = await refresh(first)
+    expect([reply.status, reply.body]).toEqual([200, tokensWithoutRefresh])
+    const second = cookieOf(reply)
+    expect(second).not.toBe(first)
+
+    server.pass(59_000)
+    expect(cookieOf(await refresh(first))).toBe(second)
+    expect((await refresh(second)).status).toBe(200)
+  })
+
+  test('of two tabs at once gives both the same cookie', async () => {
+    const [one, two] = await Promise.all([refresh(first), refresh(first)])
+    expect([one.status, two.status]).toEqual([200, 200])
+    expect(cookieOf(one)).toBe(cookieOf(two))
+    expect((await refresh(cookieOf(two))).status).toBe(200)
+  })
+
+  test('with an old cookie ends the session and removes the cookie', async () => {
+    const second = cookieOf(await refresh(first))
+    await refresh(second)
+    const reused = await refresh(first)
+    expect([reused.status, isCleared(reused), await isSignedIn()]).toEqual([401, true, false])
+  })
+
+  test.each([
+    ['of an ended session', async () => void (await ann.post('/auth/logout', {})), () => first],
+    ['of an expired session', async () => server.pass(604_801_000), () => first],
+    ['that nobody has signed', async () => {}, () => `${first}x`],
+    ['that is missing', async () => {}, () => undefined],
+  ])('%s is 401 and removes the cookie', async (_what, prepare, cookie) => {
+    await prepare()
+    const reply = await refresh(cookie())
+    expect([reply.status, isCleared(reply)]).toEqual([401, true])
+  })
+
+  test('that two domains have set is 401: nobody knows which one is ours', async () => {
+    const { cookie: planted } = await signsIn()
+    expect((await refresh(`${planted}; ${first}`)).status).toBe(401)
+    expect((await refresh(`theme=dark; ${first}`)).status).toBe(200)
+  })
+
+  test('is not used when there is a token in the body', async () => {
+    const { body } = await post('/auth/password-login', { email, password }, {})
+    const reply = await refresh(first, asCookie, { refreshToken: body.refreshToken })
+    expect([reply.status, reply.body]).toEqual([200, tokensWithoutRefresh])
+    const [sessionId] = body.refreshToken.split('.')
+    expect(cookieOf(reply)).toContain(sessionId)
+
+    const refused = await refresh(first, asCookie, { refreshToken: 'nonsense' })
+    expect([refused.status, sessionCookie(refused)]).toEqual([401, undefined])
+    expect((await refresh(first)).status).toBe(200)
+  })
+})
+
+describe('a logout with the cookie', () => {
+  const logout = (headers: object, person = server.nobody) => person.post('/auth/logout', {}, headers)
+
+  test.each([
+    ['with an access token', () => ann],
+    ['without an access token', () => server.nobody],
+  ])('%s ends the session and removes the cookie', async (_what, person) => {
+    const reply = await logout({ ...asCookie, cookie: first }, person())
+    expect([reply.status, isCleared(reply)]).toEqual([200, true])
+    expect(await isSignedIn()).toBe(false)
+    expect((await refresh(first)).status).toBe(401)
+    expect((await logout({ ...asCookie, cookie: first })).status).toBe(200)
+  })
+
+  test('of somebody else ends only the caller’s session and leaves the cookie', async () => {
+    const other = await signsIn()
+    const reply = await logout({ ...asCookie, cookie: other.cookie }, ann)
+    expect([reply.status, sessionCookie(reply)]).toEqual([200, undefined])
+    expect([await isSignedIn(), await isSignedIn(other.person)]).toEqual([false, true])
+    expect((await refresh(other.cookie)).status).toBe(200)
+  })
+
+  test('ends the session of the access token too when it is another one of the same person', async () => {
+    const credentials = { email: `person${people}@example.com`, password }
+    const again = await post('/auth/password-login', credentials)
+    const later = new Person(server.nobody.baseUrl, { id: '', userName: '' }, again.body.accessToken)
+    await logout({ ...asCookie, cookie: first }, later)
+    expect([await isSignedIn(), await isSignedIn(later)]).toEqual([false, false])
+  })
+
+  test.each([
+    ['that nobody has signed', 'parley_session=nonsense'],
+    ['that is missing', ''],
+  ])('%s is 401 without an access token', async (_what, cookie) => {
+    const reply = await logout({ ...asCookie, cookie })
+    expect([reply.status, isCleared(reply)]).toEqual([401, true])
+  })
+})
+
+describe('forged requests that bring the cookie', () => {
+  test.each([
+    ['a form', 'application/x-www-form-urlencoded', 'a=b'],
+    ['an empty form', 'application/x-www-form-urlencoded', ''],
+    ['a form of plain text', 'text/plain', '{"a":"b"}'],
+    ['JSON', 'application/json', '{}'],
+    ['nothing', undefined, undefined],
+  ])('%s without the header neither refreshes nor signs out', async (_what, type, body) => {
+    for (const path of ['/auth/refresh', '/auth/logout']) {
+      const reply = await post(path, body, { cookie: first, ...(type && { 'content-type': type }) })
+      expect([400, 401]).toContain(reply.status)
+      expect(sessionCookie(reply)).toBeUndefined()
+    }
+    expect(await isSignedIn()).toBe(true)
+    expect(cookieOf(await refresh(first))).toMatch(/\.1\./)
+  })
+
+  test.each(['/auth/me', '/auth/sessions'])('%s does not take the cookie for an access token', async (path) => {
+    expect((await server.nobody.get(path, { ...asCookie, cookie: first })).status).toBe(401)
+  })
+})
+
+describe('behind https with a path', () => {
+  const appUrl = 'https://example.com/chat/'
+  const https = runningAuth({ auth: { authMode: 'dev', isInviteRequired: false, appUrl } })
+
+  test('the cookie is Secure, by its name too, and belongs to the paths that the browser sees', async () => {
+    const reply = await https.nobody.post('/auth/dev-login', { email }, asCookie)
+    expect(reply.body).toEqual({ user: expect.any(Object), token: expect.any(String) })
+    expect(sessionCookie(reply)).toMatch(
+      /^__Secure-parley_session=[\w.-]+; Max-Age=604800; Path=\/chat\/auth; HttpOnly; Secure; SameSite=Strict$/,
+    )
+    const next = await https.nobody.post('/auth/refresh', {}, { ...asCookie, cookie: cookieOf(reply) })
+    expect(next.status).toBe(200)
+    const withoutPrefix = cookieOf(next).replace('__Secure-', '')
+    expect(await https.nobody.post('/auth/refresh', {}, { ...asCookie, cookie: withoutPrefix })).toMatchObject({
+      status: 401,
+    })
+  })
+})
