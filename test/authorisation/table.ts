@@ -56,6 +56,7 @@ export const table: Record<string, Demand> = {
   'GET /channels/{channelId}': 'user',
   'PUT /channels/{channelId}': 'user',
   'DELETE /channels/{channelId}': 'user',
+  'GET /channels/{channelId}/members': 'user',
   'POST /channels/{channelId}/join': 'user',
   'POST /channels/{channelId}/leave': 'user',
 

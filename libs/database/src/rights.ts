@@ -56,6 +56,7 @@ export const rights: Record<DatabaseRole, Rights> = {
     ...repeating,
     ...accounts,
     messages: 'select',
+    user_words: 'select',
     presence: 'select, insert, update',
   },
   messaging: {

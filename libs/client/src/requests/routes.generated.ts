@@ -129,14 +129,14 @@ export interface Routes {
     reply: { accessToken: string; refreshToken: string; exp: number; tokenType: 'Bearer' }
   }
   'GET /channels': {
-    query?: { limit?: number; after?: string }
+    query?: { limit?: number; after?: string; scope?: 'all' | 'joined'; members?: 'true' | 'false'; q?: string }
     reply: {
       channels: {
         id: string
         name: string
         topic: string | null
         isPrivate: boolean
-        members: string[]
+        members?: string[]
         memberCount: number
         createdBy: string | null
         createdAt: number
@@ -228,6 +228,10 @@ export interface Routes {
         mentionCount: number
       }
     }
+  }
+  'GET /channels/:channelId/members': {
+    query?: { limit?: number; after?: string; q?: string }
+    reply: { members: { id: string; userName: string }[]; hasMore: boolean }
   }
   'GET /channels/:channelId/messages': {
     query?: { limit?: number; before?: string; after?: string; around?: string; aroundSeq?: number }
@@ -392,7 +396,10 @@ export interface Routes {
   }
   'GET /server/settings': { reply: ServerSettings }
   'PUT /server/settings': { body: { name: string }; reply: ServerSettings }
-  'GET /users': { query?: { limit?: number; after?: string }; reply: { users: User[]; hasMore: boolean } }
+  'GET /users': {
+    query?: { limit?: number; after?: string; ids?: string; q?: string; channelId?: string }
+    reply: { users: User[]; hasMore: boolean }
+  }
   'DELETE /users/:id': { reply: { success: true } }
   'POST /users/:id/invite': { reply: { success: true } }
   'POST /users/:id/reset-password': { body: { password: string }; reply: { success: true } }

@@ -1,9 +1,11 @@
 import { canRead } from '@parley/access'
-import { type Channel, limits, type ReadState } from '@parley/contract'
+import { nameKey } from '@parley/accounts'
+import { type Channel, invalid, limits, type ReadState } from '@parley/contract'
 import { type ChannelRow, isRowId, type Reader, type Tables, type Transaction } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { membersOfRow } from '@parley/membership'
 import { readStateColumns } from '@parley/read-states'
+import { searchGrams } from '@parley/search'
 import { listAsJson, type PageRequest } from '@parley/service'
 import { type Insertable, type RawBuilder, sql, type Updateable } from 'kysely'
 
@@ -12,13 +14,33 @@ export type ListedChannel = Channel & Belonging & ReadState
 /** As it stands in a listing without members. */
 export type ChannelSummary = Omit<ListedChannel, 'members'>
 
+export interface ChannelListing extends PageRequest {
+  /** `joined`: those of which the caller is a member, and no others that they may read. */
+  scope?: 'all' | 'joined'
+  members?: boolean
+  /** Public channels and the caller's own with this in name or topic. */
+  q?: string
+}
+
 /**
  * The JSON text of `{channels: (Channel & ReadState)[], hasMore}`: the channels that the caller may read with their members
- * and where the caller stands, by name. Served by channels_live_name; what is not the caller's is passed over there. One that
- * was deleted since the page before still has a place.
+ * and where the caller stands, by name. Served by channels_live_name; what is not the caller's is passed over there. With `q` served
+ * by channels_grams, with `scope` by channel_members_of_user. One that was deleted since the page before still has a place.
+ * @throws ApiError 400 when `q` is blank.
  */
-export const listChannels = (db: Reader, caller: Caller, page: PageRequest): Promise<string> =>
-  listAsJson(db, page, {
+export function listChannels(
+  db: Reader,
+  caller: Caller,
+  { scope, members, q, ...page }: ChannelListing,
+): Promise<string> {
+  const isJoined = scope === 'joined'
+  const search = q === undefined ? undefined : readSearch(q)
+  const source = search ? foundChannels(search.grams) : isJoined ? joinedChannels(caller) : sql`channels`
+  const isOwn = isJoined ? isMember(caller) : sql`(kind = 'public' or ${isMember(caller)})`
+  const isMeant = search || isJoined ? isOwn : canRead('channels', caller)
+  const contains = search ? sql`(name_key like ${search.pattern} or lower(topic) like ${search.pattern})` : sql`true`
+
+  return listAsJson(db, page, {
     name: 'channels',
     most: limits.pageSize,
     placeOf: (id) => sql`
@@ -26,11 +48,32 @@ export const listChannels = (db: Reader, caller: Caller, page: PageRequest): Pro
     items: ({ after, limit }) =>
       listed(
         caller,
-        sql`select * from channels
-          where deleted_at is null and kind <> 'direct' and ${canRead('channels', caller)} and ${after('>', 'name_key')}
+        sql`select * from ${source}
+          where deleted_at is null and kind <> 'direct' and ${isMeant} and ${contains} and ${after('>', 'name_key')}
           order by name_key ${limit}`,
+        members === false ? sql`` : withMembers,
       ),
   })
+}
+
+/** The text that is looked for, as a pattern and as what the index knows of it. */
+function readSearch(q: string) {
+  const text = nameKey(q).trim()
+  if (text === '') throw invalid('q must not be blank')
+  return { pattern: `%${text.replace(/[\\%_]/g, '\\$&')}%`, grams: searchGrams(text) }
+}
+
+const foundChannels = (grams: string[]) => sql`(
+  select c.* from channels_with_grams(${grams}::text[]) found, lateral (
+    select * from channels where channels.id = found offset 0) c) channels`
+
+const joinedChannels = ({ userId }: Caller) => sql`(
+  select c.* from channel_members own, lateral (
+    select * from channels where channels.id = own.channel_id offset 0) c
+  where own.user_id = ${userId}) channels`
+
+const isMember = ({ userId }: Caller) => sql<boolean>`exists (
+  select from channel_members m where m.channel_id = channels.id and m.user_id = ${userId} offset 0)`
 
 /** One channel as it stands in the listing. The caller must have access to it. */
 export async function findListedChannel(db: Reader, caller: Caller, channelId: string): Promise<ListedChannel> {
@@ -49,9 +92,8 @@ const withMembers = sql`${membersOfRow} as members,`
 /** The items of the listing for these channels, by name. */
 const listed = (caller: Caller, channels: RawBuilder<unknown>, members = withMembers) => sql<ListedChannel>`
   select id, name, topic, kind = 'private' as "isPrivate", ${members} member_count as "memberCount",
-    exists (
-      select from channel_members m where m.channel_id = channels.id and m.user_id = ${caller.userId} offset 0) as "isMember",
-    created_by as "createdBy", created_at as "createdAt", updated_at as "updatedAt", read_state.*
+    ${isMember(caller)} as "isMember", created_by as "createdBy", created_at as "createdAt",
+    updated_at as "updatedAt", read_state.*
   from (${channels}) channels, ${readStateColumns(caller.userId)} read_state
   order by name_key`
 

@@ -8,6 +8,7 @@ import {
   ListingQuery,
   limits,
   Ok,
+  PageLimit,
   ReadState,
   refusals,
   Timestamp,
@@ -15,6 +16,7 @@ import {
 import { joinChannel, leaveChannel } from '@parley/membership'
 import { type Deps, sendJsonText } from '@parley/service'
 import { Type } from 'typebox'
+import { listChannelMembers } from '../people/people.queries.ts'
 import { changeChannel } from './channel.change.ts'
 import { createChannel } from './channel.creation.ts'
 import { deleteChannel } from './channel.deletion.ts'
@@ -40,10 +42,24 @@ const ChannelSummary = Type.Omit(ListedChannel, ['members'])
 const ListChannels = {
   summary: 'The channels that the caller may read, by name',
   description: 'All public channels; private ones for their members and for admins.',
-  querystring: ListingQuery(limits.pageSize),
+  querystring: Type.Object({
+    ...ListingQuery(limits.pageSize).properties,
+    scope: Type.Optional(
+      Type.Enum(['all', 'joined'], { description: '`joined`: only channels that the caller joined or was added to' }),
+    ),
+    members: Type.Optional(Type.Enum(['true', 'false'], { description: '`false`: channels come without `members`' })),
+    q: Type.Optional(
+      Type.String({
+        maxLength: limits.topic,
+        description: 'Public channels, and the caller’s own, with this in any part of name or topic',
+      }),
+    ),
+  }),
   response: {
     200: Type.Object({
-      channels: Type.Array(ListedChannel),
+      channels: Type.Array(
+        Type.Object({ ...ListedChannel.properties, members: Type.Optional(ListedChannel.properties.members) }),
+      ),
       hasMore: HasMore,
     }),
     ...refusals(400, 401),
@@ -54,6 +70,25 @@ const GetChannel = {
   summary: 'One channel, as it stands in the listing',
   params: ChannelParams,
   response: { 200: Type.Object({ channel: ListedChannel }), ...refusals(401, 403, 404) },
+}
+
+const ListMembers = {
+  summary: 'The members of a channel, by name',
+  params: ChannelParams,
+  querystring: Type.Object({
+    limit: PageLimit(),
+    after: Type.Optional(Type.String({ description: 'Id of the last member of the page before' })),
+    q: Type.Optional(
+      Type.String({
+        maxLength: limits.email,
+        description: 'Those of whom a word of the name, or the address, begins with this, in the order of these words',
+      }),
+    ),
+  }),
+  response: {
+    200: Type.Object({ members: Type.Array(Type.Object({ id: Id, userName: Type.String() })), hasMore: HasMore }),
+    ...refusals(400, 401, 403, 404),
+  },
 }
 
 const CreateChannel = {
@@ -105,8 +140,13 @@ export const channelRoutes =
   ({ db, clock }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
     app.get('/channels', { schema: ListChannels }, async ({ caller, query }, reply) =>
-      sendJsonText(reply, await listChannels(db, caller, query)),
+      sendJsonText(reply, await listChannels(db, caller, { ...query, members: query.members !== 'false' })),
     )
+
+    app.get('/channels/:channelId/members', { schema: ListMembers }, async ({ caller, params, query }, reply) => {
+      const channel = await accessChannel(db, caller, params.channelId)
+      return sendJsonText(reply, await listChannelMembers(db, channel, query))
+    })
 
     app.get('/channels/:channelId', { schema: GetChannel }, async ({ caller, params }) => {
       const { id } = await accessChannel(db, caller, params.channelId)

@@ -1,7 +1,10 @@
-import { limits } from '@parley/contract'
-import type { Reader } from '@parley/database'
+import { nameKey } from '@parley/accounts'
+import { invalid, limits } from '@parley/contract'
+import { type ChannelRow, isRowId, type Reader } from '@parley/database'
 import { listAsJson, type PageRequest } from '@parley/service'
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
+
+const userColumns = sql`id, user_name as "userName", email, is_admin as "isAdmin", created_at as "createdAt"`
 
 /**
  * The JSON text of `{users: User[], hasMore}`: everybody who is there, by name. Served by users_live_name. Who has left since
@@ -11,9 +14,145 @@ export const listUsers = (db: Reader, page: PageRequest): Promise<string> =>
   listAsJson(db, page, {
     name: 'users',
     most: limits.peoplePageSize,
-    placeOf: (id) => sql`select user_name_key as key from users where id = ${id}`,
+    placeOf: placeByName,
     items: ({ after, limit }) => sql`
-      select id, user_name as "userName", email, is_admin as "isAdmin", created_at as "createdAt"
-      from users where removed_at is null and ${after('>', 'user_name_key')}
+      select ${userColumns} from users where removed_at is null and ${after('>', 'user_name_key')}
       order by user_name_key ${limit}`,
   })
+
+/** The same of the people with these ids, by name. Ids of nobody are passed over. */
+export const listUsersById = (db: Reader, ids: readonly string[]): Promise<string> =>
+  listAsJson(
+    db,
+    {},
+    {
+      name: 'users',
+      most: limits.pageSize,
+      placeOf: placeByName,
+      items: () => sql`
+        select ${userColumns} from users where id = any(${ids.filter(isRowId)}::uuid[]) and removed_at is null
+        order by user_name_key`,
+    },
+  )
+
+const placeByName = (id: string) => sql`select user_name_key as key from users where id = ${id}`
+
+export interface UserSearch {
+  q: string
+  limit: number
+  /** Whose members come first. */
+  channel?: ChannelRow | undefined
+}
+
+/**
+ * The same of the people of whom a word of the name, or the address, begins with `q`, in the order of these words. Served by
+ * user_words. @throws ApiError 400 when `q` is blank.
+ */
+export function searchUsers(db: Reader, { q, limit: wished, channel }: UserSearch): Promise<string> {
+  const prefix = readPrefix(q)
+  return listAsJson(
+    db,
+    { limit: wished },
+    {
+      name: 'users',
+      most: limits.pageSize,
+      placeOf: placeByName,
+      items: ({ limit }) => {
+        const any = sql`true`
+        const found = channel
+          ? sql`
+            with members as materialized (${membersFound(prefix, channel, any, limit)}), others as materialized (
+              select * from (${peopleFound(prefix, sql`not ${isMemberOf(channel, 'w.user_id')}`, limit)}) others
+              where (select count(*) from members) <= ${wished})
+            select 0 as rank, members.* from members union all select 1, others.* from others`
+          : sql`select 0 as rank, people.* from (${peopleFound(prefix, any, limit)}) people`
+        return sql`
+          select ${userColumns}
+          from (select * from (${found}) unordered order by rank, entry ${limit}) found, lateral (
+            select * from users where users.id = found.user_id offset 0) person
+          order by rank, entry`
+      },
+    },
+  )
+}
+
+/**
+ * The JSON text of `{members: {id, userName}[], hasMore}`: the members of a channel, by name; with `q` as `searchUsers`. The members of
+ * a small channel are read and sorted. Of a large one the names are gone through: most of them are members'.
+ */
+export function listChannelMembers(
+  db: Reader,
+  channel: ChannelRow,
+  { q, ...page }: PageRequest & { q?: string | undefined },
+): Promise<string> {
+  const listing = { name: 'members', most: limits.pageSize }
+  if (q !== undefined) {
+    const prefix = readPrefix(q)
+    return listAsJson(db, page, {
+      ...listing,
+      placeOf: (id) => sql`
+        select entry as key from user_words where user_id = ${id} and ${isFoundBy(prefix, 'entry')} order by entry limit 1`,
+      items: ({ after, limit }) => sql`
+        select person.id, person.user_name as "userName"
+        from (${membersFound(prefix, channel, after('>', 'w.entry'), limit)}) found, lateral (
+          select * from users where users.id = found.user_id offset 0) person
+        order by entry`,
+    })
+  }
+  return listAsJson(db, page, {
+    ...listing,
+    placeOf: placeByName,
+    items: ({ after, limit }) =>
+      channel.memberCount <= smallChannel
+        ? sql`
+          select person.id, user_name as "userName" from channel_members m, lateral (
+            select * from users where users.id = m.user_id and removed_at is null offset 0) person
+          where m.channel_id = ${channel.id} and ${after('>', 'user_name_key')}
+          order by user_name_key ${limit}`
+        : sql`
+          select id, user_name as "userName" from users
+          where removed_at is null and ${after('>', 'user_name_key')} and ${isMemberOf(channel, 'users.id')}
+          order by user_name_key ${limit}`,
+  })
+}
+
+/** Up to so many members are all read; of 50,000 people one in fifty. */
+const smallChannel = 1_000
+
+/** @throws ApiError 400 when nothing visible is left. */
+function readPrefix(q: string): string {
+  const prefix = nameKey(q).trim()
+  if (prefix === '') throw invalid('q must not be blank')
+  return prefix
+}
+
+/** The entries of `user_words` are in the order of their characters' code points, of which this is the last one. */
+const isFoundBy = (prefix: string, entry: string) =>
+  sql`${sql.ref(entry)} >= ${prefix}::text and ${sql.ref(entry)} < ${`${prefix}\u{10ffff}`}::text`
+
+const isMemberOf = ({ id }: ChannelRow, userIdColumn: string) => sql<boolean>`exists (
+  select from channel_members m where m.channel_id = ${id} and m.user_id = ${sql.ref(userIdColumn)} offset 0)`
+
+/** Who is found, each by the first of the words that match. Reads the entries in order until there are enough. */
+const peopleFound = (prefix: string, condition: RawBuilder<unknown>, limit: RawBuilder<unknown>) => sql`
+  select w.user_id, w.entry from user_words w
+  where ${isFoundBy(prefix, 'w.entry')} and ${condition} and not exists (
+    select from user_words earlier
+    where earlier.user_id = w.user_id and ${isFoundBy(prefix, 'earlier.entry')} and earlier.entry < w.entry offset 0)
+  order by w.entry ${limit}`
+
+/** The members of the channel among them. */
+const membersFound = (
+  prefix: string,
+  channel: ChannelRow,
+  condition: RawBuilder<unknown>,
+  limit: RawBuilder<unknown>,
+) =>
+  channel.memberCount <= smallChannel
+    ? sql`
+      select w.user_id, w.entry from channel_members m, lateral (
+        select user_id, entry from user_words where user_id = m.user_id and ${isFoundBy(prefix, 'entry')}
+        order by entry limit 1) w
+      where m.channel_id = ${channel.id} and ${condition}
+      order by w.entry ${limit}`
+    : peopleFound(prefix, sql`${condition} and ${isMemberOf(channel, 'w.user_id')}`, limit)

@@ -3,7 +3,7 @@ import type { PageRequest } from '@parley/service'
 import { largeDatabase } from '@parley/test'
 import { expect, test } from 'vitest'
 import { listChannels } from './channels/channels.queries.ts'
-import { listUsers } from './people/people.queries.ts'
+import { listChannelMembers, listUsers, searchUsers } from './people/people.queries.ts'
 import { listPresence } from './presence/presence.queries.ts'
 
 /** Of these one in ten has left. */
@@ -12,14 +12,16 @@ const channels = 20_000
 
 let deep: { user: string; member: string; channel: string }
 const someone = { userId: uuidv7(), sessionId: '', userName: 'someone', email: '', isAdmin: false }
+/** Of two channels. */
+const member = { ...someone, userId: uuidv7() }
 
 const database = largeDatabase(async (pool) => {
   await pool.query(
     `insert into users (id, user_name, user_name_key, email, created_at, removed_at)
-     select case n when 1 then $1 else gen_random_uuid() end, name, name, name || '@example.com', n,
+     select case n when 1 then $1 when 2 then $2 else gen_random_uuid() end, name, name, name || '@example.com', n,
        case when n % 10 = 0 then n end
      from generate_series(1, ${people}) n, lateral (select 'user' || lpad(n::text, 6, '0') as name)`,
-    [someone.userId],
+    [someone.userId, member.userId],
   )
   await pool.query(`insert into presence (user_id, shown, last_seen, changed_by)
     select id, 'online', 1, pg_current_xact_id() from users where created_at % 2 = 0`)
@@ -27,6 +29,13 @@ const database = largeDatabase(async (pool) => {
     select gen_random_uuid(), 'public', name, name, n
     from generate_series(1, ${channels}) n, lateral (select 'channel' || lpad(n::text, 6, '0') as name)`)
   await pool.query('insert into channel_members select id, $1, 1 from channels', [someone.userId])
+  await pool.query(`insert into channels (id, kind, name, name_key, created_at)
+    select gen_random_uuid(), 'public', name, name, 0 from unnest(array['z small', 'z large']) name`)
+  await pool.query(`insert into channel_members select c.id, $1, 1 from channels c where name like 'z %'`, [
+    member.userId,
+  ])
+  await pool.query(`insert into channel_members select c.id, u.id, 1 from channels c, users u
+    where c.name = 'z large' and removed_at is null and u.created_at <> 2`)
   const { rows } = await pool.query(
     `select (select id from users where created_at = ${people - 200}) as user,
        (select id from users order by id offset ${people - 200} limit 1) as member,
@@ -48,6 +57,47 @@ test.each<[string, (page: PageRequest) => Promise<string>, () => string, number]
     const rows = await database.read(() => list(page))
     expect(rows).toBeGreaterThanOrEqual(50)
     expect(rows).toBeLessThanOrEqual(most)
+  }
+})
+
+test('finding people and channels costs what is found, however many there are', async () => {
+  const channelOf = (name: string) =>
+    database.db.selectFrom('channels').selectAll().where('name', '=', name).executeTakeFirstOrThrow()
+  const [small, large] = [await channelOf('z small'), await channelOf('z large')]
+  const names = async (search: Promise<string>) => {
+    const [items] = Object.values(JSON.parse(await search)) as { userName?: string; name?: string }[][]
+    return items!.map(({ userName, name }) => userName ?? name)
+  }
+  const searches: [string, () => Promise<string>, number, number][] = [
+    ['one person', () => searchUsers(database.db, { q: 'user04321', limit: 20 }), 9, 60],
+    ['the first of everybody', () => searchUsers(database.db, { q: 'user', limit: 20 }), 20, 160],
+    [
+      'the members of a small channel first',
+      () => searchUsers(database.db, { q: 'u', limit: 20, channel: small }),
+      20,
+      300,
+    ],
+    [
+      'the members of a large channel first',
+      () => searchUsers(database.db, { q: 'u', limit: 20, channel: large }),
+      20,
+      300,
+    ],
+    [
+      'the last members of a large channel',
+      () => listChannelMembers(database.db, large, { q: 'user0499', limit: 20 }),
+      20,
+      200,
+    ],
+    ['a page of a small channel', () => listChannelMembers(database.db, small, { limit: 20 }), 1, 60],
+    ['a page of a large channel', () => listChannelMembers(database.db, large, { limit: 20 }), 20, 200],
+    ['one channel', () => listChannels(database.db, someone, { q: 'el01234', limit: 20 }), 10, 200],
+    ['joined channels', () => listChannels(database.db, member, { scope: 'joined', members: false, limit: 20 }), 2, 60],
+  ]
+  for (const [what, search, count, most] of searches) {
+    expect([what, (await names(search())).length]).toEqual([what, count])
+    const rows = await database.read(search)
+    expect({ what, rows, isCheap: rows <= most }).toEqual({ what, rows, isCheap: true })
   }
 })
 
