@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Id, Nullable, PageLimit, refusals, Timestamp } from '@parley/contract'
+import type { Reader } from '@parley/database'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
-import { countEntries, listEntries } from './audit-log.queries.ts'
 
 const largestPage = 1_000
 
@@ -53,3 +53,38 @@ export const auditLogRoutes =
       return { entries, total, hasMore: offset + entries.length < total }
     })
   }
+
+interface AuditFilter {
+  action?: string
+  actorId?: string
+  /** Epoch milliseconds, inclusive, as `to`. */
+  from?: number
+  to?: number
+}
+
+/** One page of the audit log, newest first. Served by the indexes audit_log_newest, …_by_actor and …_by_action. */
+async function listEntries(db: Reader, filter: AuditFilter, { limit, offset }: { limit: number; offset: number }) {
+  const rows = await matching(db, filter)
+    .selectAll()
+    .orderBy('createdAt', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+  return rows.map(({ metadata, ...row }) => ({ ...row, ...(metadata === null ? {} : { metadata }) }))
+}
+
+async function countEntries(db: Reader, filter: AuditFilter): Promise<number> {
+  const { total } = await matching(db, filter)
+    .select(({ fn }) => fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow()
+  return total
+}
+
+const matching = (db: Reader, { action, actorId, from, to }: AuditFilter) =>
+  db
+    .selectFrom('auditLog')
+    .$if(action !== undefined, (query) => query.where('action', '=', action!))
+    .$if(actorId !== undefined, (query) => query.where('actorId', '=', actorId!))
+    .$if(from !== undefined, (query) => query.where('createdAt', '>=', from!))
+    .$if(to !== undefined, (query) => query.where('createdAt', '<=', to!))

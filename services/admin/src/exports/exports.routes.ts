@@ -1,28 +1,30 @@
-import { Readable } from 'node:stream'
+import { pipeline, Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
+import { createGunzip } from 'node:zlib'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type Act, stayAdmin } from '@parley/accounts'
+import { type BlobStore, exportPartKey } from '@parley/blobs'
 import { ApiError, IdempotencyHeaders, notFound, refusals, unavailable } from '@parley/contract'
+import { audit, claimOf, once, recordJob, type Transaction, uuidv7 } from '@parley/database'
 import { findCaller, requireAdmin } from '@parley/identity'
 import { ClientLeft, type Deps } from '@parley/service'
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
-import { createExport } from './export.creation.ts'
-import { attachmentOf, readCompressed, readDocument } from './export.download.ts'
-import { Export, ExportDocument, exportView } from './export.fields.ts'
-import { type ExportRow, findExport, listParts } from './exports.queries.ts'
+import { type ExportPart, type ExportRow, findExport, insertExport, listParts } from './exports.queries.ts'
+import { Export, ExportDocument, exportView } from './exports.schema.ts'
 
 const ExportAll = {
   summary: 'Everything on this server, as one JSON document',
   description:
-    'Direct messages too; neither secrets nor the bytes of files. Computed by a worker and streamed when it is whole: until then ' +
-    'the answer may begin with white space, which keeps it alive. 503 tells the id under which it can be fetched later.',
+    'With direct messages, without secrets and without the bytes of files. A worker computes it; the answer is streamed when it is ' +
+    'complete, and may begin with white space that keeps the connection alive. A 503 names the id under which it can be fetched later.',
   response: { 200: Type.Unsafe<Readable>(ExportDocument), ...refusals(401, 403, 503) },
 }
 
 const CreateExport = {
   summary: 'Ask for an export of everything on this server',
   headers: IdempotencyHeaders,
-  description: 'For large servers: ask, look how far it is, download it when its state is `ready`.',
+  description: 'For large servers: ask for it, follow its progress, and download it when its state is `ready`.',
   response: { 202: Export, ...refusals(400, 401, 403, 409) },
 }
 
@@ -44,18 +46,18 @@ const DownloadExport = {
   },
 }
 
-export interface ExportPatience {
-  /** How long a request waits in silence. Proxies are patient for a minute, ours too. */
+export interface ExportTimes {
+  /** How long a request waits before it sends anything. Proxies usually wait for a minute. */
   quietMs: number
 }
-/** A sign of life every so often, once a worker is at it. */
+/** Interval of the white space that keeps a connection alive while a worker computes. */
 const signMs = 5_000
-/** However large the server is: whoever asks for so much asks by `POST /admin/exports`. */
+/** After this time a client has to use `POST /admin/exports` instead. */
 const longestMs = 3_600_000
 const pollMs = { first: 30, most: 500 }
 
 export const exportRoutes =
-  (deps: Deps, { quietMs }: ExportPatience = { quietMs: 25_000 }): FastifyPluginAsyncTypebox =>
+  (deps: Deps, { quietMs }: ExportTimes = { quietMs: 25_000 }): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { db, blobs, clock, wakeRelay } = deps
     const config = { access: 'admin' } as const
@@ -75,7 +77,7 @@ export const exportRoutes =
       reply.type('application/json; charset=utf-8').header('content-disposition', attachmentOf(row, '.json'))
       return reply.send(body)
     })
-    // Nothing is computed for an answer that has no body.
+    // HEAD computes nothing: its answer has no body.
     app.head('/admin/export', { schema: { hide: true }, config }, async (_request, reply) =>
       reply.type('application/json; charset=utf-8').send(),
     )
@@ -119,7 +121,7 @@ export const exportRoutes =
       return row
     }
 
-    /** The export when it is ready, or as it is after so long. @throws ApiError 503 when it failed, ClientLeft. */
+    /** Waits until the export is ready, at most this long, and answers it. @throws ApiError 503 when it failed, ClientLeft. */
     async function untilEnd(created: ExportRow, patienceMs: number, isOver: () => boolean): Promise<ExportRow> {
       const endMs = performance.now() + patienceMs
       for (let pauseMs = pollMs.first; ; pauseMs = Math.min(pauseMs * 1.5, pollMs.most)) {
@@ -131,7 +133,7 @@ export const exportRoutes =
       }
     }
 
-    /** White space while a worker is at it, then the document. A failure breaks the answer off: it is not whole, then. */
+    /** White space until the export is ready, then the document. After a failure the answer ends incomplete. */
     async function* whenReady(running: ExportRow, read: (row: ExportRow) => Promise<Readable>): AsyncGenerator<Buffer> {
       const endMs = performance.now() + longestMs
       let row = running
@@ -153,3 +155,37 @@ const notReady = ({ state }: ExportRow) =>
     'not_found',
     state === 'failed' ? 'This export failed: please ask for a new one' : 'This export is not ready yet',
   )
+
+/** Asks for an export, which a worker computes. It is in the audit log even if it fails. */
+function createExport({ db, config }: Deps, act: Act, key?: string): Promise<ExportRow> {
+  const { caller, ip, now } = act
+  const claim = claimOf(caller.userId, key, 'POST /admin/exports')
+  return db.transaction().execute((trx) => once(trx, claim, now, create))
+
+  async function create(trx: Transaction): Promise<ExportRow> {
+    await stayAdmin(trx, act)
+    const row = await insertExport(trx, {
+      id: uuidv7(),
+      requestedBy: caller.userId,
+      state: 'waiting',
+      createdAt: now,
+      expiresAt: now + config.exports.keepHours * 3_600_000,
+    })
+    await recordJob(trx, 'compute-export', { exportId: row.id })
+    await audit(trx, { action: 'export.create', actorId: caller.userId, targetType: 'export', targetId: row.id, ip })
+    return row
+  }
+}
+
+/** The compressed document, part after part, as fast as the client reads. */
+async function* readCompressed(blobs: BlobStore, parts: readonly ExportPart[]): AsyncGenerator<Buffer> {
+  for (const part of parts) yield* (await blobs.get(exportPartKey(part))) as AsyncIterable<Buffer>
+}
+
+/** The document as JSON. When either side fails, the other one is closed too. */
+const readDocument = (blobs: BlobStore, parts: readonly ExportPart[]): Readable =>
+  pipeline(Readable.from(readCompressed(blobs, parts), { objectMode: false }), createGunzip(), () => {})
+
+/** `Content-Disposition` of an export. The file name has the time of the request. */
+const attachmentOf = ({ createdAt }: { createdAt: number }, ending: string) =>
+  `attachment; filename="parley-export-${new Date(createdAt).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}${ending}"`

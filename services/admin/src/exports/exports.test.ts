@@ -2,7 +2,7 @@ import { gunzipSync } from 'node:zlib'
 import type { Channel, Message } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
 import { buildApp } from '@parley/service'
-import { Person } from '@parley/test'
+import { Person, somebodyWaitsFor } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { request } from 'undici'
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -200,6 +200,25 @@ test('exports are for admins', async () => {
     expect(await person.get(`/admin/exports/${id}/download`)).toMatchObject({ status })
   }
   expect(await entries()).toEqual(before)
+})
+
+test.each([
+  ['POST /admin/exports', (person: Person) => person.post('/admin/exports')],
+  ['PUT /server/settings', (person: Person) => person.put('/server/settings', { name: 'Mine' })],
+] as const)('%s is refused to an admin who is demoted while it waits', async (_, ask) => {
+  const { ada } = environment.people
+  const eve = await Person.signIn(environment.baseUrl, 'eve@example.com')
+  await ada.put(`/users/${eve.id}/role`, { role: 'admin' })
+  const { reply } = await environment.deps.db.transaction().execute(async (trx) => {
+    const row = trx.updateTable('users').set({ isAdmin: false }).where('id', '=', eve.id)
+    await trx.selectFrom('users').select('id').where('id', '=', eve.id).forUpdate().execute()
+    const reply = ask(eve)
+    // Whoever does not wait for the row has answered by then.
+    await Promise.race([somebodyWaitsFor(trx), reply])
+    await row.execute()
+    return { reply }
+  })
+  expect((await reply).status).toBe(403)
 })
 
 test('while Redis is away an export is asked for, and computed later', async () => {

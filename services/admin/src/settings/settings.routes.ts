@@ -1,11 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { readName } from '@parley/accounts'
+import { type Act, readName, stayAdmin } from '@parley/accounts'
 import { everyone, limits, refusals, ServerSettings } from '@parley/contract'
-import { audit, type Database, record } from '@parley/database'
-import type { Caller } from '@parley/identity'
+import { audit, type Database, type Reader, record, type Transaction } from '@parley/database'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
-import { findSettings, lockSettings, updateSettings } from './settings.queries.ts'
 
 const GetSettings = {
   summary: 'The settings of this server',
@@ -19,7 +17,7 @@ const UpdateSettings = {
 }
 
 export const settingsRoutes =
-  ({ db }: Deps): FastifyPluginAsyncTypebox =>
+  ({ db, clock }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
     app.get('/server/settings', { schema: GetSettings }, async () => findSettings(db))
 
@@ -28,27 +26,35 @@ export const settingsRoutes =
       { schema: UpdateSettings, config: { access: 'admin' } },
       async ({ caller, ip, body }) => {
         const name = readName(body.name, 'name', limits.serverName)
-        await renameServer(db, name, caller, ip)
+        await renameServer(db, name, { caller, ip, now: clock() })
         return { name }
       },
     )
   }
 
-/** The name it has already is no event. */
-function renameServer(db: Database, name: string, caller: Caller, ip: string): Promise<void> {
+/** Records an event only when the name changes. */
+function renameServer(db: Database, name: string, act: Act): Promise<void> {
   return db.transaction().execute(async (trx) => {
+    await stayAdmin(trx, act)
     const before = await lockSettings(trx)
     if (before.name === name) return
 
-    await updateSettings(trx, { name })
+    await trx.updateTable('serverSettings').set({ name }).execute()
     await record(trx, { type: 'UPDATE_SERVER_SETTINGS', payload: { name }, routing: everyone })
     await audit(trx, {
       action: 'server.settings.update',
-      actorId: caller.userId,
+      actorId: act.caller.userId,
       targetType: 'server',
       targetId: 'server',
       metadata: { from: before.name, to: name },
-      ip,
+      ip: act.ip,
     })
   })
 }
+
+// The table has one row, which the migration inserts.
+const findSettings = (db: Reader): Promise<ServerSettings> =>
+  db.selectFrom('serverSettings').select('name').executeTakeFirstOrThrow()
+
+const lockSettings = (trx: Transaction): Promise<ServerSettings> =>
+  trx.selectFrom('serverSettings').select('name').forUpdate().executeTakeFirstOrThrow()

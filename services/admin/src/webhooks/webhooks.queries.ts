@@ -2,7 +2,7 @@ import type { ListedWebhook } from '@parley/contract'
 import { isRowId, type Reader, type Tables, type Transaction } from '@parley/database'
 import { type Insertable, sql } from 'kysely'
 
-/** A webhook ends with its channel. */
+/** A webhook of a deleted channel counts as deleted. */
 const selectLive = (db: Reader) =>
   db
     .selectFrom('webhooks')
@@ -30,7 +30,7 @@ export const findWebhook = async (db: Reader, id: string): Promise<ListedWebhook
 export const insertWebhook = (trx: Transaction, row: Insertable<Tables['webhooks']>) =>
   trx.insertInto('webhooks').values(row).execute()
 
-/** Answers false when somebody else has deleted it meanwhile. */
+/** Answers false when it was deleted in the meantime. */
 export async function markWebhookDeleted(trx: Transaction, id: string, deletedAt: number): Promise<boolean> {
   const { numUpdatedRows } = await trx
     .updateTable('webhooks')
@@ -41,7 +41,7 @@ export async function markWebhookDeleted(trx: Transaction, id: string, deletedAt
   return numUpdatedRows === 1n
 }
 
-/** Gives a webhook another owner, and another token if there is one. Answers false when somebody else has deleted it meanwhile. */
+/** Changes the owner of a webhook, and its token if one is given. Answers false when it was deleted in the meantime. */
 export async function updateOwner(
   trx: Transaction,
   id: string,

@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Id, IdempotencyHeaders, ListedWebhook, limits, Ok, refusals } from '@parley/contract'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
-import { createWebhook, deleteWebhook, takeOverWebhook } from './webhook.changes.ts'
+import { createWebhook, deleteWebhook, takeOverWebhook } from './webhook-changes.ts'
 import { listWebhooks } from './webhooks.queries.ts'
 
 const ListWebhooks = {
@@ -13,7 +13,7 @@ const ListWebhooks = {
 const CreateWebhook = {
   summary: 'Create a webhook that posts to one channel',
   description:
-    'The answer has its token, which is shown this once and never again; but to a request that is repeated with its `Idempotency-Key`.',
+    'The answer has its token, which is not shown again, except to a request that is repeated with its `Idempotency-Key`.',
   headers: IdempotencyHeaders,
   body: Type.Object({ name: Type.String({ minLength: 1, maxLength: limits.webhookName }), channelId: Id }),
   response: {
@@ -25,16 +25,16 @@ const CreateWebhook = {
 }
 
 const TakeOverWebhook = {
-  summary: 'Answer for a webhook whose admin has left or is an admin no longer',
+  summary: 'Become responsible for a webhook whose admin has left or is no longer an admin',
   description:
-    'The caller becomes its `createdBy`. With `renewToken` it gets a new token, shown this once: whoever has left may know the old one.',
+    'The caller becomes its `createdBy`. With `renewToken` it gets a new token, shown only once: the person who left may know the old one.',
   params: Type.Object({ webhookId: Id }),
   body: Type.Object({ renewToken: Type.Boolean({ default: false }) }),
   response: {
     200: Type.Object({
       webhook: Type.Object({
         ...ListedWebhook.properties,
-        token: Type.Optional(Type.String({ description: 'The new one, if it was asked for' })),
+        token: Type.Optional(Type.String({ description: 'The new token, if one was asked for' })),
       }),
     }),
     ...refusals(400, 401, 403, 404),
@@ -43,12 +43,12 @@ const TakeOverWebhook = {
 
 const DeleteWebhook = {
   summary: 'Delete a webhook',
-  description: 'Its token works no more; what it posted stays, under its name.',
+  description: 'Its token stops working. What it posted stays, under its name.',
   params: Type.Object({ webhookId: Id }),
   response: { 200: Ok, ...refusals(401, 403, 404) },
 }
 
-/** Posting by a webhook is messaging's. */
+/** Messages of webhooks are posted through the messaging service. */
 export const webhookRoutes =
   (deps: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {

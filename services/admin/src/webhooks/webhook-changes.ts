@@ -16,8 +16,8 @@ import type { Deps } from '@parley/service'
 import { findWebhook, insertWebhook, markWebhookDeleted, updateOwner } from './webhooks.queries.ts'
 
 /**
- * Creates a webhook and tells the channel (NEW_WEBHOOK). The token is nowhere but in the answer, and sealed in what is kept of it for
- * an `Idempotency-Key`.
+ * Creates a webhook and tells the channel (NEW_WEBHOOK). The token is only in the answer. The answer that is stored for an
+ * `Idempotency-Key` is encrypted.
  * @throws ApiError 400 when the name is refused, or there is no such channel; as `once` for the key.
  */
 export function createWebhook(
@@ -96,9 +96,9 @@ export function deleteWebhook(db: Database, act: Act, webhookId: string): Promis
 }
 
 /**
- * Makes the caller the one who answers for an orphaned webhook, and tells the admins (UPDATE_WEBHOOK). With `renewToken` it gets a
- * new token, which is nowhere but in the answer: whoever has left may know the old one.
- * @throws ApiError 404 when there is no such webhook, 400 when an admin answers for it already.
+ * Makes the caller responsible for an orphaned webhook, and tells the admins (UPDATE_WEBHOOK). With `renewToken` it gets a new token,
+ * which is only in the answer: the person who left may know the old one.
+ * @throws ApiError 404 when there is no such webhook, 400 when an admin is already responsible for it.
  */
 export function takeOverWebhook(
   db: Database,
@@ -110,7 +110,7 @@ export function takeOverWebhook(
   return db.transaction().execute(async (trx) => {
     await stayAdmin(trx, act)
     const webhook = await findWebhook(trx, webhookId)
-    // Its lock lets one of several who want it at once have it.
+    // The channel's lock lets only one of several admins who try at the same time take it.
     const channel = webhook && (await findChannel(trx, webhook.channelId, true))
     const current = channel && (await findWebhook(trx, webhookId))
     if (!current) throw notFound('webhook')

@@ -19,12 +19,12 @@ export const Export = Type.Object({
   requestedBy: Id,
   progress: Type.Object({
     records: Type.Integer({ description: 'Records that are in the document so far' }),
-    total: Nullable(Type.Integer({ description: 'Records there will be; an estimate until it is ready' })),
+    total: Nullable(Type.Integer({ description: 'Records the document will have; an estimate until it is ready' })),
   }),
   size: Nullable(Type.Integer({ description: 'Bytes to download, compressed' })),
   createdAt: Timestamp,
   finishedAt: Nullable(Timestamp),
-  expiresAt: { ...Timestamp, description: 'It can be downloaded until then; moves on while it is computed' },
+  expiresAt: { ...Timestamp, description: 'It can be downloaded until then. Extended while it is computed' },
 })
 
 export const exportView = (row: ExportRow): Static<typeof Export> => ({
@@ -38,14 +38,14 @@ export const exportView = (row: ExportRow): Static<typeof Export> => ({
   expiresAt: row.expiresAt,
 })
 
-/** What the worker writes (`exportDocument`), for the description; nothing is serialized by it. */
+/** What the worker writes (`exportDocument`). Only OpenAPI uses it; nothing is serialized with it. */
 export const ExportDocument = Type.Object({
-  exportedAt: { ...Timestamp, description: 'The moment that all of it shows' },
+  exportedAt: { ...Timestamp, description: 'The moment whose state the document shows' },
   serverSettings: ServerSettings,
   users: Type.Array(
     Type.Object({ ...User.properties, removedAt: Nullable({ ...Timestamp, description: 'When the person left' }) }),
   ),
-  channels: Type.Array(Channel),
+  channels: Type.Array(Type.Omit(Channel, ['memberCount'])),
   conversations: Type.Array(
     Type.Object({ id: Id, participants: Type.Array(Id), createdAt: Timestamp, lastMessageAt: Timestamp }),
   ),
