@@ -18,13 +18,13 @@ describe('createLogger', () => {
   })
   afterAll(() => sdk.shutdown())
 
-  test('writes the service, the level by name, the message and its facts', () => {
+  test('writes service, level name, message and fields', () => {
     logger.info({ channelId: 'c1' }, 'message stored')
     expect(last()).toMatchObject({ service: 'messaging', level: 'info', msg: 'message stored', channelId: 'c1' })
     expect(last()).not.toHaveProperty('trace_id')
   })
 
-  test('leaves out the stack of a lost connection, and keeps that of other errors', () => {
+  test('omits the stack trace of a lost connection, and keeps that of other errors', () => {
     const faults = [
       Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }),
       Object.assign(new Error('terminating connection'), { code: '57P01' }),
@@ -68,19 +68,19 @@ describe('createLogger', () => {
     expect(lines.at(-1)).not.toContain('S3CRET')
   })
 
-  test('never writes what a child logger was bound to and must not say', () => {
+  test('redacts the fields of a child logger', () => {
     logger.child({ requestId: 'r1', token: 'S3CRET' }).info('something happened')
     expect(last()).toMatchObject({ requestId: 'r1' })
     expect(lines.at(-1)).not.toContain('S3CRET')
   })
 
-  test('leaves the logged object itself as it was', () => {
+  test('does not change the logged object', () => {
     const facts = { account: { password: 'S3CRET' } }
     logger.info(facts, 'something happened')
     expect(facts.account.password).toBe('S3CRET')
   })
 
-  test('keeps of an error what helps: type, message, stack, code and cause', () => {
+  test('keeps type, message, stack, code and cause of an error', () => {
     const cause = Object.assign(new Error('connection refused'), { code: 'ECONNREFUSED' })
     logger.error({ err: new TypeError('no database', { cause }) }, 'request failed')
     expect(last().err).toMatchObject({

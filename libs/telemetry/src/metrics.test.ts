@@ -8,7 +8,7 @@ describe('metrics', () => {
   const metrics = createMetrics({ service: 'solo', logger: logger as never })
   afterAll(() => metrics.close())
 
-  test('count what was added, by label values', async () => {
+  test('count by label values', async () => {
     metrics.counter(metric.deliveries).with({ audience: 'channel' }).add(3)
     metrics.counter(metric.deliveries).with({ audience: 'channel' }).add()
     metrics.counter(metric.deliveries).with({ audience: 'everyone' }).add()
@@ -19,7 +19,7 @@ describe('metrics', () => {
     expect(text).toContain('parley_deliveries_total{audience="everyone"} 1')
   })
 
-  test('show a counter before its first step, with every value of its labels, so that a rate sees that step', async () => {
+  test('show a counter with 0 for every value of its labels before its first step', async () => {
     const relayed = metrics.counter(metric.eventsRelayed).with()
     const ended = metrics.counter(metric.streamsEnded)
     const before = await metrics.text()
@@ -63,7 +63,7 @@ describe('metrics', () => {
     expect(await metrics.text()).not.toContain('parley_streams_open 8')
   })
 
-  test('read gauges with labels from something that answers later', async () => {
+  test('read gauges with labels asynchronously', async () => {
     const end = metrics.gauge(metric.queueDepth, async () => [
       { value: 5, labels: { queue: 'mail', state: 'waiting' } },
     ])
@@ -71,7 +71,7 @@ describe('metrics', () => {
     end()
   })
 
-  test('leave out a gauge that fails, also when it worked before, say so, and show all others', async () => {
+  test('leave out a gauge that fails, log it, and show all others', async () => {
     let lag = async () => 3
     const endLag = metrics.gauge(metric.outboxLag, () => lag())
     const endDepth = metrics.gauge(metric.outboxDepth, () => 4)
@@ -110,7 +110,7 @@ describe('metrics', () => {
     expect(text).toMatch(/^process_max_fds \d+$/m)
   })
 
-  test('have nothing that docs/telemetry.md does not name', async () => {
+  test('are all named in docs/telemetry.md', async () => {
     const named = Object.values(everyMetric).map(({ name }) => name)
     const shown = [...(await metrics.text()).matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name!)
     expect(shown.filter((name) => !named.includes(name as (typeof named)[number]))).toEqual([])

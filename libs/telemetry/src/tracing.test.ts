@@ -7,7 +7,7 @@ const spanId = 'b7ad6b7169203331'
 const traceparent = `00-${traceId}-${spanId}-01`
 
 describe('without an SDK', () => {
-  test('there is no traceparent, and work in a span runs all the same', () => {
+  test('there is no traceparent, and the function in a span runs', () => {
     expect(inSpan('work', {}, () => currentTraceparent())).toBeNull()
   })
 })
@@ -28,13 +28,13 @@ describe('with an SDK', () => {
   })
   afterAll(() => shutdownTelemetry())
 
-  test('inSpan answers what its function answers, at once or later, and ends the span', async () => {
+  test('inSpan returns the result of its function, sync or async, and ends the span', async () => {
     expect(inSpan('sync', { kind: SpanKind.CONSUMER, attributes: { a: 1 } }, () => 42)).toBe(42)
     expect(await inSpan('async', {}, async () => 43)).toBe(43)
     expect(ended).toMatchObject([{ name: 'sync', kind: SpanKind.CONSUMER, attributes: { a: 1 } }, { name: 'async' }])
   })
 
-  test('spans inside are children, and the traceparent names the innermost', async () => {
+  test('inner spans are children, and the traceparent names the innermost', async () => {
     const inner = await inSpan('outer', {}, async () => inSpan('inner', {}, async () => currentTraceparent()))
     const [child, parent] = ended
     expect(child?.parentSpanContext?.spanId).toBe(parent?.spanContext().spanId)
@@ -49,25 +49,25 @@ describe('with an SDK', () => {
     expect(ended).toMatchObject([{ status: { code: 2, message: 'boom' }, events: [{ name: 'exception' }] }])
   })
 
-  test('a refusal is recorded but is no failure of the span', async () => {
+  test('an error with a status below 500 is recorded, but does not fail the span', async () => {
     const refusal = Object.assign(new Error('not yours'), { statusCode: 403 })
     await expect(async () => inSpan('work', {}, () => fails(refusal))).rejects.toBe(refusal)
     expect(ended).toMatchObject([{ status: { code: 0 }, events: [{ name: 'exception' }] }])
   })
 
-  test('a traceparent is continued, over whatever is active', () => {
+  test('a given traceparent is continued instead of the active span', () => {
     inSpan('active', {}, () => inSpan('continued', { parent: traceparent }, () => {}))
     expect(ended[0]?.spanContext().traceId).toBe(traceId)
     expect(ended[0]?.parentSpanContext).toMatchObject({ spanId, isRemote: true })
   })
 
-  test('work of no trace begins none', () => {
+  test('work without a trace begins none', () => {
     const seen = inSpan('work', { parent: null }, () => inSpan('inside', { parent: null }, () => currentTraceparent()))
     expect(seen).toBeNull()
     expect(ended).toEqual([])
   })
 
-  test('a batch links to its members that are traced', () => {
+  test('a batch links to its traced members', () => {
     inSpan('batch', { links: [traceparent, null] }, () => {})
     expect(ended[0]?.links).toMatchObject([{ context: { traceId, spanId } }])
   })

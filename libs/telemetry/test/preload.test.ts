@@ -50,7 +50,7 @@ describe('a process with the preload and a collector', () => {
 
   const spansOf = (traceId: string) => collector.spans.filter((span) => span.traceId === traceId)
 
-  test('sends one trace for a request and the requests it made, by fetch and by node:http', () => {
+  test('sends one trace for a request and its outgoing requests, by fetch and by node:http', () => {
     const spans = spansOf(traces.calls)
     expect(rootsOf(spans)).toMatchObject([
       { name: 'GET /calls/:id', kind: SERVER, attributes: { 'http.route': '/calls/:id', 'url.path': '/calls/1' } },
@@ -70,7 +70,7 @@ describe('a process with the preload and a collector', () => {
     expect(spans).toContainEqual(attributesOf({ 'db.system.name': 'redis', 'db.query.text': 'set' }))
   })
 
-  test('continues in later work the trace that recorded it', () => {
+  test('continues the recorded trace in later work', () => {
     expect(traces.later).toBe(traces.parts)
     const [published] = spansOf(traces.parts).filter(({ name }) => name === 'relay.publish')
     expect(spansOf(traces.parts)).toContainEqual(
@@ -78,7 +78,7 @@ describe('a process with the preload and a collector', () => {
     )
   })
 
-  test('traces neither health checks nor statements nobody asked for', () => {
+  test('traces neither health checks nor statements outside of requests', () => {
     expect(
       rootsOf(collector.spans)
         .map(({ name }) => name)
@@ -94,18 +94,18 @@ describe('a process with the preload and a collector', () => {
     )
   })
 
-  test('names its process and its version, and every process anew', () => {
+  test('names its process, its version and its instance', () => {
     expect(new Set(collector.spans.map(({ service }) => service))).toEqual(new Set(['parley']))
     expect(new Set(collector.spans.map((span) => span.version))).toEqual(new Set([version]))
     expect(everything).toContain('service.instance.id')
   })
 
-  test('sends neither metrics nor log lines, which nobody asked for', () => {
+  test('sends neither metrics nor log lines by default', () => {
     expect(collector.metrics.size).toBe(0)
     expect(collector.logs).toEqual([])
   })
 
-  test('logs the trace, and no token', () => {
+  test('logs the trace id and no token', () => {
     expect(lines.find(({ msg }) => msg === 'calls made')).toMatchObject({ trace_id: traces.calls })
     expect(lines).toContainEqual(
       expect.objectContaining({ msg: 'incoming request', req: { method: 'GET', url: '/events' } }),
@@ -115,7 +115,7 @@ describe('a process with the preload and a collector', () => {
 })
 
 describe('a process with the preload', () => {
-  test('takes the name the environment gives it, and samples as it says', async () => {
+  test('takes its name and its sampling from the environment', async () => {
     const collector = await startOtlpReceiver()
     const named = await startTracedApp({ ...collector.env, OTEL_SERVICE_NAME: 'messaging' })
     await named.get('/events')
@@ -130,7 +130,7 @@ describe('a process with the preload', () => {
     await collector.close()
   })
 
-  test('sends metrics and log lines too when asked to, the lines as they are written, without secrets', async () => {
+  test('sends metrics and log lines when configured, the lines without secrets', async () => {
     const collector = await startOtlpReceiver()
     const app = await startTracedApp({
       ...collector.env,
@@ -154,7 +154,7 @@ describe('a process with the preload', () => {
     expect(collector.bodies.join()).not.toContain('S3CRET')
   })
 
-  test('sends log lines alone where traces are not wanted', async () => {
+  test('sends only log lines when traces are disabled', async () => {
     const collector = await startOtlpReceiver()
     const env = { ...collector.env, OTEL_TRACES_EXPORTER: 'none', OTEL_LOGS_EXPORTER: 'otlp' }
     const app = await startTracedApp(env)
@@ -165,13 +165,13 @@ describe('a process with the preload', () => {
     expect(collector.spans).toEqual([])
   })
 
-  test('traces nothing where no collector is named', async () => {
+  test('traces nothing without a collector', async () => {
     const app = await startTracedApp({})
     expect(await app.get('/calls/1')).toEqual({ traceparent: null })
     expect(JSON.stringify(await app.stop())).not.toContain('trace_id')
   })
 
-  test('ends in time when the collector is away', async () => {
+  test('ends in time when the collector is unreachable', async () => {
     const collector = await startOtlpReceiver()
     await collector.close()
     const app = await startTracedApp({

@@ -1,9 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * People, sessions, channels, messages, and the outbox with its positions. Moments are epoch milliseconds, as on the
- * wire. `messages` has no foreign keys: checking them costs more than the rest of a shared send, the send statement
- * itself proves that author and channel exist, and people and channels are only ever marked as removed.
+ * People, sessions, channels, messages, and the outbox with its positions. Moments are epoch milliseconds, as on the wire. `messages` has no
+ * foreign keys: checking them costs more than the rest of a shared send. The send statement itself proves that author and channel exist, and
+ * people and channels are only marked as removed.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db)
@@ -106,7 +106,7 @@ const statements = [
    )`,
   'create index idempotency_keys_age on idempotency_keys (created_at)',
 
-  // Three generations in a ring: rows go to the current slot, the oldest slot is emptied whole when its turn comes.
+  // Three generations in a ring: rows go to the current slot, and the oldest slot is truncated when its turn comes.
   'create sequence outbox_ids',
   `create table outbox (
      id bigint not null,

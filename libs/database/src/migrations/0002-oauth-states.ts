@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * Sign-ins through OAuth providers that are under way, and how often each client address tried. Both live here rather
- * than in Redis so that signing in works without it. Only digests of what the browser holds are stored.
+ * Sign-ins through OAuth providers that are in progress, and the attempts of each client address. Both are here and not in Redis, so that
+ * sign-in works without Redis. Of the browser's secrets only digests are stored.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db)

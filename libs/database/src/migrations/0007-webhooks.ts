@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * Webhooks, each bound to one channel, and the messages they post. Of a token only its digest is stored. A deleted webhook
- * keeps its row: it is the author of its messages. `messages.webhook_id` has no foreign key, as its other columns.
+ * Webhooks, each bound to one channel, and the messages they post. Only the digest of a token is stored. A deleted webhook
+ * keeps its row, because it is the author of its messages. `messages.webhook_id` has no foreign key, like the other columns.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db)

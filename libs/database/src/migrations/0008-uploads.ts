@@ -1,10 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * Files and images that people uploaded, and which messages have them. The bytes are in the blob store, under keys made of
- * the name. A row comes before its bytes and goes before them: what breaks off in between leaves a row that is collected
- * like any other upload that nobody needs. The foreign key keeps an upload for as long as a message has it, whatever else
- * goes wrong; messages themselves have none, as always.
+ * Files and images, and the messages that have them. The bytes are in the blob store, under keys made from the name. A row is written before its
+ * bytes: an interrupted upload leaves a row, which is collected like any unused upload. The foreign key keeps an upload while a message has
+ * it. `messages` itself has no foreign keys.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db)

@@ -1,9 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * The bytes of files and images, for installations without object storage, in chunks. A blob is there once `written_at`
- * is set; several may be on their way under one key, and the first to be complete stays. Bytes are stored as they come: what people
- * upload is compressed already, and an uncompressed value is read piece by piece.
+ * The bytes of files and images, for installations without object storage, in chunks. A blob exists when `written_at`
+ * is set. Several may be written under one key at once, and the first complete one stays. Bytes are not compressed: most uploads are compressed
+ * already, and an uncompressed value can be read in parts.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db)

@@ -1,14 +1,14 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * What search looks through: a copy of every message's text, folded, fed from the outbox by the worker. The send statement writes
- * nothing for it. `docs/decisions/0010-search-reads-a-projection.md` explains segments and grams.
+ * What search reads: a folded copy of every message's text, which the worker writes by following the outbox. The send statement writes nothing
+ * for it. `docs/decisions/0010-search-reads-a-projection.md` explains segments and grams.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db)
 }
 
-/** A segment number and 40 bits that tell the gram: entries of one segment lie side by side in the index. */
+/** A segment number and 40 bits of the gram, so that the entries of one segment are adjacent in the index. */
 const key = (segment: string, gram: string) =>
   `(${segment}::bigint << 40) | (hashtextextended(${gram}, 0) & 1099511627775)`
 

@@ -1,9 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * Who is there. A row per person who ever was: `streams` counts their open event streams by realtime node, and `shown` is
- * what everybody sees. `changed_by` is the transaction that last changed what is shown: by it the nodes find what is new.
- * `presence_nodes` has a row per realtime node; one that has said nothing for long is dead, and its streams with it.
+ * Presence, with a row for each person who was ever online. `streams` counts their open event streams by realtime node, and `shown` is the status
+ * that everybody sees. `changed_by` is the transaction that last changed `shown`, by which the nodes find changes. `presence_nodes` has a row
+ * for each realtime node. A node that has not reported for long is dead, and so are its streams.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db)

@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * Exports and the pieces of their documents. An export is tried until it is ready; each try has its own pieces, so that what a
- * worker left that died, or was thought dead, never mixes with what the next one writes.
+ * Exports and the pieces of their documents. An export is tried until it is ready. Each try has its own pieces, so the
+ * pieces of a worker that died never mix with those of the next one.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db)

@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * Lets the relay notice that PostgreSQL goes on from an earlier moment than before: a cluster made anew has another identifier,
- * one that was promoted or restored to a point in time another timeline. Where a server keeps these to itself, both are null.
+ * Lets the relay notice that PostgreSQL continues from an earlier moment: a new cluster has another identifier, and a promotion or a restore to
+ * a point in time begins another timeline. Both are null on servers that do not show them.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql

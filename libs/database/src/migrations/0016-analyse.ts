@@ -1,10 +1,10 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * Lets the worker analyse a table without statistics: only the owner of a table may. PostgreSQL forgets after a crash when it
- * analysed what and how much has changed since, and its autovacuum then leaves alone what it believes to be unchanged. One table
- * at a time, the largest first, so that each is a short transaction; answers its name, null when there is none left. Tables of a
- * few pages are not worth it: their plans are made anew when they grow.
+ * Lets the worker analyse tables without statistics, which only the owner of a table may do. After a crash PostgreSQL does not know any more when
+ * it analysed a table and how much has changed since, and its autovacuum skips the table. One table at a time, the largest first, so that each
+ * transaction is short. Returns the table's name, or null when none is left. Tables of a few pages are skipped: they are planned again when
+ * they grow.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql

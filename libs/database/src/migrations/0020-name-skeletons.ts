@@ -7,9 +7,8 @@ interface Named {
 }
 
 /**
- * What the names of people look like, so that nobody takes a name that differs only by look-alike letters of another script. Names
- * that exist stay. The version before writes no skeleton; when it renames somebody, the trigger takes away the one that no longer
- * fits. Whoever has none is compared by name.
+ * Skeletons of names, so that nobody can take a name that differs only by look-alike letters of another script. Existing names stay. The version
+ * before writes no skeleton: when it renames somebody, the trigger removes the old one. People without a skeleton are compared by name.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db)
