@@ -22,6 +22,7 @@ export function causesOf(history: History) {
     if (act.kind === 'react' || act.kind === 'unreact') keepFirst(reactions, `${act.kind} ${act.reaction}`, operation)
   }
   const numbered = (text: string | null) => byNumber.get(tagOf(text) ?? -1)
+  const firstTold = firstTellings(history)
 
   function by(event: WireEvent): Operation | undefined {
     const { type, payload } = event
@@ -48,8 +49,11 @@ export function causesOf(history: History) {
       case 'DELETE_REACTION':
         return reactions.get(`unreact ${payload.reaction}`)
       case 'NEW_CHANNEL':
-      case 'UPDATE_CHANNEL':
-        return numbered(payload.topic)
+      case 'UPDATE_CHANNEL': {
+        const named = numbered(payload.topic)
+        const kind = type === 'NEW_CHANNEL' ? 'create' : 'change'
+        return named?.act.kind === kind && firstTold.has(event) ? named : undefined
+      }
       default:
         return undefined
     }
@@ -90,10 +94,28 @@ export function causesOf(history: History) {
     /** What proves that this operation was heard of; undefined when nobody need hear of it. */
     proofOf({ id, act }: Operation): string | undefined {
       if (act.kind === 'list') return undefined
+      // The topic of their events is that of an earlier change.
+      if (act.kind === 'join' || act.kind === 'leave') return undefined
       if (act.kind === 'drop') return `DELETE_CHANNEL ${act.place}`
       return act.kind === 'change' ? `UPDATE_CHANNEL ${id}` : String(id)
     },
   }
+}
+
+/**
+ * The events that tell a channel's topic first. Whoever joins or leaves later has the channel told once more, with the topic that it
+ * has had since.
+ */
+function firstTellings({ events }: History): Set<WireEvent> {
+  const positionOf = (cursor: string) => Number(cursor.split('.')[1])
+  const told = [...events].toSorted(([one], [other]) => positionOf(one) - positionOf(other))
+  const first = new Map<string, WireEvent>()
+  for (const [, event] of told) {
+    if (event.type !== 'NEW_CHANNEL' && event.type !== 'UPDATE_CHANNEL') continue
+    const key = `${event.type} ${event.payload.id} ${event.payload.topic}`
+    if (!first.has(key)) first.set(key, event)
+  }
+  return new Set(first.values())
 }
 
 /** The channel or conversation an event is about, undefined when it is about none. */

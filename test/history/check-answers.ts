@@ -29,9 +29,12 @@ export function checkAnswers(history: History, rights: Rights, report: Report): 
           return may(rights.sessionMayBeOver(who, session))
         case 403:
           if ('place' in act && may(rights.mayLack(who, act.place))) return true
+          if (act.kind === 'join' && may(rights.member(who, act.place, false)) && may(rights.open(act.place, false)))
+            return true
           return isForOwners() && may(rights.admin(who, false))
         case 404:
           if ('place' in act && may(rights.channelMayBeGone(act.place))) return true
+          if ((act.kind === 'join' || act.kind === 'leave') && may(rights.mayLack(who, act.place))) return true
           if (act.kind === 'remove') return may(rights.live(act.user, false))
           return messageMayBeGone()
         case 400:

@@ -16,7 +16,7 @@ export function checkCopies(history: History, rights: Rights, final: Final, repo
     if (reading.isOver || rights.endOf(reading.user, reading.session) < Infinity) continue
     const places = [...rights.creations].filter(
       ([id, { invoked }]) =>
-        invoked > opened && final.listed.has(id) && rights.surelyReads(reading.user, id, invoked, Infinity),
+        invoked > opened && final.listed.has(id) && rights.surelyHears(reading, id, invoked, Infinity),
     )
     if (places.length === 0) continue
     const events = eventsOf(history, reading.deliveries)

@@ -228,3 +228,68 @@ describe('deliveries', () => {
     expect(broken()).toEqual(['events and listings agree'])
   })
 })
+
+describe('deliveries to a reader who follows only what they have joined', () => {
+  let toAnn: Reading
+  let toBob: Reading
+
+  beforeEach(() => {
+    toAnn = reads(ann)
+    toBob = reads(bob, 'bob', ['watched'])
+    makes('open', { told: [toAnn] })
+    makes('watched', { told: [toAnn, toBob] })
+  })
+
+  const toldAnew = (type: 'NEW_CHANNEL' | 'UPDATE_CHANNEL', place: string, ...readers: Reading[]) => {
+    const channel = final.channels.find(({ id }) => id === place)!
+    const payload = { ...channel, lastSeq: 0 }
+    allHear({ type, payload }, ...readers)
+  }
+  const joins = () => {
+    const operation = does(bob, { kind: 'join', place: 'open' })
+    final.channels.find(({ id }) => id === 'open')!.members.push(bob)
+    return operation
+  }
+
+  test('what they have not joined they need not hear', () => {
+    says(ann, 'open', 1, [toAnn])
+    says(ann, 'watched', 1, [toAnn, toBob])
+    expect(broken()).toEqual([])
+  })
+
+  test('a message of a channel that they have not joined', () => {
+    says(ann, 'open', 1, [toAnn, toBob])
+    expect(broken()).toEqual(['nobody hears what is not for them'])
+  })
+
+  test('a message of a channel that they watch, missed', () => {
+    says(ann, 'watched', 1, [toAnn])
+    says(ann, 'watched', 2, [toAnn, toBob])
+    expect(broken()).toEqual(['everybody hears what is for them', 'events and listings agree'])
+  })
+
+  test('joining, with the topic told once more though much has happened since it was new', () => {
+    says(ann, 'open', 1, [toAnn])
+    joins()
+    toldAnew('NEW_CHANNEL', 'open', toBob)
+    toldAnew('UPDATE_CHANNEL', 'open', toAnn, toBob)
+    says(ann, 'open', 2, [toAnn, toBob])
+    expect(broken()).toEqual([])
+  })
+
+  test('a message missed after joining, and the channel with it', () => {
+    joins()
+    says(ann, 'open', 1, [toAnn])
+    says(ann, 'watched', 1, [toAnn, toBob])
+    expect(broken()).toEqual(['who gains a channel is told so', 'everybody hears what is for them'])
+  })
+
+  test('a message heard after leaving, of which they were not told', () => {
+    joins()
+    toldAnew('NEW_CHANNEL', 'open', toBob)
+    does(bob, { kind: 'leave', place: 'open' })
+    final.channels.find(({ id }) => id === 'open')!.members.pop()
+    says(ann, 'open', 1, [toAnn, toBob])
+    expect(broken()).toEqual(['nobody hears what is not for them', 'who loses a channel is told so'])
+  })
+})

@@ -110,11 +110,8 @@ function messageMade({ type, payload }: WireEvent) {
  * Rights are judged at delivery, so there must be a moment from the beginning of the operation to the arrival of its event at
  * which the receiver may have been entitled.
  */
-function checkEntitlement(
-  { name, user, session }: Reading,
-  first: readonly Delivery[],
-  { history, rights, report, caused }: Checker,
-) {
+function checkEntitlement(reading: Reading, first: readonly Delivery[], { history, rights, report, caused }: Checker) {
+  const { name, user, session } = reading
   const over = rights.endOf(user, session)
   for (const { cursor, at } of first) {
     const event = history.events.get(cursor)!
@@ -122,7 +119,10 @@ function checkEntitlement(
     const place = placeOf(event)
     const told = () =>
       `${name} got ${event.type} ${cursor} at ${Math.round(at)} ms${operation ? ` of ${describe(operation)}` : ''}`
-    if (place !== undefined && !touches(rights.mayRead(user, place), operation?.invoked ?? -Infinity, at)) {
+    // How far somebody has read comes wherever they are reading.
+    const mayHear = (id: string) =>
+      event.type === 'READ_UPDATE' ? rights.mayRead(user, id) : rights.mayHear(reading, id)
+    if (place !== undefined && !touches(mayHear(place), operation?.invoked ?? -Infinity, at)) {
       report('nobody hears what is not for them', told())
     }
     if (operation && operation.invoked > over) report('nobody hears anything after their session', told())
@@ -135,11 +135,8 @@ function checkEntitlement(
  * Whoever listened before an operation began, and was surely entitled until they got something that came after it, must
  * have got its event.
  */
-function checkCompleteness(
-  { name, user, session, connections }: Reading,
-  first: readonly Delivery[],
-  { history, rights, report, caused }: Checker,
-) {
+function checkCompleteness(reading: Reading, first: readonly Delivery[], { history, rights, report, caused }: Checker) {
+  const { name, user, session, connections } = reading
   const opened = connections[0]?.opened ?? Infinity
   const over = rights.endOf(user, session)
   const heard = new Set<string>()
@@ -166,23 +163,26 @@ function checkCompleteness(
     if (until === undefined) continue
 
     const proof = caused.proofOf(operation)
-    if (proof && !heard.has(proof) && rights.surelyReads(user, place, invoked, until)) {
+    if (proof && !heard.has(proof) && rights.surelyHears(reading, place, invoked, until)) {
       report(
         'everybody hears what is for them',
         `${name} (${user}) missed ${describe(operation)} until ${Math.round(until)} ms`,
       )
     }
     // Admins read every channel, and are told of none. Whoever becomes one on the way reads everything anew (docs/clients.md).
-    if (act.kind !== 'change' || touches(rights.admin(user, true), invoked, until)) continue
+    const isOwn = (act.kind === 'join' || act.kind === 'leave') && operation.who === user
+    if ((act.kind !== 'change' && !isOwn) || touches(rights.admin(user, true), invoked, until)) continue
     // Of two changes at the same time either may have been the one that mattered.
     const wasTold = (type: string) =>
       changed.get(`${type} ${place}`)?.some((at) => at >= invoked && at <= until) ?? false
     const before = invoked - 0.001
-    const gained = rights.surelyLacks(user, place, before, before) && rights.surelyReads(user, place, completed, until)
+    const gained =
+      rights.surelyMisses(reading, place, before, before) && rights.surelyHears(reading, place, completed, until)
     if (gained && !wasTold('NEW_CHANNEL')) {
       report('who gains a channel is told so', `${name} missed ${describe(operation)}`)
     }
-    const lost = rights.surelyReads(user, place, before, before) && rights.surelyLacks(user, place, completed, until)
+    const lost =
+      rights.surelyHears(reading, place, before, before) && rights.surelyMisses(reading, place, completed, until)
     if (lost && rights.live(user, false).length === 0 && !wasTold('DELETE_CHANNEL')) {
       report('who loses a channel is told so', `${name} missed ${describe(operation)}`)
     }

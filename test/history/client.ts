@@ -141,6 +141,9 @@ function askOf(act: Act): Ask {
       const { kind: _, place, ...body } = act
       return { method: 'PUT', path: `/channels/${place}`, body }
     }
+    case 'join':
+    case 'leave':
+      return { method: 'POST', path: `/channels/${act.place}/${act.kind}` }
     case 'drop':
       return { method: 'DELETE', path: `/channels/${act.place}` }
     case 'role':

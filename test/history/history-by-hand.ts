@@ -68,11 +68,12 @@ export function historyByHand() {
     end(begin(who, plan), told)
   const isRefused = (who: string, plan: Act, status: number) => end(begin(who, plan), {}, status)
 
-  function reads(user: string, name = user): Reading {
+  function reads(user: string, name = user, watched?: readonly string[]): Reading {
     const reading: Reading = {
       name,
       user,
       session: `${user}'s`,
+      watched,
       connections: [{ opened: tick(), after: undefined, resumed: false, ended: Infinity }],
       deliveries: [],
       refusals: [],

@@ -9,7 +9,7 @@ export type Act =
   | { kind: 'list'; place: string }
   | { kind: 'create'; name: string; topic: string; isPrivate: boolean; members: string[] }
   | { kind: 'change'; place: string; topic: string; isPrivate?: boolean; members?: string[] }
-  | { kind: 'drop'; place: string }
+  | { kind: 'join' | 'leave' | 'drop'; place: string }
   | { kind: 'role'; user: string; isAdmin: boolean }
   | { kind: 'remove'; user: string }
   | { kind: 'logout'; session: string }
@@ -67,6 +67,8 @@ export interface Reading {
   name: string
   user: string
   session: string
+  /** Channels that this reader follows beside those that its person has joined; undefined when it follows all (`scope=all`). */
+  watched: readonly string[] | undefined
   connections: Connection[]
   deliveries: Delivery[]
   refusals: { status: number; body: string; at: number }[]

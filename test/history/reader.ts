@@ -15,7 +15,8 @@ export class Reader {
   #heardOf = new Set<() => void>()
   #running: Promise<void> | undefined
 
-  constructor(history: History, person: Person, name: string, session: string) {
+  /** With `watched` of channels only these and those that the person has joined (`scope=joined`). */
+  constructor(history: History, person: Person, name: string, session: string, watched?: readonly string[]) {
     this.#history = history
     this.#person = person
     this.#session = session
@@ -23,6 +24,7 @@ export class Reader {
       name,
       user: person.id,
       session,
+      watched,
       connections: [],
       deliveries: [],
       refusals: [],
@@ -115,11 +117,13 @@ export class Reader {
 
   #connect(): Promise<EventStream> {
     const after = this.#cursor
+    const { watched } = this.reading
     let received: EventStream['received'] | undefined
     const opening = EventStream.open({
       baseUrl: this.#person.baseUrl,
       token: this.#person.token!,
       lastEventId: after,
+      ...(watched && { query: { scope: 'joined', watch: watched.join() } }),
       signal: AbortSignal.timeout(2 ** 31 - 1),
       onReceived: ({ cursor, ...event }) => {
         const at = performance.now()

@@ -4,6 +4,8 @@ export interface Write<V> {
   invoked: number
   /** Infinity when nobody knows whether, or when, it took place. */
   completed: number
+  /** It may have been no write at all: what was so before may still be so afterwards. */
+  isDoubtful?: boolean
 }
 
 /** A stretch of time; `to`, the moment of an acknowledgement, is not in it any more. */
@@ -28,7 +30,8 @@ export function possibleSpans<V>(writes: readonly Write<V>[], value: V): Span[] 
     for (let next = index + 1; next < sorted.length; next++) {
       const later = sorted[next]!
       if (later.invoked >= to) break
-      if (later.value !== value && later.invoked > write.completed) to = Math.min(to, later.completed)
+      if (later.value !== value && !later.isDoubtful && later.invoked > write.completed)
+        to = Math.min(to, later.completed)
     }
     return [{ from: write.invoked, to }]
   })
@@ -42,7 +45,11 @@ export const possibleFinally = <V>(writes: readonly Write<V>[]): Set<V> =>
       .filter(
         (write) =>
           !writes.some(
-            (later) => later.value !== write.value && later.invoked > write.completed && later.completed < Infinity,
+            (later) =>
+              later.value !== write.value &&
+              !later.isDoubtful &&
+              later.invoked > write.completed &&
+              later.completed < Infinity,
           ),
       )
       .map(({ value }) => value),

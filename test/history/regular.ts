@@ -116,6 +116,13 @@ export function actsOf(
       message.pinned = false
       await client.does(() => ({ kind: 'unpin', place: message.place, message: message.id }))
     },
+    async joinOrLeave() {
+      const where = chooser.any([...contested, steady[0]!, passing() ?? contested[0]!])
+      const isCreator = history.operations.some(({ told, who }) => told.id === where && who === client.person.id)
+      // Creators stay: they are the ones who change the channel.
+      const kind = isCreator || chooser.chance(0.6) ? 'join' : 'leave'
+      await client.does(() => ({ kind, place: where }))
+    },
     list: () => {
       const where = place()
       return client.does(() => ({ kind: 'list', place: where }))

@@ -1,6 +1,9 @@
-import type { ActOf, History, Operation } from './history.ts'
+import type { ActOf, History, Operation, Reading } from './history.ts'
 import { tagOf } from './history.ts'
 import { initially, intersection, possibleSpans, type Span, touches, union, type Write } from './register.ts'
+
+/** Of a reading: whose it is, and which channels it follows. */
+type Follower = Pick<Reading, 'user' | 'watched'>
 
 type Kind = Operation['act']['kind']
 
@@ -21,6 +24,10 @@ export function findRights(history: History) {
   const removals = Map.groupBy(of('remove'), ({ act }) => act.user)
   const logouts = Map.groupBy(of('logout'), ({ act }) => act.session)
   const drops = Map.groupBy(of('drop'), ({ act }) => act.place)
+  const byPersonAndPlace = ({ who, act }: Operation & { act: { place: string } }) => `${who} ${act.place}`
+  const joins = Map.groupBy(of('join'), byPersonAndPlace)
+  const leaves = Map.groupBy(of('leave'), byPersonAndPlace)
+  const posts = Map.groupBy(of('send'), byPersonAndPlace)
   const deletions = Map.groupBy(of('delete'), ({ act }) => act.message)
   const known = new Map<string, Span[]>()
   const remembered = (key: string, find: () => Span[]) => {
@@ -52,12 +59,26 @@ export function findRights(history: History) {
   }
 
   function member(user: string, place: string, value: boolean) {
-    const creation = creations.get(place)
-    if (creation?.who === user) return value ? [always] : []
-    const writes = (changes.get(place) ?? []).flatMap((change) =>
-      change.act.members === undefined ? [] : [written(change, change.act.members.includes(user))],
-    )
-    return flag(creation?.act.members.includes(user) ?? false, writes, value)
+    return remembered(`member ${user} ${place} ${value}`, () => {
+      const creation = creations.get(place)
+      // The channel that is there from the first start, which new people are put into, is made by no operation.
+      if (!creation) return [always]
+      const isCreator = creation.who === user
+      const key = `${user} ${place}`
+      const writes = [
+        ...(changes.get(place) ?? []).flatMap((change) => {
+          const { members } = change.act
+          // A list of members takes nobody out of a channel of their own.
+          if (members === undefined || (isCreator && !members.includes(user))) return []
+          return [written(change, members.includes(user))]
+        }),
+        ...(joins.get(key) ?? []).map((join) => written(join, true)),
+        ...(leaves.get(key) ?? []).map((leave) => written(leave, false)),
+        // Whoever posts to a public channel joins it; it may have been private just then.
+        ...(posts.get(key) ?? []).map((post) => ({ ...written(post, true), isDoubtful: true })),
+      ]
+      return flag(isCreator || creation.act.members.includes(user), writes, value)
+    })
   }
 
   /** When this person may have been allowed to read that channel or conversation. */
@@ -78,8 +99,24 @@ export function findRights(history: History) {
       return union([...live(user, false), ...without])
     })
 
+  const follows = ({ watched }: Follower, place: string) =>
+    watched === undefined || watched.includes(place) || history.conversations.has(place)
+
+  /** When a stream of this reader may have got what happened there: they may have read it, and asked for it. */
+  const mayHear = (reader: Follower, place: string) => {
+    const readable = mayRead(reader.user, place)
+    return follows(reader, place) ? readable : intersection(readable, member(reader.user, place, true))
+  }
+
+  /** When it may have got nothing of it. */
+  const mayMiss = (reader: Follower, place: string) => {
+    const unreadable = mayLack(reader.user, place)
+    return follows(reader, place) ? unreadable : union([...unreadable, ...member(reader.user, place, false)])
+  }
+
   return {
     mayRead,
+    mayHear,
     mayLack,
     admin,
     live,
@@ -104,7 +141,10 @@ export function findRights(history: History) {
       Math.min(...messages.flatMap((id) => (deletions.get(id ?? '') ?? []).map(({ invoked }) => invoked)), Infinity),
     /** Whether they surely had the right all the time. */
     surelyReads: (user: string, place: string, from: number, to: number) => !touches(mayLack(user, place), from, to),
-    surelyLacks: (user: string, place: string, from: number, to: number) => !touches(mayRead(user, place), from, to),
+    surelyHears: (reader: Follower, place: string, from: number, to: number) =>
+      !touches(mayMiss(reader, place), from, to),
+    surelyMisses: (reader: Follower, place: string, from: number, to: number) =>
+      !touches(mayHear(reader, place), from, to),
   }
 }
 

@@ -38,6 +38,9 @@ export function createWorkload(baseUrl: string, history: History, choose: Choose
     for (const { client } of [root, ...people]) await listens(client.person, `${client.person.userName} (first)`)
     const ids = people.map(({ client }) => client.person.id)
     steady.push(await creates(people[0]!, 'square', false, []), await creates(people[1]!, 'vault', true, ids))
+    // What everybody hears in the end is said in the square.
+    for (const { client } of [root, ...people])
+      await listens(client.person, `${client.person.userName} (joined)`, [steady[0]!])
     contested.push(await creates(people[2]!, 'disputed', true, ids), await creates(people[3]!, 'seesaw', false, []))
     for (const [index, { client }] of people.entries()) {
       const { person } = people[(index + 1) % people.length]!.client
@@ -57,10 +60,10 @@ export function createWorkload(baseUrl: string, history: History, choose: Choose
   }
 
   /** A reader with a session of their own. */
-  async function listens(person: Person, name: string): Promise<Reader> {
+  async function listens(person: Person, name: string, watched?: readonly string[]): Promise<Reader> {
     const email = emailOf(history, person.id)
     const session = await Person.signIn(baseUrl, email)
-    const reader = new Reader(history, session, name, `${name}/${++names}`)
+    const reader = new Reader(history, session, name, `${name}/${++names}`, watched)
     readers.push(reader)
     await reader.start()
     return reader
