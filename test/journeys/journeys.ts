@@ -12,6 +12,7 @@ import { peopleJourneys } from './people.journeys.ts'
 import { presenceJourneys } from './presence.journeys.ts'
 import { repetitionJourneys } from './repetition.journeys.ts'
 import { restartJourneys } from './restart.journeys.ts'
+import { scopeJourneys } from './scope.journeys.ts'
 import { searchJourneys } from './search.journeys.ts'
 import { sessionJourneys } from './session.journeys.ts'
 import { streamJourneys } from './stream.journeys.ts'
@@ -43,6 +44,7 @@ export function journeys(topology: Topology) {
     describe('copies', () => copyJourneys(server))
     describe('repetition', () => repetitionJourneys(server))
     describe('streams', () => streamJourneys(server))
+    describe('scopes of streams', () => scopeJourneys(server))
     describe('event table', () => eventTableJourneys(server))
     describe('people and settings', () => peopleJourneys(server))
     describe('presence', () => presenceJourneys(server))

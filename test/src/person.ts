@@ -106,8 +106,8 @@ export class Person {
     return { status: response.statusCode, bytes, headers: response.headers }
   }
 
-  opensStream = (lastEventId?: string) =>
-    EventStream.open({ baseUrl: this.baseUrl, token: this.token ?? '', ...(lastEventId ? { lastEventId } : {}) })
+  opensStream = (lastEventId?: string, query: Record<string, string> = {}) =>
+    EventStream.open({ baseUrl: this.baseUrl, token: this.token ?? '', query, ...(lastEventId && { lastEventId }) })
 
   async #send(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body: unknown, headers: object): Promise<Reply> {
     const response = await request(this.baseUrl + path, {

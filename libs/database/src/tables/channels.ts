@@ -52,6 +52,8 @@ export interface Messages {
   imageSizes: ColumnType<Record<string, [number, number]> | null, string | null, string | null>
   quotedMessageId: string | null
   mentions: string[] | null
+  /** Whom earlier texts of the message mentioned. */
+  mentionedBefore: Generated<string[] | null>
   pinnedAt: Moment | null
   createdAt: Moment
   updatedAt: Moment | null

@@ -65,6 +65,9 @@ interface Edit extends Partial<Files> {
   mentions: string[]
 }
 
+/** Everybody whom the message has mentioned so far; null when that is nobody. */
+const everMentioned = sql<string[] | null>`nullif(array(select distinct unnest(mentioned_before || mentions)), '{}')`
+
 const updateContent = (trx: Transaction, id: string, edit: Edit, now: number) =>
   trx
     .updateTable('messages')
@@ -72,6 +75,7 @@ const updateContent = (trx: Transaction, id: string, edit: Edit, now: number) =>
       content: edit.content,
       quotedMessageId: edit.quotedMessageId,
       mentions: edit.mentions.length === 0 ? null : edit.mentions,
+      mentionedBefore: everMentioned,
       ...(edit.attachments && { attachments: edit.attachments.length === 0 ? null : JSON.stringify(edit.attachments) }),
       ...(edit.images && { images: edit.images.length === 0 ? null : edit.images }),
       ...(edit.imageSizes && { imageSizes: storedSizes(edit.imageSizes) }),
@@ -136,6 +140,7 @@ async function leaveTombstones(trx: Transaction, id: string, now: number) {
       imageSizes: null,
       quotedMessageId: null,
       mentions: null,
+      mentionedBefore: everMentioned,
       pinnedAt: null,
       deletedAt: now,
       rev: eb('rev', '+', 1),

@@ -1,13 +1,14 @@
 import { wireChannelId } from '@parley/access'
 import { audienceOf, type Message, onlyUsers, type Routing } from '@parley/contract'
-import { type ChannelRow, type MessageRow, type Reader, record, type Transaction } from '@parley/database'
+import { anyOf, type ChannelRow, type MessageRow, type Reader, record, type Transaction } from '@parley/database'
 import { findMessage, findParticipants } from './messages.queries.ts'
 
 /** Records that a message changed. */
 export async function recordMessageUpdated(trx: Transaction, channel: ChannelRow, message: Message): Promise<void> {
   if (message.threadId !== null) return recordReplyUpdated(trx, channel, message, message.threadId)
   if (channel.kind !== 'direct') {
-    return record(trx, { type: 'UPDATE_MESSAGE', payload: message, routing: audienceOf(channel) })
+    const routing = await audienceOfMessage(trx, channel, message)
+    return record(trx, { type: 'UPDATE_MESSAGE', payload: message, routing })
   }
   const participants = await findParticipants(trx, channel.id)
   return record(trx, {
@@ -22,7 +23,7 @@ async function recordReplyUpdated(trx: Transaction, channel: ChannelRow, reply: 
   await record(trx, {
     type: 'UPDATE_THREAD_REPLY',
     payload: { ...reply, parentMessageId, threadMeta, parentRev },
-    routing: audienceOf(channel),
+    routing: await audienceOfMessage(trx, channel, reply),
   })
 }
 
@@ -34,7 +35,8 @@ export async function recordMessageDeleted(
 ): Promise<void> {
   const channelId = wireChannelId(channel)
   if (channel.kind !== 'direct') {
-    return record(trx, { type: 'DELETE_MESSAGE', payload: { id, channelId, seq }, routing: audienceOf(channel) })
+    const routing = audienceOf(channel, await findMentionedInThread(trx, id))
+    return record(trx, { type: 'DELETE_MESSAGE', payload: { id, channelId, seq }, routing })
   }
   const participants = await findParticipants(trx, channel.id)
   return record(trx, {
@@ -45,8 +47,13 @@ export async function recordMessageDeleted(
 }
 
 /** Records that a reply was deleted, and the new state of its parent. */
-export const recordReplyDeleted = (trx: Transaction, channel: ChannelRow, id: string, parent: Message) =>
-  record(trx, {
+export async function recordReplyDeleted(
+  trx: Transaction,
+  channel: ChannelRow,
+  id: string,
+  parent: Message,
+): Promise<void> {
+  await record(trx, {
     type: 'DELETE_THREAD_REPLY',
     payload: {
       id,
@@ -55,10 +62,46 @@ export const recordReplyDeleted = (trx: Transaction, channel: ChannelRow, id: st
       threadMeta: parent.threadMeta,
       parentRev: parent.rev,
     },
-    routing: audienceOf(channel),
+    routing: await audienceOfMessage(trx, channel, { id, threadId: parent.id }),
   })
+}
 
-/** The audience of events about messages of this channel or conversation. */
+/** The audience of what is not about a message of this channel or conversation, such as typing. */
 export async function messageAudience(db: Reader, channel: ChannelRow): Promise<Routing> {
   return channel.kind === 'direct' ? onlyUsers(...(await findParticipants(db, channel.id))) : audienceOf(channel)
 }
+
+/**
+ * The audience of an event about one message of a channel or conversation. Everybody whom the message or its parent has ever
+ * mentioned belongs to it.
+ */
+export async function audienceOfMessage(
+  db: Reader,
+  channel: ChannelRow,
+  { id, threadId }: Pick<Message, 'id' | 'threadId'>,
+): Promise<Routing> {
+  if (channel.kind === 'direct') return messageAudience(db, channel)
+  const ids = threadId === null ? [id] : [id, threadId]
+  const rows = await db
+    .selectFrom('messages')
+    .select(['mentions', 'mentionedBefore'])
+    .where('id', '=', anyOf(ids))
+    .execute()
+  return audienceOf(channel, rows.flatMap(mentionedBy))
+}
+
+/** Everybody whom a message or its replies have ever mentioned. Served by messages_of_thread. */
+async function findMentionedInThread(db: Reader, id: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('messages')
+    .select(['mentions', 'mentionedBefore'])
+    .where(({ eb, or }) => or([eb('id', '=', id), eb('threadId', '=', id)]))
+    .where(({ eb, or }) => or([eb('mentions', 'is not', null), eb('mentionedBefore', 'is not', null)]))
+    .execute()
+  return rows.flatMap(mentionedBy)
+}
+
+const mentionedBy = ({ mentions, mentionedBefore }: Pick<MessageRow, 'mentions' | 'mentionedBefore'>) => [
+  ...(mentions ?? []),
+  ...(mentionedBefore ?? []),
+]

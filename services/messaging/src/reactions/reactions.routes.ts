@@ -5,7 +5,7 @@ import { record } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
-import { messageAudience } from '../messages/messages.events.ts'
+import { audienceOfMessage } from '../messages/messages.events.ts'
 import { findMessage } from '../messages/messages.queries.ts'
 import { MessageParams } from '../messages/messages.schema.ts'
 import { deleteReaction, insertReaction, isOneTooMany, raiseRev } from './reactions.queries.ts'
@@ -58,7 +58,7 @@ function react(
     if (changed) {
       const rev = await raiseRev(trx, message.id)
       const payload = { ...held, channelId: wireChannelId(channel), rev }
-      await record(trx, { type, payload, routing: await messageAudience(trx, channel) })
+      await record(trx, { type, payload, routing: await audienceOfMessage(trx, channel, message) })
     }
 
     return findMessage(trx, message.id)

@@ -69,7 +69,8 @@ export const messageText = (
 /**
  * SQL: the rows and the events of new messages, as the last parts of a `with`. Before them must stand `accepted`, which has
  * a row for each message. Its columns: those of `messages` that are named here; `kind` and `members_version` of the channel;
- * `message` (`messageJson`), `parent` (of a reply: `threadMeta` and `parentRev` as JSON members) and `trace`. The outbox ids
+ * `message` (`messageJson`), `parent` (of a reply: `threadMeta` and `parentRev` as JSON members), `parent_mentions` (of a reply:
+ * everybody whom its parent has mentioned) and `trace`. The outbox ids
  * are drawn under the channels' locks in the order of `seq`: the relay relies on it.
  */
 export const storeAccepted = `
@@ -86,7 +87,8 @@ stored as (
     select trace,
       case kind when 'direct'
         then '{"to":"users","users":' || people || '}'
-        else '{"to":"channel","channel":"' || channel_id || '","version":' || members_version || '}' end as routing,
+        else '{"to":"channel","channel":"' || channel_id || '","version":' || members_version
+          || coalesce(',"mentions":' || array_to_json(mentions || parent_mentions)::text, '') || '}' end as routing,
       case
         when kind = 'direct'
           then '{"type":"NEW_DM_MESSAGE","payload":' || left(message, -1) || ',"participants":' || people || '}}'
@@ -145,7 +147,7 @@ export async function storeMessage(trx: Transaction, channel: ChannelRow, messag
           ${images.length ? images : null}::text[] as images, ${storedSizes(imageSizes)}::jsonb as image_sizes,
           ${quotedMessageId}::uuid as quoted_message_id,
           ${mentions.length ? mentions : null}::text[] as mentions, ${createdAt}::bigint as created_at,
-          ${tail}::text as tail, parent, ${currentTraceparent()}::text as trace
+          ${tail}::text as tail, parent, parent_mentions, ${currentTraceparent()}::text as trace
         from numbered, author
       ) m
     ), ${sql.raw(storeAccepted)}
@@ -161,7 +163,8 @@ export async function storeMessage(trx: Transaction, channel: ChannelRow, messag
 }
 
 const nextOfChannel = (channelId: string) => sql`numbered as (
-  update channels set last_seq = last_seq + 1 where id = ${channelId} returning last_seq as seq, null::text as parent
+  update channels set last_seq = last_seq + 1 where id = ${channelId} returning last_seq as seq, null::text as parent,
+    null::text[] as parent_mentions
 )`
 
 const nextOfThread = (parentId: string, userId: string | null, createdAt: number) => sql`
@@ -177,11 +180,12 @@ thread as (
                         else t.participants || excluded.participants end
   returning last_seq, reply_count, last_reply_at, participants
 ), parent as (
-  update messages set rev = rev + 1 where id = ${parentId} returning rev
+  update messages set rev = rev + 1 where id = ${parentId} returning rev, mentioned_before || mentions as mentions
 ), numbered as (
   select thread.last_seq as seq,
     '"threadMeta":' || json_build_object('replyCount', reply_count, 'lastReplyAt', last_reply_at,
-      'lastReplyBy', author.author::json, 'participants', participants) || ',"parentRev":' || parent.rev as parent
+      'lastReplyBy', author.author::json, 'participants', participants) || ',"parentRev":' || parent.rev as parent,
+    parent.mentions as parent_mentions
   from thread, parent, author
 )`
 

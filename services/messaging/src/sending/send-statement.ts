@@ -86,7 +86,7 @@ with asked as materialized (
     select id, channel_id, kind, members_version, null::uuid as thread_id, seq, user_id as author_id,
       null::uuid as webhook_id, ${personJson('user_id', 'user_name')} as author, content, null::jsonb as attachments,
       null::text[] as images, null::jsonb as image_sizes, quoted as quoted_message_id, mentions::text[] as mentions, created_at, tail,
-      null::text as parent, trace, key, hash
+      null::text as parent, null::text[] as parent_mentions, trace, key, hash
     from judged where outcome = 'stored'
   ) m
 ), counted as (
