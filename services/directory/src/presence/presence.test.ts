@@ -29,6 +29,23 @@ describe('GET /presence', () => {
     expect(await statusOf(eve)).toBeUndefined()
   })
 
+  test('lists the people with the given ids; unknown ids are left out', async () => {
+    const { ann, bob, cat } = environment.people
+    const ask = (ids: string[]) => cat.get(`/presence?ids=${ids.join(',')}`)
+    const { status, body } = await ask([bob.id, ann.id, bob.id, crypto.randomUUID(), 'nobody', ''])
+    expect(status).toBe(200)
+    expect(body).toEqual({
+      presence: [ann, bob]
+        .map(({ id }) => ({ userId: id, status: 'online', lastSeen: expect.any(Number) }))
+        .toSorted((a, b) => (a.userId < b.userId ? -1 : 1)),
+      hasMore: false,
+    })
+    expect((await ask([])).body).toEqual({ presence: [], hasMore: false })
+    expect((await ask(Array(200).fill(ann.id))).body.presence).toHaveLength(1)
+    expect(await ask(Array(201).fill(ann.id))).toMatchObject({ status: 400 })
+    expect(await cat.get(`/presence?ids=${ann.id}&after=${ann.id}`)).toMatchObject({ status: 400 })
+  })
+
   test('is for people who are signed in', async () => {
     expect(await environment.people.nobody.get('/presence')).toMatchObject({ status: 401 })
   })
