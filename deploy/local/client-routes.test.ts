@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
+import { isOpen, takesKey } from '@parley/client'
 import { expect, test } from 'vitest'
-import { describeRoutes, generatedFile } from './client-routes.ts'
+import { describedOperations, describeRoutes, generatedFile } from './client-routes.ts'
 
 test("the client's route types are those of the OpenAPI description", { timeout: 120_000 }, async () => {
   const biome = path.resolve(import.meta.dirname, '../../node_modules/.bin/biome')
@@ -11,5 +12,15 @@ test("the client's route types are those of the OpenAPI description", { timeout:
     input: await describeRoutes(),
     encoding: 'utf8',
   })
-  expect(await readFile(generatedFile, 'utf8'), 'run: npx node test/clien./client-routes.ts').toBe(described)
+  expect(await readFile(generatedFile, 'utf8'), 'run: npx node deploy/local/client-routes.ts').toBe(described)
+})
+
+test('the client knows which operations take a key and which need no token', { timeout: 120_000 }, async () => {
+  const operations = await describedOperations()
+  const names = (isOne: (operation: (typeof operations)[number]) => boolean) =>
+    operations.filter(isOne).map(([name]) => name)
+  const keyed = names(([, { parameters = [] }]) => parameters.some(({ name }) => name === 'idempotency-key'))
+  expect(names(([name]) => takesKey(name))).toEqual(keyed)
+  const open = names(([, operation]) => operation['x-access'] === 'none')
+  expect(names(([name]) => isOpen(name))).toEqual(open)
 })

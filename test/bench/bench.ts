@@ -1,6 +1,7 @@
 /** `npm run bench`: how fast Parley is, measured side by side with what it is compared to. `-- --help` tells the options. */
 import { writeFile } from 'node:fs/promises'
 import { measureCatchUp } from './catch-up.part.ts'
+import { measureClient } from './client.part.ts'
 import { measureEndToEnd } from './end-to-end.part.ts'
 import { measureFanOut } from './fan-out.part.ts'
 import { type Foundation, layFoundation, settingsNote } from './foundation.ts'
@@ -23,6 +24,7 @@ const parts: Record<string, (scene: Scene, foundation: Foundation) => Promise<Ro
   endtoend: measureEndToEnd,
   markup: measureMarkup,
   catchup: measureCatchUp,
+  client: measureClient,
   memory: measureMemory,
   storm: measureStorm,
   stormdistributed: measureDistributedStorm,

@@ -25,6 +25,10 @@ export interface Options {
   catchUpEvents: number
   /** Messages that are searched. */
   messages: number
+  /** People, channels and clients on the server of the client rows. */
+  clientPeople: number
+  clientChannels: number
+  clientStorm: number
   /** How many people the team load is measured with, one after the other. */
   teamPeople: readonly number[]
   /** What they have said in public before. */
@@ -73,6 +77,9 @@ export function readOptions(args: string[]): Options {
           stormStreams: 500,
           catchUpEvents: 5_000,
           messages: 50_000,
+          clientPeople: 5_000,
+          clientChannels: 500,
+          clientStorm: 500,
           teamPeople: [250, 500],
           teamMessages: 20_000,
         }
@@ -84,6 +91,9 @@ export function readOptions(args: string[]): Options {
           stormStreams: 5_000,
           catchUpEvents: 50_000,
           messages: 1_000_000,
+          clientPeople: 50_000,
+          clientChannels: 5_000,
+          clientStorm: 5_000,
           teamPeople: [2_000, 4_000, 6_500, 8_000, 16_000],
           teamMessages: 200_000,
         }),

@@ -14,15 +14,14 @@ const tabs = 8
 
 /** A page that loads the library as it is, its types stripped, and keeps what its tab hears. */
 const pageText = `<!doctype html><script type="importmap">
-{"imports": {"@parley/client": "/libs/client/index.ts", "eventsource-parser": "/eventsource-parser/index.js",
- "idb": "/idb/index.js"}}
+{"imports": {"@parley/client": "/libs/client/index.ts", "idb": "/idb/index.js"}}
 </script><script type="module">
-import { createClient, tokensInStorage } from '@parley/client'
+import { createClient, joinTabs, tokensInStorage } from '@parley/client'
 const client = createClient({ baseUrl: location.hash.slice(1), tokens: tokensInStorage(localStorage) })
 window.heard = []
 window.opened = []
 window.parley = client
-window.stream = client.openSharedStream('ann', {
+window.stream = client.openSharedStream(joinTabs('ann'), {
   onOpen: ({ resumed }) => opened.push(resumed),
   onEvent: (event) => { if (event.type === 'NEW_MESSAGE') heard.push(event.payload.content) },
 })
@@ -30,7 +29,7 @@ window.stream = client.openSharedStream('ann', {
 
 const pages = createServer(async ({ url = '' }, response) => {
   const answer = (type: string, text: string) => response.writeHead(200, { 'content-type': type }).end(text)
-  const [, area, file] = /^\/(libs\/client|eventsource-parser|idb)\/([\w./-]+)$/.exec(url) ?? []
+  const [, area, file] = /^\/(libs\/client|idb)\/([\w./-]+)$/.exec(url) ?? []
   if (!file || file.includes('..')) return answer('text/html', pageText)
   if (area === 'libs/client') {
     const source = await readFile(path.resolve(import.meta.dirname, '../../libs/client/src', file), 'utf8')

@@ -104,6 +104,14 @@ describe('windows', () => {
 })
 
 describe('keys', () => {
+  /** Nothing of what has happened so far is still to come. */
+  async function caughtUp(engine: SyncEngine) {
+    const { general } = environment.channel
+    await engine.openMessages(general.id)
+    const { id } = await environment.people.ann.says('marker', general)
+    await expect.poll(() => engine.message(general.id, id) && engine.isSettled).toBe(true)
+  }
+
   /** Everything that the engine tells of, until the change has come. */
   async function toldBy(engine: SyncEngine, keys: string[], act: () => Promise<unknown>, hasCome: () => boolean) {
     const told: string[] = []
@@ -122,6 +130,7 @@ describe('keys', () => {
     await engine.openMessages(channelId)
     await bob.put(`/channels/${channelId}/read`, { seq: 5 })
     await expect.poll(() => engine.channel(channelId)?.unreadCount).toBe(0)
+    await caughtUp(engine)
     const [, second, third] = said as [Message, Message, Message]
     const before = engine.messages(channelId)!
     const places = [
@@ -154,8 +163,8 @@ describe('keys', () => {
     const one = await channelWith(1)
     const { ann, bob } = environment.people
     const engine = engineOf(bob)
-    await engine.ready
     await engine.openMessages(one.channelId)
+    await caughtUp(engine)
     const { unreadCount, mentionCount } = engine.totals()
     const keys = [`messages:${one.channelId}`, `place:${one.channelId}`, 'channels', 'unread']
     const hasCome = () => engine.totals().unreadCount > unreadCount
@@ -181,6 +190,7 @@ describe('keys', () => {
     const mine = await cat.says('mine', channel)
     const engine = engineOf(bob)
     await engine.openMessages(channelId)
+    await caughtUp(engine)
     const keys = [...said, mine].map(({ id }) => `message:${id}`)
     const rename = () => cat.put('/users/me', { userName: `cat the ${channels}` })
     const hasCome = () => engine.message(channelId, mine.id)?.author.userName === `cat the ${channels}`

@@ -1,8 +1,7 @@
 import { createSession } from '../session/session.ts'
 import type { TokenStore } from '../session/tokens.ts'
 import { type EventStream, openEventStream, type StreamHandlers, type StreamOptions } from '../stream/event-stream.ts'
-import { openSharedStream } from '../stream/shared-stream.ts'
-import { joinTabs, type Tabs } from '../stream/tabs.ts'
+import { randomId, type Tabs } from '../stream/tabs.ts'
 import { type Backoff, jittered, pause } from './backoff.ts'
 import { RequestFailed } from './request-failed.ts'
 import {
@@ -15,7 +14,7 @@ import {
   type SignInOperation,
   takesKey,
 } from './routes.ts'
-import { type PreparedRequest, sendWithProgress } from './upload.ts'
+import type { PreparedRequest } from './upload.ts'
 
 export interface ClientOptions {
   /** Where the server is, such as `https://chat.example.com`; in its own web page `''`. */
@@ -48,11 +47,8 @@ export interface Client {
   signOut(): Promise<void>
   /** Follows what happens, through a connection of its own. */
   openStream(handlers: StreamHandlers, options?: StreamOptions): EventStream
-  /**
-   * Follows what happens through one connection for all tabs of this browser that give the same name, which should name the
-   * server and the person. Where the platform has no Web Locks, it is a stream of its own.
-   */
-  openSharedStream(name: string | Tabs, handlers: StreamHandlers, options?: StreamOptions): EventStream
+  /** Follows what happens through one connection for all tabs that `joinTabs` has joined. */
+  openSharedStream(tabs: Tabs, handlers: StreamHandlers, options?: StreamOptions): EventStream
   isSignedOut(): boolean
 }
 
@@ -112,7 +108,10 @@ export function createClient({
     const { method, url, body, signal, keepalive } = prepared
     const headers = { ...prepared.headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) }
     try {
-      if (onProgress) return await sendWithProgress({ ...prepared, headers }, onProgress, fetch)
+      if (onProgress) {
+        const { sendWithProgress } = await import('./upload.ts')
+        return await sendWithProgress({ ...prepared, headers }, onProgress, fetch)
+      }
       return await fetch(url, {
         method,
         headers,
@@ -146,22 +145,7 @@ export function createClient({
     signIn: signIn as Client['signIn'],
     signOut,
     openStream: (handlers, streamOptions) => openEventStream(context, handlers, streamOptions),
-    openSharedStream(tabs, handlers, streamOptions) {
-      if (typeof tabs !== 'string') return openSharedStream(tabs, context, handlers, streamOptions)
-      const own = joinTabs(tabs)
-      if (!own.isShared) return openEventStream(context, handlers, streamOptions)
-      const stream = openSharedStream(own, context, handlers, streamOptions)
-      return {
-        ...stream,
-        get cursor() {
-          return stream.cursor
-        },
-        close() {
-          stream.close()
-          own.close()
-        },
-      }
-    },
+    openSharedStream: (tabs, handlers, streamOptions) => tabs.openStream(context, handlers, streamOptions),
     isSignedOut: session.isSignedOut,
   }
 }
@@ -181,7 +165,7 @@ function prepare(baseUrl: string, operation: Operation, input: LooseInput): Prep
     headers: {
       accept: 'application/json',
       ...(body !== undefined && { 'content-type': contentType }),
-      ...(takesKey(operation) && { 'idempotency-key': idempotencyKey ?? crypto.randomUUID() }),
+      ...(takesKey(operation) && { 'idempotency-key': idempotencyKey ?? randomId() }),
     },
     body: body === undefined || isRaw ? body : JSON.stringify(body),
     signal,

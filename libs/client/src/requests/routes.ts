@@ -1,4 +1,4 @@
-import { keyedOperations, openOperations, type Routes } from './routes.generated.ts'
+import type { Routes } from './routes.generated.ts'
 
 export type { Routes } from './routes.generated.ts'
 
@@ -48,11 +48,18 @@ export type Input<O extends Operation> = ([ParamNames<O>] extends [never]
   Omit<Routes[O], 'reply'> &
   RequestOptions
 
-/** Whether it takes an `Idempotency-Key`. */
-export const takesKey = (operation: string): boolean => keyedOperations.has(operation)
+// Of the OpenAPI description only types are generated. `deploy/local/client-routes.test.ts` compares these rules with it: a list of
+// all operations would be a tenth of what a browser loads.
+
+/** Whether it takes an `Idempotency-Key`: repeated with the same one, it is carried out once. */
+export const takesKey = (operation: string): boolean =>
+  /^POST \/(admin\/exports|channels|conversations|files(\/binary)?|users\/add|webhooks|.*\/(messages|thread)(\/image)?)$/.test(
+    operation,
+  )
 
 /** Whether it needs no access token. */
-export const isOpen = (operation: string): boolean => openOperations.has(operation)
+export const isOpen = (operation: string): boolean =>
+  / \/(auth\/(?!me|sessions|logout)|config|health|webhooks\/.*\/messages)/.test(operation)
 
 /** Whether it may be repeated when nobody knows what became of the first try: the outcome is the same. */
 export const isRepeatable = (operation: string): boolean =>

@@ -1,8 +1,8 @@
 import type { EventPayload, WireEvent } from '@parley/contract'
-import { createParser } from 'eventsource-parser'
 import { jittered, pause } from '../requests/backoff.ts'
 import { RequestFailed } from '../requests/request-failed.ts'
 import type { Session } from '../session/session.ts'
+import { createFrameReader } from './frames.ts'
 
 export interface StreamHandlers {
   /**
@@ -117,7 +117,7 @@ export function openRawStream(
     try {
       const response = await connect(connection.signal)
       const decoder = new TextDecoder()
-      const parser = createParser({
+      const parser = createFrameReader({
         onEvent: ({ data, id }) => receive(JSON.parse(data) as WireEvent, id),
         onRetry: (milliseconds) => {
           retryMs = milliseconds

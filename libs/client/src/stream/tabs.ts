@@ -1,3 +1,12 @@
+import {
+  type EventStream,
+  openEventStream,
+  type StreamContext,
+  type StreamHandlers,
+  type StreamOptions,
+} from './event-stream.ts'
+import { openSharedStream } from './shared-stream.ts'
+
 /** The tabs of a browser that show the same server to the same person. One of them is the leader. */
 export interface Tabs {
   readonly id: string
@@ -9,6 +18,8 @@ export interface Tabs {
   listen(topic: string, onNote: (note: unknown) => void): void
   /** Calls back once, when this tab is the leader. */
   whenLeader(lead: () => void): void
+  /** A stream of events for this tab: with others one connection for all. */
+  openStream(context: StreamContext, handlers: StreamHandlers, options?: StreamOptions): EventStream
   close(): void
 }
 
@@ -44,7 +55,7 @@ export function joinTabs(name: string): Tabs {
     if (!leaving.signal.aborted) throw error
   })
 
-  return {
+  const tabs: Tabs = {
     id: randomId(),
     isShared: true,
     get isLeader() {
@@ -58,12 +69,14 @@ export function joinTabs(name: string): Tabs {
       if (isLeader) lead()
       else waiting.push(lead)
     },
+    openStream: (context, handlers, options) => openSharedStream(tabs, context, handlers, options),
     close() {
       isLeader = false
       leaving.abort()
       channel.close()
     },
   }
+  return tabs
 }
 
 /** A tab, or a program, that shares nothing. */
@@ -74,6 +87,7 @@ export const soleTab = (): Tabs => ({
   post() {},
   listen() {},
   whenLeader: (lead) => lead(),
+  openStream: openEventStream,
   close() {},
 })
 

@@ -134,9 +134,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     const handlers = { onOpen, onEvent: receive, onLost: () => setOpen(false), onSignedOut }
     stream = options.openStream
       ? options.openStream(handlers, streamOptions)
-      : streamTabs.isShared
-        ? client.openSharedStream(streamTabs, handlers, streamOptions)
-        : client.openStream(handlers, streamOptions)
+      : client.openSharedStream(streamTabs, handlers, streamOptions)
     const hasFollowed = !tabs.isLeader
     tabs.whenLeader(() => {
       // The store has what the last leader knew: this tab may know less of one thing, and more of another.
