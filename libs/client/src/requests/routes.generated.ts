@@ -97,24 +97,24 @@ export interface Routes {
       }
     }
   }
-  'POST /auth/dev-login': { body: { email: string }; reply: { user: UserView; token: string; refreshToken: string } }
+  'POST /auth/dev-login': { body: { email: string }; reply: { user: UserView; token: string; refreshToken?: string } }
   'POST /auth/login': { body: { email: string }; reply: { success: true; message: string } }
   'POST /auth/logout': { body?: { refreshToken?: string }; reply: { success: true; message: string } }
   'GET /auth/me': { reply: { user: UserView } }
-  'GET /auth/oauth/:providerId': { reply: unknown }
+  'GET /auth/oauth/:providerId': { query?: { session?: 'cookie' }; reply: unknown }
   'GET /auth/oauth/:providerId/callback': { query?: { code?: string; state?: string; error?: string }; reply: unknown }
   'GET /auth/oauth/providers': { reply: { providers: { id: string; name: string; loginUrl: string }[]; count: number } }
   'POST /auth/password-login': {
     body: { email: string; password: string }
-    reply: { accessToken: string; refreshToken: string; exp: number; tokenType: 'Bearer' }
+    reply: { accessToken: string; refreshToken?: string; exp: number; tokenType: 'Bearer' }
   }
   'POST /auth/refresh': {
-    body: { refreshToken: string }
-    reply: { accessToken: string; refreshToken: string; exp: number; tokenType: 'Bearer' }
+    body?: { refreshToken?: string }
+    reply: { accessToken: string; refreshToken?: string; exp: number; tokenType: 'Bearer' }
   }
   'POST /auth/register': {
     body: { email: string; password: string }
-    reply: { accessToken: string; refreshToken: string; exp: number; tokenType: 'Bearer' }
+    reply: { accessToken: string; refreshToken?: string; exp: number; tokenType: 'Bearer' }
   }
   'POST /auth/request-password-reset': { body: { email: string }; reply: { success: true; message: string } }
   'DELETE /auth/sessions': { body?: { refreshToken?: string }; reply: { success: true; ended: number } }
@@ -122,11 +122,11 @@ export interface Routes {
   'DELETE /auth/sessions/:sessionId': { reply: { success: true } }
   'POST /auth/setup-password': {
     body: { email: string; token?: string; password: string }
-    reply: { accessToken: string; refreshToken: string; exp: number; tokenType: 'Bearer' }
+    reply: { accessToken: string; refreshToken?: string; exp: number; tokenType: 'Bearer' }
   }
   'POST /auth/verify': {
     body: { email: string }
-    reply: { accessToken: string; refreshToken: string; exp: number; tokenType: 'Bearer' }
+    reply: { accessToken: string; refreshToken?: string; exp: number; tokenType: 'Bearer' }
   }
   'GET /channels': {
     query?: { limit?: number; after?: string; scope?: 'all' | 'joined'; members?: 'true' | 'false'; q?: string }
