@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { readBodies } from './bodies.ts'
 import { normaliseForwardedAddresses, refuseForeignHosts } from './client-origin.ts'
+import { compressReplies } from './compression.ts'
 import type { Deps } from './deps.ts'
 import { answerHealth, type Checks } from './health.ts'
 import {
@@ -80,6 +81,7 @@ export async function buildApp({ deps, checks, position, edge, filesPerStream }:
   fastify.setValidatorCompiler(compileValidator)
   renderRefusals(fastify)
   preventCaching(fastify)
+  compressReplies(fastify)
   if (position === 'edge') normaliseForwardedAddresses(fastify)
   if (logAccess) {
     fastify.addHook('onRequest', (request, reply, done) => {

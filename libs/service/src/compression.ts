@@ -1,0 +1,127 @@
+import type { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { promisify } from 'node:util'
+import zlib, { constants } from 'node:zlib'
+import { Negotiator } from '@fastify/accept-negotiator'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** False for replies that are never compressed. A route whose reply has a token is found by its schema. */
+    compress?: boolean
+  }
+}
+
+const minBytes = 1_024
+/** Larger bodies are compressed in the thread pool. In the event loop this much takes half a millisecond. */
+const maxBytesInLoop = 65_536
+/** A file of more bytes is sent as it is, because it is compressed in memory. */
+const maxFileBytes = 8 * 1024 * 1024
+/** A compressor in the thread pool holds up to 1 MB, so only so many run at once. */
+const maxCompressors = 2
+
+/** The lowest levels: higher ones take up to five times as long and save 3% of the bytes of a message listing. */
+const zstd = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
+const br = {
+  params: { [constants.BROTLI_PARAM_QUALITY]: 1, [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT },
+}
+const gzip = { level: 1 }
+
+interface Coding {
+  inLoop(bytes: Buffer): Buffer
+  inPool(bytes: Buffer): Promise<Buffer>
+}
+const [zstdAsync, brAsync, gzipAsync] = [
+  promisify<Buffer, object, Buffer>(zlib.zstdCompress),
+  promisify<Buffer, object, Buffer>(zlib.brotliCompress),
+  promisify<Buffer, object, Buffer>(zlib.gzip),
+]
+/** By preference when a client accepts several alike. */
+const codings = {
+  zstd: { inLoop: (bytes) => zlib.zstdCompressSync(bytes, zstd), inPool: (bytes) => zstdAsync(bytes, zstd) },
+  br: { inLoop: (bytes) => zlib.brotliCompressSync(bytes, br), inPool: (bytes) => brAsync(bytes, br) },
+  gzip: { inLoop: (bytes) => zlib.gzipSync(bytes, gzip), inPool: (bytes) => gzipAsync(bytes, gzip) },
+} satisfies Record<string, Coding>
+const negotiator = new Negotiator({ supportedValues: Object.keys(codings) as (keyof typeof codings)[] })
+
+/**
+ * Compresses JSON, text and static files of at least 1 KB by `Accept-Encoding`. Left as they are: event streams, uploaded files (they
+ * have strong ETags and ranges), exports, and every reply whose schema has a token. An attacker who can put text of their own beside a
+ * secret could guess it from the compressed length (BREACH).
+ */
+export function compressReplies(app: FastifyInstance): void {
+  const limit = createLimiter(maxCompressors)
+
+  app.addHook('onRoute', (route: RouteOptions) => {
+    if (repliesToken(route.schema?.response)) route.config = { ...route.config, compress: false }
+  })
+
+  app.addHook('onSend', (request, reply, payload, done) => {
+    if (reply.statusCode === 304 && String(reply.getHeader('etag')).startsWith('W/')) addVary(reply)
+    if (!isCompressible(request, reply, payload)) return done(null, payload)
+    addVary(reply)
+    const coding = negotiator.negotiate(request.headers['accept-encoding'] ?? '')
+    if (coding === null) return done(null, payload)
+    reply.header('content-encoding', coding).removeHeader('accept-ranges').removeHeader('content-length')
+    // The reply to HEAD has the headers of GET, and the length of a file is not known before it is compressed.
+    if (request.method === 'HEAD' && isStream(payload)) return done(null, payload)
+    compress(payload as string | Buffer | Readable, codings[coding]).then((bytes) => done(null, bytes), done)
+  })
+
+  async function compress(payload: string | Buffer | Readable, coding: Coding): Promise<Buffer> {
+    const bytes = isStream(payload) ? await buffer(payload) : Buffer.from(payload as string)
+    return bytes.length <= maxBytesInLoop ? coding.inLoop(bytes) : limit(() => coding.inPool(bytes))
+  }
+}
+
+const isStream = (payload: unknown): payload is Readable => typeof (payload as Readable).pipe === 'function'
+
+/** Text in any form, but the event stream. */
+const compressibleType =
+  /^(?:text\/(?!event-stream)|application\/(?:json|javascript|wasm|yaml)\b|[^;]+\+(?:json|xml)\b)/
+
+function isCompressible({ routeOptions }: FastifyRequest, reply: FastifyReply, payload: unknown): boolean {
+  if (payload === null || payload === undefined || sizeOf(payload, reply) < minBytes) return false
+  if (routeOptions.config.compress === false || reply.statusCode === 206 || reply.hasHeader('content-encoding')) {
+    return false
+  }
+  // A strong ETag stands for exactly these bytes (RFC 9110, 8.8.1).
+  const etag = reply.getHeader('etag')
+  if (etag !== undefined && !String(etag).startsWith('W/')) return false
+  if (isStream(payload) && sizeOf(payload, reply) > maxFileBytes) return false
+  return compressibleType.test(String(reply.getHeader('content-type') ?? ''))
+}
+
+/** In bytes. A stream without a length counts as endless. */
+function sizeOf(payload: unknown, reply: FastifyReply): number {
+  // Most replies are short texts, and their bytes need not be counted.
+  if (typeof payload === 'string') return payload.length < minBytes / 3 ? payload.length : Buffer.byteLength(payload)
+  if (Buffer.isBuffer(payload)) return payload.length
+  return Number(reply.getHeader('content-length') ?? Number.POSITIVE_INFINITY)
+}
+
+/** Adds `Accept-Encoding` to what CORS and the route have set. */
+function addVary(reply: FastifyReply): void {
+  const vary = [reply.getHeader('vary') ?? []].flat().join(', ')
+  if (!/accept-encoding/i.test(vary)) reply.header('vary', vary ? `${vary}, Accept-Encoding` : 'Accept-Encoding')
+}
+
+/** Whether a field of the replies is called `token`, `accessToken` or the like. */
+const repliesToken = (response: unknown) => /"\w*token":\{/i.test(JSON.stringify(response ?? {}))
+
+/** Runs so many at once; the others wait in order. */
+function createLimiter(most: number) {
+  const waiting: (() => void)[] = []
+  let running = 0
+  return async <T>(work: () => Promise<T>): Promise<T> => {
+    if (running < most) running++
+    else await new Promise<void>((resolve) => waiting.push(resolve))
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      if (next) next()
+      else running--
+    }
+  }
+}
