@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { brotliCompressSync, brotliDecompressSync } from 'node:zlib'
 import { type EmbeddedServer, startRedis } from '@parley/embedded'
 import { redisShapes, whyNoRedis } from '@parley/test'
 import { request } from 'undici'
@@ -199,6 +200,47 @@ describe('documentation', () => {
       await reply.arrayBuffer()
       expect([address.origin, reply.status]).toEqual([url, 200])
     }
+  })
+})
+
+describe('compression', () => {
+  const accepting = { 'accept-encoding': 'br, gzip' }
+
+  test('the gateway compresses its own files, and answers 304 to a client that has them', async () => {
+    const { url } = await startGateway({})
+    const file = `${url}/docs/static/swagger-ui-bundle.js`
+    const plain = await request(file)
+    const packed = await request(file, { headers: accepting })
+    const bytes = Buffer.from(await packed.body.arrayBuffer())
+    expect(packed.headers).toMatchObject({ 'content-encoding': 'br', vary: expect.stringContaining('Accept-Encoding') })
+    expect(brotliDecompressSync(bytes).toString()).toBe(await plain.body.text())
+    expect(packed.headers.etag).toBe(plain.headers.etag)
+
+    for (const more of [{}, accepting]) {
+      const again = await request(file, { headers: { ...more, 'if-none-match': String(packed.headers.etag) } })
+      expect([again.statusCode, await again.body.text()]).toEqual([304, ''])
+    }
+    const part = await request(file, { headers: { ...accepting, range: 'bytes=0-9' } })
+    expect([part.statusCode, (await part.body.text()).length]).toEqual([206, 10])
+    expect(part.headers).not.toHaveProperty('content-encoding')
+  })
+
+  test('what a service has compressed passes as it is, and what it has not is not compressed on its way', async () => {
+    const text = JSON.stringify({ text: 'the same words '.repeat(500) })
+    const upstream = await startUpstream((incoming, response) => {
+      const isPacked = incoming.headers['accept-encoding'] === accepting['accept-encoding']
+      response.setHeader('vary', 'Accept-Encoding').setHeader('content-type', 'application/json')
+      if (isPacked) response.setHeader('content-encoding', 'br').end(brotliCompressSync(text))
+      else response.end(text)
+    })
+    const settings = { server: { allowedOrigins: ['https://chat.example'] } }
+    const { url, authorized } = await startGateway({ directory: [upstream.url] }, settings)
+    const packed = await request(`${url}/users`, { headers: { ...authorized, ...accepting } })
+    expect(packed.headers).toMatchObject({ 'content-encoding': 'br', vary: 'Origin, Accept-Encoding' })
+    expect(brotliDecompressSync(Buffer.from(await packed.body.arrayBuffer())).toString()).toBe(text)
+    const plain = await request(`${url}/users`, { headers: { ...authorized, 'accept-encoding': 'gzip' } })
+    expect(plain.headers).not.toHaveProperty('content-encoding')
+    expect(await plain.body.text()).toBe(text)
   })
 })
 
