@@ -100,5 +100,17 @@ export async function seedChannels({ database: { db } }: Foundation, count: numb
   return ids
 }
 
+/** Makes people members of channels; those who are stay so. */
+export async function seedMembers(
+  { database: { pool } }: Foundation,
+  members: readonly { author: Signed; channelId: string }[],
+): Promise<void> {
+  await pool.query(
+    `insert into channel_members (channel_id, user_id, joined_at)
+     select channel_id, user_id, $3 from unnest($1::uuid[], $2::uuid[]) as m (channel_id, user_id) on conflict do nothing`,
+    [members.map(({ channelId }) => channelId), members.map(({ author }) => author.userId), Date.now()],
+  )
+}
+
 const slices = (count: number) =>
   Array.from({ length: Math.ceil(count / rowsAtOnce) }, (_, index) => Math.min(rowsAtOnce, count - index * rowsAtOnce))

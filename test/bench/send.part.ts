@@ -1,7 +1,7 @@
 import { startBaseline } from './baseline.ts'
 import { type Foundation, startParley } from './foundation.ts'
 import { postOf } from './http-connection.ts'
-import { seedChannels, seedPeople } from './people.ts'
+import { seedChannels, seedMembers, seedPeople } from './people.ts'
 import { withProcessorTime } from './processor-time.ts'
 import { type Row, rateRow } from './report.ts'
 import { measureRequests } from './request-load.ts'
@@ -70,12 +70,21 @@ async function measureSends(
 async function prepareRequests(foundation: Foundation) {
   const signed = await seedPeople(foundation, people)
   const channelIds = await seedChannels(foundation, channels)
+  const requestOf = (index: number, count: number) => ({
+    author: signed[(index * 7) % signed.length]!,
+    channelId: channelIds[(index * 13) % count]!,
+  })
+  // People join a channel with their first post to it: that is not what is measured.
+  await seedMembers(
+    foundation,
+    [1, channels].flatMap((count) => Array.from({ length: preparedRequests }, (_, index) => requestOf(index, count))),
+  )
   return (count: number) => {
     const requests = Array.from({ length: preparedRequests }, (_, index) => {
-      const { token } = signed[(index * 7) % signed.length]!
+      const { author, channelId } = requestOf(index, count)
       const content = `Message ${index}: shall we meet at the usual place, or has somebody a better idea for today?`
-      return postOf(`/channels/${channelIds[(index * 13) % count]}/messages`, JSON.stringify({ content }), {
-        authorization: `Bearer ${token}`,
+      return postOf(`/channels/${channelId}/messages`, JSON.stringify({ content }), {
+        authorization: `Bearer ${author.token}`,
       })
     })
     let next = 0

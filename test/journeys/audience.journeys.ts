@@ -96,7 +96,7 @@ export function audienceJourneys(server: TestServer) {
     const { ann, bob, cat, channel, toAnn, toCat, close } = await privateChannel()
     expect((await ann.put(`/channels/${channel.id}`, { isPrivate: false })).status).toBe(200)
     await toCat.waitFor('NEW_CHANNEL', { id: channel.id })
-    const open = await cat.says('oh, hello', channel)
+    const open = await bob.says('hello everybody', channel)
     await toCat.waitFor('NEW_MESSAGE', { id: open.id })
 
     expect((await ann.put(`/channels/${channel.id}`, { isPrivate: true })).status).toBe(200)

@@ -86,7 +86,7 @@ export function streamJourneys(server: TestServer) {
     const orders = await Promise.all(
       streams.map(async (stream) => {
         const heard = () =>
-          stream.received.filter(({ payload }) => 'channelId' in payload && payload.channelId === channel.id)
+          stream.received.filter(({ type, payload }) => type === 'NEW_MESSAGE' && payload.channelId === channel.id)
         await stream.until(
           () => heard().length === 50,
           () => `${heard().length} of 50 came`,

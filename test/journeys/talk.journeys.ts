@@ -95,4 +95,36 @@ export function talkJourneys(server: TestServer) {
     expect((await bot.post(path, { content: 'x' })).status).toBe(404)
     await toAnn.close()
   })
+
+  test('whoever posts to a public channel joins it, by a message or a reply, and the channel is told', async () => {
+    const [ann, bob, cat] = await Promise.all(['ann', 'bob', 'cat'].map((name) => server.newcomer(name)))
+    const toAnn = await ann!.opensStream()
+    const channel = await ann!.creates({ name: server.unique('open') })
+    const parent = await bob!.says('I join by this', channel)
+    expect(await cat!.post(`/messages/${parent.id}/thread`, { content: 'so do I' })).toMatchObject({ status: 200 })
+
+    const joined = () => toAnn.all('UPDATE_CHANNEL').filter(({ id }) => id === channel.id)
+    await toAnn.until(
+      () => joined().length >= 2,
+      () => `${joined().length} of 2 have joined`,
+    )
+    expect(joined().map((change) => change.joined)).toEqual([[bob!.id], [cat!.id]])
+    expect((await ann!.get(`/channels/${channel.id}`)).body.channel).toMatchObject({
+      members: [ann!.id, bob!.id, cat!.id],
+      memberCount: 3,
+    })
+    await toAnn.close()
+  })
+
+  test('people who post to a public channel for the first time at once all join it, and nothing is lost', async () => {
+    const ann = await server.newcomer('ann')
+    const channel = await ann.creates({ name: server.unique('busy') })
+    const people = await Promise.all(Array.from({ length: 12 }, () => server.newcomer('new')))
+    const sent = await Promise.all(people.map((person) => person.says(`first of ${person.userName}`, channel)))
+    const listed = await ann.readsAll(`/channels/${channel.id}/messages`)
+    expect(listed.map(({ seq }) => seq)).toEqual(people.map((_, index) => index + 1))
+    expect(new Set(listed.map(({ id }) => id))).toEqual(new Set(sent.map(({ id }) => id)))
+    const { members } = (await ann.get(`/channels/${channel.id}`)).body.channel
+    expect(new Set(members)).toEqual(new Set([ann, ...people].map(({ id }) => id)))
+  })
 }

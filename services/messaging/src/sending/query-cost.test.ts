@@ -2,10 +2,12 @@ import { accessChannel, accessConversation, accessMessage } from '@parley/access
 import { uuidv7 } from '@parley/database'
 import { findCaller } from '@parley/identity'
 import { foldReads, readStateOf } from '@parley/read-states'
+import { createLogger } from '@parley/telemetry'
 import { everyStatistics, largeDatabase } from '@parley/test'
 import { describe, expect, test } from 'vitest'
 import { findConversation, listConversations } from '../conversations/conversations.queries.ts'
 import { readPage } from '../messages/message-pages.queries.ts'
+import { joinToPost } from './joining.ts'
 import { storeMessage } from './new-message.ts'
 import { runSend } from './send-batch.ts'
 import { sendWaiting, toSending } from './send-statement.ts'
@@ -20,6 +22,7 @@ const id = (kind: number, n: number) => `${kind}0000000-0000-7000-8000-${n.toStr
 const sqlId = (kind: number) => `('${kind}0000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid`
 const [users, sessions, channels, texts, replies] = [1, 2, 3, 4, 5]
 
+const logger = createLogger({ service: 'test', level: 'silent' })
 const [open, secret, direct] = [id(channels!, 1), id(channels!, 2), id(channels!, 3)]
 const caller = { userId: id(users!, 7), sessionId: id(sessions!, 7), userName: 'reader', email: '', isAdmin: false }
 
@@ -35,7 +38,7 @@ const fill = (pool: ReturnType<typeof largeDatabase>['pool']) =>
       'channel ' || n, 1, case n when 1 then ${messages} else 0 end, case n when 3 then '${id(users!, 7)}:${id(users!, 8)}' end
     from generate_series(1, ${others}) n;
     insert into channel_members select ${sqlId(channels!)}, ${sqlId(users!)}, 1 from generate_series(4, ${others}) n;
-    insert into channel_members values ('${secret}', '${id(users!, 7)}', 1), ('${direct}', '${id(users!, 7)}', 1),
+    insert into channel_members values ('${open}', '${id(users!, 7)}', 1), ('${secret}', '${id(users!, 7)}', 1), ('${direct}', '${id(users!, 7)}', 1),
       ('${direct}', '${id(users!, 8)}', 1);
     insert into messages (id, channel_id, seq, author_id, content, created_at)
     select ${sqlId(texts!)}, '${open}', n, '${id(users!, 8)}', 'message ' || n, 1 from generate_series(1, ${messages}) n;
@@ -58,6 +61,15 @@ describe.each(everyStatistics)('with %s', (statistics) => {
 
   const works: [string, () => Promise<unknown>, number][] = [
     ['a send of ten messages to four places', send, 300],
+    ['a send of somebody who has not joined the channel', sendFromOutside, 20],
+    [
+      'who must join before they post',
+      () =>
+        database.db
+          .transaction()
+          .execute((trx) => joinToPost(trx, { logger, caller, now }, { parentId: id(texts!, 50) })),
+      8,
+    ],
     ['a message with files or of a webhook', () => store(), 60],
     ['a reply', () => store(id(texts!, 51)), 60],
     ['who asks', () => findCaller(database.db, caller, now), 4],
@@ -99,6 +111,13 @@ describe.each(everyStatistics)('with %s', (statistics) => {
       ),
     )
     return runSend(database.pool, batch, sendWaiting, now)
+  }
+
+  async function sendFromOutside() {
+    const outsider = { userId: id(users!, 9), sessionId: id(sessions!, 9), userName: '' }
+    const sending = toSending(says(outsider, open, 'x'), { createdAt: now, deadline: now, resolve() {}, reject() {} })
+    const [[, outcome] = []] = await runSend(database.pool, [sending], sendWaiting, now)
+    expect(['unauthorized', 'unjoined']).toContain(outcome)
   }
 
   function store(parentId?: string) {

@@ -18,6 +18,7 @@ const { sql: senderCanRead } = new PostgresQueryCompiler().compileQuery(
  * - `locked` takes the channels' locks in id order. After a wait it has read newer rows than `asked`.
  * - `judged` therefore stores nothing where membership has changed since (`moved`: to be asked again), and counts `seq`
  *   from what the locked row says.
+ * - An author who is no member of a public channel comes back as `unjoined`: they join it first (`joining.ts`).
  * - `storeAccepted` writes messages and events.
  *
  * A key that another process stored after this statement began violates the primary key of `idempotency_keys`: the
@@ -32,7 +33,7 @@ with asked as materialized (
     case
       when u.id is null then 'unauthorized'
       when k.user_id is not null then
-        case when k.created_at <= $14 - ${keyLifetimeMs} then 'expired'
+        case when k.created_at <= $15 - ${keyLifetimeMs} then 'expired'
              when k.request_hash <> decode(t.hash, 'hex') then 'reused'
              else 'repeated' end
       when c.id is null then 'unknown'
@@ -44,16 +45,19 @@ with asked as materialized (
       when t.quoted is not null and not exists (
         select from messages q where q.id = t.quoted and q.channel_id = c.id and q.deleted_at is null offset 0) then 'unquotable'
       when t.key is not null and not pg_try_advisory_xact_lock(hashtextextended(t.user_id || t.key, 0)) then 'running'
+      when c.kind = 'public' and not coalesce(t.stays_outside, false) and not exists (
+        select from channel_members m where m.channel_id = c.id and m.user_id = u.id offset 0) then 'unjoined'
     end as refusal
   from unnest(
       (select $1::uuid[]), (select $2::uuid[]), (select $3::uuid[]), (select $4::uuid[]), (select $5::text[]),
       (select string_to_array($6, '${separator}')), (select $7::bigint[]), (select $8::boolean[]),
-      (select $9::uuid[]), (select $10::text[]), (select $11::text[]), (select $12::text[]), (select $13::text[])
+      (select $9::uuid[]), (select $10::text[]), (select $11::text[]), (select $12::text[]), (select $13::text[]),
+      (select $14::boolean[])
     ) with ordinality as t (id, channel_id, session_id, user_id, content, tail, created_at, direct,
-      quoted, mentions, trace, key, hash, n)
+      quoted, mentions, trace, key, hash, stays_outside, n)
     left join lateral (
       select u.id, u.user_name, u.is_admin from sessions s join users u on u.id = s.user_id
-      where s.id = t.session_id and coalesce(s.ended_at, 0) = 0 and s.expires_at > $14 and u.id = t.user_id
+      where s.id = t.session_id and coalesce(s.ended_at, 0) = 0 and s.expires_at > $15 and u.id = t.user_id
         and coalesce(u.removed_at, 0) = 0
       offset 0
     ) u on true
@@ -95,7 +99,7 @@ with asked as materialized (
   where channels.id = top.channel_id and channels.id = any(array(select channel_id from accepted))
 ), remembered as (
   insert into idempotency_keys (user_id, key, request_hash, answer, created_at)
-  select author_id, key, decode(hash, 'hex'), message, $14 from accepted where key is not null
+  select author_id, key, decode(hash, 'hex'), message, $15 from accepted where key is not null
 ), ${storeAccepted}
 select n::int, outcome, seq, user_name, case outcome when 'repeated' then answer end from judged`
 }
@@ -125,6 +129,7 @@ export type Outcome =
   | 'reused'
   | 'running'
   | 'expired'
+  | 'unjoined'
   | 'busy'
   | 'moved'
 
@@ -163,6 +168,8 @@ export interface Sending {
   readonly trace: string | null
   readonly key: string | null
   readonly requestHash: string | null
+  /** The author may post without being a member of the public channel, because joining has failed. */
+  readonly staysOutside: boolean
   /** Epoch milliseconds after which nothing is tried any more. */
   readonly deadline: number
   /** Called once: with the JSON text of the Message, or with a refusal. */
@@ -194,6 +201,7 @@ export function toSending(request: SendRequest, answering: Answering): Sending {
     trace: currentTraceparent(),
     key: idempotency?.key ?? null,
     requestHash: idempotency?.requestHash ?? null,
+    staysOutside: false,
   }
 }
 
@@ -217,6 +225,7 @@ export const sendQuery = (statement: SendStatement, batch: readonly Sending[], n
       optionalArray(batch, (each) => each.trace),
       optionalArray(batch, (each) => each.key),
       optionalArray(batch, (each) => each.requestHash),
+      optionalArray(batch, (each) => (each.staysOutside ? 'true' : null)),
       now,
     ],
     rowMode: 'array' as const,

@@ -5,6 +5,7 @@ import type { Deps } from '@parley/service'
 import { requireQuotable } from '../messages/messages.queries.ts'
 import type { NewMessageBody } from '../messages/messages.schema.ts'
 import { putUploads } from '../uploads/message-uploads.ts'
+import { joinToPost } from './joining.ts'
 import { postOnce, storeMessage } from './new-message.ts'
 import type { SendRequest } from './send-statement.ts'
 
@@ -19,6 +20,7 @@ export async function sendWithFiles(deps: Deps, request: SendRequest, body: NewM
   const claim: RequestKey | null = idempotency && { userId: caller.userId, ...idempotency }
 
   return postOnce(deps, claim, now, async (trx) => {
+    if (request.kind === 'channel') await joinToPost(trx, { ...deps, caller, now }, request)
     const channel = await accessTarget(trx, caller, request)
     if (quotedMessageId !== null) await requireQuotable(trx, channel, quotedMessageId)
     const id = uuidv7()

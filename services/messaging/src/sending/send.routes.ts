@@ -13,14 +13,20 @@ import { sendWithFiles } from './send-with-files.ts'
 import type { Sender } from './sender.ts'
 
 const shape = {
-  description: 'Safe to repeat with the same `Idempotency-Key`: within 24 hours it gets the first answer again.',
   headers: IdempotencyHeaders,
   body: NewMessageBody,
   response: { 200: Type.Object({ message: Message }), ...refusals(400, 401, 403, 404, 409, 503) },
 }
-const SendMessage = { summary: 'Send a message', params: Type.Object({ channelId: Id }), ...shape }
+const repeatable = 'Safe to repeat with the same `Idempotency-Key`: within 24 hours it gets the first answer again.'
+const SendMessage = {
+  summary: 'Send a message',
+  description: `Whoever posts to a public channel joins it. ${repeatable}`,
+  params: Type.Object({ channelId: Id }),
+  ...shape,
+}
 const SendDirectMessage = {
   summary: 'Send a direct message',
+  description: repeatable,
   params: Type.Object({ conversationId: Id }),
   ...shape,
 }

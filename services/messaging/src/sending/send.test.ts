@@ -1,4 +1,4 @@
-import type { Message } from '@parley/contract'
+import type { Channel, Message } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
 import { Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
@@ -124,6 +124,67 @@ describe('POST /channels/:channelId/messages', () => {
     expect(body.message.content).toBe('half \ufffd')
     await environment.events.to(bob).toHave('NEW_MESSAGE', body.message)
     expect((await bob.get(`${path}?limit=1`)).body.messages).toEqual([body.message])
+  })
+})
+
+describe('whoever posts to a public channel joins it', () => {
+  const isMember = async (person: Person, { id }: { id: string }) => {
+    const { body } = await environment.people.ada.get(`/channels/${id}`)
+    return body.channel.members.includes(person.id)
+  }
+  const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>')
+  const newcomer = () => Person.signIn(environment.baseUrl, `${uuidv7()}@example.com`)
+
+  test.each<[string, (person: Person, channel: Channel) => Promise<unknown>]>([
+    ['a message', (person, channel) => person.says('hello', channel)],
+    [
+      'a message with files',
+      async (person, channel) => {
+        const image = await person.uploadsImage(`/channels/${channel.id}/messages`, 'a.svg', svg)
+        expect(await isMember(person, channel)).toBe(false)
+        return person.sends(channel, { images: [image] })
+      },
+    ],
+    [
+      'a reply',
+      async (person, channel) => {
+        const parent = await environment.people.ann.says('parent', channel)
+        expect(await person.post(`/messages/${parent.id}/thread`, { content: 'reply' })).toMatchObject({ status: 200 })
+      },
+    ],
+  ])('by %s, and the channel is told', async (_what, posts) => {
+    const { ann } = environment.people
+    const channel = await ann.creates({ name: uuidv7() })
+    const person = await newcomer()
+    expect(await isMember(person, channel)).toBe(false)
+    await posts(person, channel)
+    expect(await isMember(person, channel)).toBe(true)
+    await environment.events.to(ann).toHave('UPDATE_CHANNEL', { id: channel.id, joined: [person.id] })
+  })
+
+  test('but not by a refused message or reply, by reading, reacting or editing', async () => {
+    const { ann } = environment.people
+    const channel = await ann.creates({ name: uuidv7() })
+    const parent = await ann.says('parent', channel)
+    const person = await newcomer()
+    const quote = { content: 'x', quotedMessageId: unknown }
+    expect(await person.post(`/channels/${channel.id}/messages`, quote)).toMatchObject({ status: 400 })
+    expect(await person.post(`/channels/${channel.id}/messages`, { ...quote, images: ['no.png'] })).toMatchObject({
+      status: 400,
+    })
+    expect(await person.post(`/messages/${parent.id}/thread`, quote)).toMatchObject({ status: 400 })
+    expect(await person.post(`/messages/${parent.id}/reactions`, { reaction: 'x' })).toMatchObject({ status: 200 })
+    expect(await person.get(`/channels/${channel.id}/messages`)).toMatchObject({ status: 200 })
+    expect(await isMember(person, channel)).toBe(false)
+  })
+
+  test('and an admin does not join a private one by it', async () => {
+    const { ada, bob } = environment.people
+    const { secret } = environment.channel
+    const parent = await ada.says('hello', secret)
+    expect(await ada.post(`/messages/${parent.id}/thread`, { content: 'reply' })).toMatchObject({ status: 200 })
+    expect(await isMember(ada, secret)).toBe(false)
+    expect(await isMember(bob, secret)).toBe(true)
   })
 })
 

@@ -7,7 +7,7 @@ const environment = sendingEnvironment()
 describe('a send', () => {
   test('is stored, answered whole, and recorded as the very same message', async () => {
     const ann = await environment.person('ann "the\\ one" \u{1f600}')
-    const channel = await environment.channel('public')
+    const channel = await environment.channel('public', ann)
     const text = await environment.process().send(says(ann, channel, 'hello "you"\\ \n\t\x1e 日本'))
     const message: Message = JSON.parse(text)
     expect(message).toEqual({
@@ -40,7 +40,7 @@ describe('a send', () => {
 
   test('carries mentions and a quote', async () => {
     const ann = await environment.person('ann')
-    const channel = await environment.channel('public')
+    const channel = await environment.channel('public', ann)
     const sender = environment.process()
     const first: Message = JSON.parse(await sender.send(says(ann, channel, 'first')))
     const rich = says(ann, channel, '', { mentions: [ann.userId, '@here'], quotedMessageId: first.id })
@@ -70,7 +70,7 @@ describe('a send', () => {
     const ann = await environment.person('ann')
     let woken = 0
     const sender = environment.process({ wakeRelay: () => woken++ })
-    await sender.send(says(ann, await environment.channel('public'), 'hello'))
+    await sender.send(says(ann, await environment.channel('public', ann), 'hello'))
     expect(woken).toBe(1)
   })
 })
@@ -85,10 +85,10 @@ describe('every send of a shared statement is judged by itself', () => {
     const ended = await environment.session(ann.userId)
     await environment.db.db.updateTable('sessions').set({ endedAt: 1 }).where('id', '=', ended).execute()
     const expired = await environment.session(ann.userId, { expiresAt: Date.now() - 1 })
-    const open = await environment.channel('public')
+    const open = await environment.channel('public', ann)
     const secret = await environment.channel('private', ann)
     const direct = await environment.channel('direct', ann, bob)
-    const deleted = await environment.channel('public')
+    const deleted = await environment.channel('public', ann)
     await environment.db.db.updateTable('channels').set({ deletedAt: 1 }).where('id', '=', deleted).execute()
     const sender = environment.process()
     const elsewhere: Message = JSON.parse(await sender.send(says(ann, secret, 'elsewhere')))
@@ -129,7 +129,7 @@ describe('every send of a shared statement is judged by itself', () => {
 
   test('no text of one send gets into another', async () => {
     const ann = await environment.person('ann')
-    const channel = await environment.channel('public')
+    const channel = await environment.channel('public', ann)
     const sender = environment.process()
     const separator = '\x1e'
     const outcomes = await Promise.allSettled([
@@ -154,7 +154,7 @@ describe('every send of a shared statement is judged by itself', () => {
 
   test('a value that PostgreSQL refuses never fails its neighbours', async () => {
     const ann = await environment.person('ann')
-    const channel = await environment.channel('public')
+    const channel = await environment.channel('public', ann)
     const sender = environment.process()
     const contents = Array.from({ length: 20 }, (_, i) => (i === 3 || i === 11 ? `bad \0 ${i}` : `good ${i}`))
     const outcomes = await Promise.allSettled(contents.map((content) => sender.send(says(ann, channel, content))))
@@ -169,7 +169,7 @@ describe('every send of a shared statement is judged by itself', () => {
 
   test('when too many wait, more are refused, with the time to come again', async () => {
     const ann = await environment.person('ann')
-    const channel = await environment.channel('public')
+    const channel = await environment.channel('public', ann)
     const sender = environment.process({ queueLimit: 5 })
     const outcomes = await Promise.allSettled(Array.from({ length: 7 }, () => sender.send(says(ann, channel, 'x'))))
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(5)
@@ -180,7 +180,7 @@ describe('every send of a shared statement is judged by itself', () => {
 describe('seq', () => {
   test('has no gaps and is the order of the outbox, with 100 senders on one channel over two processes', async () => {
     const ann = await environment.person('ann')
-    const channel = await environment.channel('public')
+    const channel = await environment.channel('public', ann)
     const processes = [environment.process(), environment.process()]
     const sent = await Promise.all(
       Array.from({ length: 100 }, async (_, i) => {

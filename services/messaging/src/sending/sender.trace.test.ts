@@ -27,7 +27,7 @@ describe('with tracing', () => {
 
   test('the shared statement belongs to its first send and links the others; each event keeps its own trace', async () => {
     const ann = await environment.person('ann')
-    const channel = await environment.channel('public')
+    const channel = await environment.channel('public', ann)
     const sender = environment.process()
     const texts = await Promise.all([
       sender.send(says(ann, channel, 'untraced')),

@@ -41,7 +41,7 @@ describe('trap: membership changes while the statement waits for the channel', (
 
   test('a channel deleted meanwhile takes no message', async () => {
     const ann = await environment.person('ann')
-    const channel = await environment.channel('public')
+    const channel = await environment.channel('public', ann)
     const sender = environment.process()
     const lock = await environment.lock(channel)
     const refused = expect(sender.send(says(ann, channel, 'too late'))).rejects.toMatchObject({ status: 404 })
@@ -56,7 +56,7 @@ describe('trap: membership changes while the statement waits for the channel', (
 describe('trap: deadlocks', () => {
   test('statements of two processes over the same channels lock them in the same order', async () => {
     const ann = await environment.person('ann')
-    const channels = await Promise.all(Array.from({ length: 8 }, () => environment.channel('public')))
+    const channels = await Promise.all(Array.from({ length: 8 }, () => environment.channel('public', ann)))
     const pools = [environment.connection().pool, environment.connection().pool]
     const rounds = 40
     const run = async (index: number) => {
@@ -77,7 +77,7 @@ describe('trap: idempotency keys', () => {
 
   test('a repeated request gets the first answer byte for byte, from any process, and leaves no gap', async () => {
     const ann = await environment.person('ann')
-    const channel = await environment.channel('public')
+    const channel = await environment.channel('public', ann)
     const [one, two] = [environment.process(), environment.process()]
     const first = await one.send(says(ann, channel, 'once', key('k')))
     const again = await Promise.all([
@@ -96,7 +96,7 @@ describe('trap: idempotency keys', () => {
   test('another request with the key is refused; the key of another caller is another key', async () => {
     const ann = await environment.person('ann')
     const bob = await environment.person('bob')
-    const channel = await environment.channel('public')
+    const channel = await environment.channel('public', ann)
     const sender = environment.process()
     await sender.send(says(ann, channel, 'one', key('k')))
     await expect(sender.send(says(ann, channel, 'two', key('k', 'bb'.repeat(32))))).rejects.toMatchObject({
@@ -120,7 +120,7 @@ describe('trap: idempotency keys', () => {
 
   test('while the first is running the second is told so, in the same process', async () => {
     const ann = await environment.person('ann')
-    const channel = await environment.channel('public')
+    const channel = await environment.channel('public', ann)
     const lock = await environment.lock(channel)
     const sender = environment.process()
     const first = sender.send(says(ann, channel, 'once', key('k')))
@@ -132,7 +132,7 @@ describe('trap: idempotency keys', () => {
 
   test('while the first is running the second is told so, in another process', async () => {
     const ann = await environment.person('ann')
-    const channel = await environment.channel('public')
+    const channel = await environment.channel('public', ann)
     const lock = await environment.lock(channel)
     const first = environment.process().send(says(ann, channel, 'once', key('k')))
     await environment.untilWaiting(1)
@@ -145,7 +145,7 @@ describe('trap: idempotency keys', () => {
 
   test('repeats do not take each other for the first', async () => {
     const ann = await environment.person('ann')
-    const channel = await environment.channel('public')
+    const channel = await environment.channel('public', ann)
     const sender = environment.process()
     const first = await sender.send(says(ann, channel, 'once', key('k')))
     const repeats = Array.from({ length: 5 }, () => sender.send(says(ann, channel, 'once', key('k'))))
@@ -161,7 +161,7 @@ describe('trap: idempotency keys', () => {
 
   test('many processes with the same keys at once store each once, without gaps', async () => {
     const ann = await environment.person('ann')
-    const channel = await environment.channel('public')
+    const channel = await environment.channel('public', ann)
     const processes = [environment.process(), environment.process(), environment.process()]
     const persistently = async (process: (typeof processes)[number], name: string): Promise<string> => {
       for (;;) {
@@ -184,7 +184,7 @@ describe('trap: idempotency keys', () => {
 
   test('after 24 hours a key is new', async () => {
     const ann = await environment.person('ann')
-    const channel = await environment.channel('public')
+    const channel = await environment.channel('public', ann)
     const sender = environment.process()
     const first = await parsed(sender.send(says(ann, channel, 'x', key('k'))))
     await environment.db.db
@@ -203,9 +203,9 @@ describe('trap: the answer of a commit is lost', () => {
   test('what was stored is answered and not stored again, its neighbours neither', async () => {
     const ann = await environment.person('ann')
     const channels = await Promise.all([
-      environment.channel('public'),
-      environment.channel('public'),
-      environment.channel('public'),
+      environment.channel('public', ann),
+      environment.channel('public', ann),
+      environment.channel('public', ann),
     ])
     const proxy = await losingProxy(environment.db.urlOf('messaging'))
     const { pool, close } = environment.connection(proxy.url)
@@ -240,7 +240,7 @@ describe('trap: the answer of a commit is lost', () => {
 
   test('a statement that still runs without its connection stores nothing twice', async () => {
     const ann = await environment.person('ann')
-    const channel = await environment.channel('public')
+    const channel = await environment.channel('public', ann)
     const proxy = await losingProxy(environment.db.urlOf('messaging'))
     const { pool, close } = environment.connection(proxy.url)
     const sender = environment.process({ pool })
@@ -264,7 +264,7 @@ describe('trap: the answer of a commit is lost', () => {
 
   test('connections that the server ends are replaced under load: everything is stored once', async () => {
     const ann = await environment.person('ann')
-    const channels = await Promise.all(Array.from({ length: 5 }, () => environment.channel('public')))
+    const channels = await Promise.all(Array.from({ length: 5 }, () => environment.channel('public', ann)))
     const { pool } = environment.connection()
     const sender = environment.process({ pool })
     let sending = true
@@ -299,7 +299,7 @@ describe('trap: the answer of a commit is lost', () => {
     const { pool, close } = environment.connection(proxy.url)
     const sender = environment.process({ pool, deadlineMs: 300 })
     const outcomes = await Promise.allSettled(
-      Array.from({ length: 600 }, async () => sender.send(says(ann, await environment.channel('public'), 'x'))),
+      Array.from({ length: 600 }, async () => sender.send(says(ann, await environment.channel('public', ann), 'x'))),
     )
     for (const outcome of outcomes) {
       expect(outcome).toMatchObject({ reason: { status: 503, retryAfter: expect.any(Number) } })
@@ -311,8 +311,8 @@ describe('trap: the answer of a commit is lost', () => {
 describe('trap: one busy channel', () => {
   test('does not hold up the others, and its own sends go out together once it is free', async () => {
     const ann = await environment.person('ann')
-    const busy = await environment.channel('public')
-    const others = await Promise.all(Array.from({ length: 10 }, () => environment.channel('public')))
+    const busy = await environment.channel('public', ann)
+    const others = await Promise.all(Array.from({ length: 10 }, () => environment.channel('public', ann)))
     const sender = environment.process()
     const lock = await environment.lock(busy)
     const waiting = Array.from({ length: 10 }, (_, i) => sender.send(says(ann, busy, `${i}`)))
@@ -329,8 +329,8 @@ describe('trap: one busy channel', () => {
 
   test('more busy channels than may wait at once: the pool keeps room, and all are served in the end', async () => {
     const ann = await environment.person('ann')
-    const busy = await Promise.all(Array.from({ length: 8 }, () => environment.channel('public')))
-    const free = await environment.channel('public')
+    const busy = await Promise.all(Array.from({ length: 8 }, () => environment.channel('public', ann)))
+    const free = await environment.channel('public', ann)
     const sender = environment.process()
     const locks = await Promise.all(busy.map(environment.lock))
     const sent = busy.map((channel) => parsed(sender.send(says(ann, channel, 'waited'))))
@@ -347,7 +347,7 @@ describe('trap: one busy channel', () => {
 
   test('a pool too small to wait with serves it all the same', async () => {
     const ann = await environment.person('ann')
-    const [busy, free] = [await environment.channel('public'), await environment.channel('public')]
+    const [busy, free] = [await environment.channel('public', ann), await environment.channel('public', ann)]
     const sender = environment.process({ pool: environment.connection(environment.db.urlOf('messaging'), 1).pool })
     const lock = await environment.lock(busy)
     const waited = parsed(sender.send(says(ann, busy, 'waited')))
@@ -358,7 +358,7 @@ describe('trap: one busy channel', () => {
 
   test('the statement that does not wait leaves a locked channel as it is', async () => {
     const ann = await environment.person('ann')
-    const [busy, free] = [await environment.channel('public'), await environment.channel('public')]
+    const [busy, free] = [await environment.channel('public', ann), await environment.channel('public', ann)]
     const lock = await environment.lock(busy)
     const batch = [sending(ann, busy, 'x'), sending(ann, free, 'y')]
     const rows = await runSend(environment.connection().pool, batch, sendWithoutWaiting, Date.now())

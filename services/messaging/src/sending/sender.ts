@@ -1,12 +1,21 @@
 import { sessionEnded, stillRunning, unavailable } from '@parley/contract'
-import { type Connection, keyLifetimeMs, keyReused } from '@parley/database'
+import { type Connection, type Database, keyLifetimeMs, keyReused } from '@parley/database'
 import { type Logger, type Metrics, metric } from '@parley/telemetry'
 import { createChannelQueues, type TakenSends } from './channel-queues.ts'
+import { createJoining } from './joining.ts'
 import { afterCommit, type StoredMessage } from './new-message.ts'
 import { inTime, sendBatch } from './send-batch.ts'
-import { type SendRequest, type SendStatement, sendWaiting, sendWithoutWaiting, toSending } from './send-statement.ts'
+import {
+  type Sending,
+  type SendRequest,
+  type SendStatement,
+  sendWaiting,
+  sendWithoutWaiting,
+  toSending,
+} from './send-statement.ts'
 
 export interface SenderOptions {
+  db: Database
   pool: Connection['pool']
   logger: Logger
   metrics: Metrics
@@ -38,6 +47,9 @@ const secondStatementFrom = 24
 /** How many statements run at a time that wait, each for one channel that somebody else has locked: at most this part of the pool. */
 const waitingShare = 0.4
 const mostRunningWaiting = 4
+/** Authors join at most so many channels at a time: at most this part of the pool. */
+const joiningShare = 0.2
+const mostJoining = 4
 const batchLimit = 256
 const retryContendedMs = 50
 
@@ -48,7 +60,12 @@ export function createSender(options: SenderOptions): Sender {
   const queues = createChannelQueues()
   const runningKeys = new Set<string>()
   const batchSize = options.metrics.histogram(metric.sendBatchSize).with()
-  const expiry = setInterval(() => queues.retain((sending) => inTime(sending, clock())), 500).unref()
+  const expiry = setInterval(dropExpired, 500).unref()
+  const joining = createJoining({
+    ...options,
+    mostChannels: Math.max(1, Math.min(mostJoining, Math.floor(pool.options.max * joiningShare))),
+    sendAgain,
+  })
   const batchOptions = { pool, logger, clock, onStored }
   let running = 0
   let runningWaiting = 0
@@ -57,7 +74,8 @@ export function createSender(options: SenderOptions): Sender {
 
   return {
     async send(request) {
-      if (queues.size >= queueLimit) throw unavailable('Too many messages are being sent right now. Please try again')
+      if (queues.size + joining.size >= queueLimit)
+        throw unavailable('Too many messages are being sent right now. Please try again')
       if (!request.idempotency) return enqueue(request)
 
       const key = `${request.caller.userId} ${request.idempotency.key}`
@@ -81,6 +99,17 @@ export function createSender(options: SenderOptions): Sender {
       queues.add(toSending(request, { createdAt: now, deadline: now + deadlineMs, resolve, reject }))
       schedule()
     })
+  }
+
+  function sendAgain(sends: readonly Sending[]) {
+    for (const sending of sends) if (inTime(sending, clock())) queues.add(sending)
+    schedule()
+  }
+
+  function dropExpired() {
+    const isInTime = (sending: Sending) => inTime(sending, clock())
+    queues.retain(isInTime)
+    joining.retain(isInTime)
   }
 
   /** All sends of one turn of the event loop share a statement. */
@@ -120,7 +149,11 @@ export function createSender(options: SenderOptions): Sender {
     try {
       const unanswered = taken.batch.length === 0 ? [] : await sendBatch(batchOptions, taken.batch, statement)
       const again = unanswered.filter(({ sending }) => inTime(sending, clock()))
-      queues.release(taken.queues, again)
+      const { unjoined = [], others = [] } = Object.groupBy(again, ({ outcome }) =>
+        outcome === 'unjoined' ? 'unjoined' : 'others',
+      )
+      queues.release(taken.queues, others)
+      joining.add(unjoined.map(({ sending }) => sending))
     } catch (err) {
       logger.error({ err }, 'a shared send failed unexpectedly')
       for (const sending of taken.batch) sending.reject(err as Error)

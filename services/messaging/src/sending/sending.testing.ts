@@ -31,8 +31,10 @@ export function sendingEnvironment() {
     db: undefined as unknown as TestDatabase, // set before the first test
     connection,
     process(options: Partial<SenderOptions> = {}) {
+      const { db, pool } = connection()
       const sender = createSender({
-        pool: options.pool ?? connection().pool,
+        db,
+        pool,
         logger: createLogger({ service: 'test', level: 'silent' }),
         metrics: createMetrics({ service: 'test' }),
         clock: Date.now,

@@ -20,6 +20,7 @@ import {
   readContent,
   requestHash,
 } from '../messages/messages.schema.ts'
+import { joinToPost } from '../sending/joining.ts'
 import { postOnce, storeMessage } from '../sending/new-message.ts'
 import { putUploads } from '../uploads/message-uploads.ts'
 
@@ -36,7 +37,8 @@ type CreatedReply = Static<typeof CreatedReply>
 
 const CreateReply = {
   summary: 'Reply to a channel message',
-  description: 'Safe to repeat with the same `Idempotency-Key`: within 24 hours it gets the first answer again.',
+  description:
+    'Whoever replies in a public channel joins it. Safe to repeat with the same `Idempotency-Key`: within 24 hours it gets the first answer again.',
   params: MessageParams,
   headers: IdempotencyHeaders,
   body: NewMessageBody,
@@ -110,6 +112,7 @@ async function createReply(deps: Deps, { caller, parentId, body, key }: ReplyReq
     key === undefined ? null : { userId: caller.userId, key, requestHash: requestHash(`reply to ${parentId}`, body) }
 
   const answer = await postOnce(deps, claim, now, async (trx) => {
+    await joinToPost(trx, { ...deps, caller, now }, { parentId })
     const { message: parent, channel } = await accessParent(trx, caller, parentId, { lock: true })
     if (quotedMessageId !== null) await requireQuotable(trx, channel, quotedMessageId)
     const id = uuidv7()

@@ -1,0 +1,134 @@
+import type { Message } from '@parley/contract'
+import { describe, expect, test } from 'vitest'
+import { type Person, says, sendingEnvironment } from './sending.testing.ts'
+
+const environment = sendingEnvironment()
+const parsed = async (text: Promise<string>): Promise<Message> => JSON.parse(await text)
+
+/** A process that has time to wait for locks on a busy machine. */
+const process = () => environment.process({ deadlineMs: 120_000 })
+
+const membersOf = async (channelId: string) => {
+  const query = environment.db.db.selectFrom('channelMembers').select('userId').where('channelId', '=', channelId)
+  return new Set((await query.execute()).map(({ userId }) => userId))
+}
+const isMember = async (channelId: string, { userId }: Person) => (await membersOf(channelId)).has(userId)
+
+/** Types of the events about a channel, in order. */
+async function eventsOf(channelId: string): Promise<string[]> {
+  const query = environment.db.db.selectFrom('outbox').select('event').where('event', 'like', `%${channelId}%`)
+  return (await query.orderBy('id').execute()).map(({ event }) => JSON.parse(event!).type)
+}
+
+describe('a send to a public channel by somebody who is no member', () => {
+  test('makes its author a member first, and tells the channel', async () => {
+    const [ann, bob] = [await environment.person('ann'), await environment.person('bob')]
+    const channel = await environment.channel('public', ann)
+    const sender = process()
+    await sender.send(says(ann, channel, 'one'))
+    expect(await parsed(sender.send(says(bob, channel, 'two')))).toMatchObject({ seq: 2, content: 'two' })
+    expect(await membersOf(channel)).toEqual(new Set([ann.userId, bob.userId]))
+    const events = await eventsOf(channel)
+    expect(events.filter((type) => type.endsWith('_MESSAGE'))).toEqual(['NEW_MESSAGE', 'NEW_MESSAGE'])
+    expect(events.indexOf('UPDATE_CHANNEL')).toBeGreaterThan(0)
+    expect(events.at(-1)).toBe('NEW_MESSAGE')
+  })
+
+  test('counts what was there before as read', async () => {
+    const [ann, bob] = [await environment.person('ann'), await environment.person('bob')]
+    const channel = await environment.channel('public', ann)
+    const sender = process()
+    for (const content of ['one', 'two', 'three']) await sender.send(says(ann, channel, content))
+    await sender.send(says(bob, channel, 'four'))
+    const state = await environment.db.db
+      .selectFrom('readStates')
+      .select('readSeq')
+      .where('userId', '=', bob.userId)
+      .where('channelId', '=', channel)
+      .executeTakeFirst()
+    expect(state).toEqual({ readSeq: 3 })
+  })
+
+  test('sends all that a person has sent at once, in order, and joins them once', async () => {
+    const ann = await environment.person('ann')
+    const channel = await environment.channel('public')
+    const sender = process()
+    const sent = await Promise.all(['1', '2', '3', '4'].map((text) => parsed(sender.send(says(ann, channel, text)))))
+    expect(sent.map(({ seq, content }) => [seq, content])).toEqual([
+      [1, '1'],
+      [2, '2'],
+      [3, '3'],
+      [4, '4'],
+    ])
+    expect((await eventsOf(channel)).filter((type) => type === 'UPDATE_CHANNEL')).toHaveLength(1)
+  })
+
+  test('joins 200 people who post for the first time at once; nothing is lost and seq has no gap', async () => {
+    const people = await Promise.all(Array.from({ length: 200 }, (_, n) => environment.person(`person ${n}`)))
+    const channel = await environment.channel('public')
+    const processes = [process(), process()]
+    const sent = await Promise.all(
+      people.map((person, n) => parsed(processes[n % 2]!.send(says(person, channel, `first of ${n}`)))),
+    )
+    const rows = await environment.stored(channel)
+    expect(rows.map(({ seq }) => seq)).toEqual(Array.from({ length: 200 }, (_, n) => n + 1))
+    expect(rows.map(({ id }) => id)).toEqual(sent.toSorted((a, b) => a.seq - b.seq).map(({ id }) => id))
+    expect(await environment.lastSeq(channel)).toBe(200)
+    expect(await membersOf(channel)).toEqual(new Set(people.map(({ userId }) => userId)))
+  })
+
+  test('answers a repeated request with the first answer, also after its author has left', async () => {
+    const ann = await environment.person('ann')
+    const channel = await environment.channel('public')
+    const sender = process()
+    const once = says(ann, channel, 'once', { idempotency: { key: 'k', requestHash: 'aa'.repeat(32) } })
+    const first = await sender.send(once)
+    await environment.db.db.deleteFrom('channelMembers').where('channelId', '=', channel).execute()
+    expect(await sender.send(once)).toBe(first)
+    expect(await isMember(channel, ann)).toBe(false)
+  })
+
+  test('that is refused joins nobody', async () => {
+    const ann = await environment.person('ann')
+    const channel = await environment.channel('public')
+    const elsewhere = await environment.channel('private')
+    const sender = process()
+    const quoting = says(ann, channel, 'x', { quotedMessageId: elsewhere })
+    await expect(sender.send(quoting)).rejects.toMatchObject({ status: 400 })
+    const ended = { ...ann, sessionId: elsewhere }
+    await expect(sender.send(says(ended, channel, 'x'))).rejects.toMatchObject({ status: 401 })
+    expect((await membersOf(channel)).size).toBe(0)
+  })
+
+  test('is stored although joining fails', async () => {
+    const ann = await environment.person('ann')
+    const channel = await environment.channel('public')
+    await environment.db.pool.query(
+      `create function refuse() returns trigger language plpgsql as 'begin raise ''refused by the test''; end';
+       create trigger refuse before insert on channel_members for each row
+         when (new.channel_id = '${channel}') execute function refuse()`,
+    )
+    expect(await parsed(process().send(says(ann, channel, 'all the same')))).toMatchObject({ seq: 1 })
+    expect(await isMember(channel, ann)).toBe(false)
+  })
+
+  test('does not wait for somebody to join another channel, which is locked', async () => {
+    const ann = await environment.person('ann')
+    const [locked, free] = [await environment.channel('public'), await environment.channel('public')]
+    const lock = await environment.lock(locked)
+    const sender = process()
+    const waited = sender.send(says(ann, locked, 'waited'))
+    await environment.untilWaiting(1)
+    expect(await parsed(sender.send(says(ann, free, 'meanwhile')))).toMatchObject({ seq: 1 })
+    await lock.release()
+    expect(await parsed(waited)).toMatchObject({ seq: 1 })
+    expect(await isMember(locked, ann)).toBe(true)
+  })
+})
+
+test('an admin who posts to a private channel does not join it', async () => {
+  const [ann, ada] = [await environment.person('ann'), await environment.person('ada', { isAdmin: true })]
+  const channel = await environment.channel('private', ann)
+  expect(await parsed(process().send(says(ada, channel, 'x')))).toMatchObject({ seq: 1 })
+  expect(await isMember(channel, ada)).toBe(false)
+})
