@@ -10,6 +10,16 @@ const roles = ['routes', 'queries', 'events', 'schema', 'test', 'testing', 'fixt
 const sources = globSync('{libs,services,deploy,test}/**/*.ts', { cwd: root, exclude: ['**/node_modules/**'] }).sort()
 
 describe('file names', () => {
+  test('the second part of a name is a role', () => {
+    const others = sources.filter((file) => {
+      const [, ...rest] = path.basename(file, '.ts').split('.')
+      // Types of a package without types of its own.
+      if (rest.join() === 'd') return false
+      return rest.length > 1 || (rest.length === 1 && !roles.includes(rest[0]!))
+    })
+    expect(others).toEqual([])
+  })
+
   test('CONTRIBUTING.md lists the roles', () => {
     const text = readFileSync(path.join(root, 'CONTRIBUTING.md'), 'utf8')
     const listed = [...text.matchAll(/^\| `<\w+>\.(\w+)\.ts`/gm)].map(([, role]) => role)

@@ -16,7 +16,7 @@ export async function startBaseline(
   const server = await startServer(scene, {
     name: 'the bare INSERT',
     command: process.execPath,
-    args: [path.join(import.meta.dirname, 'baseline.server.ts'), url, String(port)],
+    args: [path.join(import.meta.dirname, 'baseline-server.ts'), url, String(port)],
     env: ownEnvironment(),
     readyUrl: `http://127.0.0.1:${port}/health/ready`,
   })

@@ -1,9 +1,9 @@
 import { Person } from '@parley/test'
 import { describe, expect, test } from 'vitest'
 import type { Topology } from '../src/launch.ts'
-import { addressAttacks } from './address.attacks.ts'
-import { bodyAttacks } from './body.attacks.ts'
-import { connectionAttacks } from './connection.attacks.ts'
+import { addressAttacks } from './address-attacks.ts'
+import { bodyAttacks } from './body-attacks.ts'
+import { connectionAttacks } from './connection-attacks.ts'
 import { targetServer } from './target-server.ts'
 
 /** Every described route is given what no client should send. */

@@ -13,6 +13,6 @@ export { everyStatistics, type LargeDatabase, largeDatabase, type Statistics } f
 export { somebodyWaitsFor } from './locks.ts'
 export { type Letter, type Mailbox, openMailbox } from './mailbox.ts'
 export { type Download, Person, type Reply } from './person.ts'
-export { type RedisServer, type RedisShapes, redisShapes, whyNoRedis } from './redis.topologies.ts'
+export { type RedisServer, type RedisShapes, redisShapes, whyNoRedis } from './redis-topologies.ts'
 export { samples } from './samples.ts'
 export { configWithoutServers } from './settings.ts'

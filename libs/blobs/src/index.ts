@@ -1,7 +1,7 @@
 import type { Config } from '@parley/config'
 import type { Database } from '@parley/database'
-import { createPostgresStore } from './postgres.store.ts'
-import { createS3Store } from './s3.store.ts'
+import { createPostgresStore } from './postgres-store.ts'
+import { createS3Store } from './s3-store.ts'
 import type { BlobStore } from './store.ts'
 
 export { BlobMissing, type BlobStore, type ByteRange, exportPartKey } from './store.ts'

@@ -4,7 +4,7 @@ import { connectDatabase, isDatabaseAway } from '@parley/database'
 import { createDatabase, type TestDatabase } from '@parley/test'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { createPostgresStore } from './postgres.store.ts'
+import { createPostgresStore } from './postgres-store.ts'
 import { BlobMissing, type BlobStore } from './store.ts'
 
 const options = { size: 1_000_000, contentType: 'text/plain' }

@@ -2,8 +2,8 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { ApiError } from '@parley/contract'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createS3Store } from './s3.store.ts'
 import { type S3Settings, startObjectStore, startRefusingStore } from './s3.testing.ts'
+import { createS3Store } from './s3-store.ts'
 import { BlobMissing } from './store.ts'
 
 const options = { size: 4, contentType: 'text/plain' }

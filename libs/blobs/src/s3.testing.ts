@@ -10,7 +10,7 @@ import { pipeline } from 'node:stream/promises'
 import { ListObjectsV2Command } from '@aws-sdk/client-s3'
 import type { Config } from '@parley/config'
 import S3rver, { type Upload } from 's3rver'
-import { connect } from './s3.store.ts'
+import { connect } from './s3-store.ts'
 
 export type S3Settings = Config['storage']['s3']
 

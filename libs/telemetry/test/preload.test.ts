@@ -5,7 +5,7 @@ import { version } from '@parley/config/version'
 import { type EmbeddedServer, startPostgres, startRedis } from '@parley/embedded'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '../src/testing/otlp-receiver.ts'
-import { startTracedApp } from './traced-app.launcher.ts'
+import { startTracedApp } from './traced-app-launcher.ts'
 
 const SERVER = 2
 const CLIENT = 3

@@ -3,7 +3,7 @@ import { uuidv7 } from '@parley/database'
 import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { eventually, workerEnvironment } from '../worker.testing.ts'
 import { computeExport, deleteOldExports, giveUpExport } from './compute-export.ts'
-import { exportDocument } from './export.document.ts'
+import { exportDocument } from './export-document.ts'
 import { createExporter } from './exporter.ts'
 import {
   askForExport,

@@ -5,7 +5,7 @@ import type { Config } from '@parley/config'
 import type { JobData } from '@parley/contract'
 import type { Database } from '@parley/database'
 import type { Deps } from '@parley/service'
-import { exportDocument, type Progress } from './export.document.ts'
+import { exportDocument, type Progress } from './export-document.ts'
 import {
   type Attempt,
   beginAttempt,

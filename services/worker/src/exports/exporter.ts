@@ -34,7 +34,7 @@ export function createExporter({ database, storage, exports }: Config): Exporter
 
   function start(): Worker {
     const workerData: ExporterSettings = { database, storage, exports }
-    const program = new URL('./exporter.thread.ts', import.meta.url)
+    const program = new URL('./exporter-thread.ts', import.meta.url)
     // Without the preload of tracing: the thread makes no spans.
     const started = new Worker(program, { name: 'exporter', workerData, resourceLimits, execArgv: [] })
     // `compute` notices the exit; without one under way, the next one starts a new thread.

@@ -1,6 +1,6 @@
 import { exportPartKey } from '@parley/blobs'
 import { type Database, recordJob } from '@parley/database'
-import type { Progress } from './export.document.ts'
+import type { Progress } from './export-document.ts'
 
 /** Begins an attempt and returns its number, or undefined when there is nothing to do any more. Older attempts end by it. */
 export async function beginAttempt(db: Database, id: string, expiresAt: number): Promise<number | undefined> {

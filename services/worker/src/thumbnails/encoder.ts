@@ -40,7 +40,7 @@ const byteLimit = 1024 * 1024
  * @throws UnreadableImage when a further attempt would not help either; other errors when the process failed.
  */
 export async function encodeImage(image: Buffer, square: Square, options: EncoderOptions = {}): Promise<Buffer> {
-  const { patienceMs = 15_000, program = join(import.meta.dirname, 'encoder.process.ts') } = options
+  const { patienceMs = 15_000, program = join(import.meta.dirname, 'encoder-process.ts') } = options
   const order: EncoderOrder = { ...square, pixelLimit, unreadable }
   const env = { MALLOC_ARENA_MAX: '2' }
   const child = spawn(process.execPath, [program, JSON.stringify(order)], { env, stdio: 'pipe' })

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import type { Signed } from './people.ts'
-import type { Answer, Question, StreamsState } from './team.streams.thread.ts'
+import type { Answer, Question, StreamsState } from './team-streams-thread.ts'
 
 /**
  * Everybody's streams, in a thread of their own: a person waits for an answer in a browser of their own, which does not first
@@ -12,7 +12,7 @@ export class TeamStreams {
   #count = 0
 
   constructor(port: number) {
-    this.#thread = new Worker(new URL('./team.streams.thread.ts', import.meta.url), { workerData: port })
+    this.#thread = new Worker(new URL('./team-streams-thread.ts', import.meta.url), { workerData: port })
     this.#thread.on('message', ({ number, state, failure }: Answer) => {
       const { resolve, reject } = this.#asked.get(number)!
       this.#asked.delete(number)

@@ -1,8 +1,8 @@
 import { type ConnectionPool, requestOf } from './http-connection.ts'
 import type { Action } from './open-loop.ts'
 import type { Signed } from './people.ts'
-import type { Team } from './team.seed.ts'
-import type { TeamStreams } from './team.streams.ts'
+import type { Team } from './team-seed.ts'
+import type { TeamStreams } from './team-streams.ts'
 
 const postsPerPersonAndHour = 2.5
 /** So often at least, whatever the mix says: a 99th percentile needs something to count. */

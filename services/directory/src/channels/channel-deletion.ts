@@ -1,7 +1,7 @@
 import type { Act } from '@parley/accounts'
 import { audienceOf } from '@parley/contract'
 import { audit, type Database, record, recordJob } from '@parley/database'
-import { lockOwnChannel } from './channel.ownership.ts'
+import { lockOwnChannel } from './channel-ownership.ts'
 import { updateChannel } from './channels.queries.ts'
 
 /**

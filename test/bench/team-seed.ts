@@ -3,7 +3,7 @@ import { type Foundation, startParley } from './foundation.ts'
 import { type ConnectionPool, openPool, postOf } from './http-connection.ts'
 import { type Signed, seedChannels, seedPeople } from './people.ts'
 import { openScene, type Scene } from './scene.ts'
-import { fillWithMessages, untilProjected } from './search.seed.ts'
+import { fillWithMessages, untilProjected } from './search-seed.ts'
 
 const publicChannels = 1_000
 const privateMembers = 30

@@ -8,8 +8,8 @@ import {
   tokensInMemory,
 } from '@parley/client'
 import { Agent, request } from 'undici'
-import { joinedChannels, type LargeServer, seedLargeServer, talkToFirst } from './client.seed.ts'
 import { bundledBytes, coreGoalBytes, coreNames } from './client-bundle.ts'
+import { joinedChannels, type LargeServer, seedLargeServer, talkToFirst } from './client-seed.ts'
 import { type CountingProxy, startCountingProxy } from './counting-proxy.ts'
 import { type Foundation, startParley } from './foundation.ts'
 import type { Signed } from './people.ts'

@@ -20,8 +20,8 @@ import {
   readChannelName,
   readTopic,
   unknownMember,
-} from './channel.fields.ts'
-import { lockOwnChannel } from './channel.ownership.ts'
+} from './channel-fields.ts'
+import { lockOwnChannel } from './channel-ownership.ts'
 import { listPrivateMembers, updateChannel } from './channels.queries.ts'
 
 /** A channel with its members, before or after the change. */

@@ -9,7 +9,7 @@ import {
   readChannelName,
   readTopic,
   unknownMember,
-} from './channel.fields.ts'
+} from './channel-fields.ts'
 import { insertChannel } from './channels.queries.ts'
 
 /**

@@ -5,9 +5,9 @@ import { liveThrough, type Taken } from './open-loop.ts'
 import { readProcessorTime } from './processor-time.ts'
 import type { Row } from './report.ts'
 import type { Scene } from './scene.ts'
-import { type ActionName, actionsOf } from './team.actions.ts'
-import { seedTeam, type Team } from './team.seed.ts'
-import { TeamStreams } from './team.streams.ts'
+import { type ActionName, actionsOf } from './team-actions.ts'
+import { seedTeam, type Team } from './team-seed.ts'
+import { TeamStreams } from './team-streams.ts'
 
 const against = 'Mattermost, as published: 6,500 people, 8 application and 16 database vCPUs'
 const runInSeconds = 5

@@ -5,8 +5,8 @@ import { type Signed, seedChannels, seedPeople } from './people.ts'
 import { type Row, rateRow, spreadText } from './report.ts'
 import { measureRequests } from './request-load.ts'
 import type { Scene } from './scene.ts'
-import { grams, nearest, newestPage, ofAuthor, type Statement } from './search.by-hand.ts'
-import { fillWithMessages, untilProjected } from './search.seed.ts'
+import { grams, nearest, newestPage, ofAuthor, type Statement } from './search-by-hand.ts'
+import { fillWithMessages, untilProjected } from './search-seed.ts'
 import { inTurns, percentile, spreadOf } from './statistics.ts'
 
 const people = 500
