@@ -11,6 +11,7 @@ import { measureMemory } from './memory-part.ts'
 import { type Options, readOptions, usage } from './options.ts'
 import { type Row, renderReport } from './report.ts'
 import { Interrupted, openScene, type Scene } from './scene.ts'
+import { measureScope } from './scope-part.ts'
 import { measureSearch } from './search-part.ts'
 import { measureDistributed, measureSolo } from './send-part.ts'
 import { measureDistributedStorm, measureStorm } from './storm-part.ts'
@@ -22,6 +23,7 @@ const parts: Record<string, (scene: Scene, foundation: Foundation) => Promise<Ro
   distributed: measureDistributed,
   fanout: measureFanOut,
   endtoend: measureEndToEnd,
+  scope: measureScope,
   markup: measureMarkup,
   catchup: measureCatchUp,
   client: measureClient,

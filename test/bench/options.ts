@@ -19,6 +19,10 @@ export interface Options {
   streams: number
   /** Event streams held open in the memory row. */
   idleStreams: number
+  /** Event streams of `scope=joined` held open in the scope row. */
+  scopedStreams: number
+  /** Streams of `scope=joined` that are simulated at the hub. */
+  simulatedStreams: number
   /** Event streams that are cut at once in the storm rows. */
   stormStreams: number
   /** Events that a node is behind in the row about catching up. */
@@ -74,6 +78,8 @@ export function readOptions(args: string[]): Options {
           seconds: 1,
           streams: 500,
           idleStreams: 1_000,
+          scopedStreams: 500,
+          simulatedStreams: 5_000,
           stormStreams: 500,
           catchUpEvents: 5_000,
           messages: 50_000,
@@ -88,6 +94,8 @@ export function readOptions(args: string[]): Options {
           seconds: 4,
           streams: 2_000,
           idleStreams: 10_000,
+          scopedStreams: 5_000,
+          simulatedStreams: 100_000,
           stormStreams: 5_000,
           catchUpEvents: 50_000,
           messages: 1_000_000,

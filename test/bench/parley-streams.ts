@@ -2,12 +2,17 @@ import type { Signed } from './people.ts'
 import { type Audience, StreamAudience } from './stream-audience.ts'
 
 /** Opens event streams of these people, in turn; each has said CONNECTED. */
-export const openParleyStreams = (port: number, people: readonly Signed[], count: number): Promise<StreamAudience> => {
+export const openParleyStreams = (
+  port: number,
+  people: readonly Signed[],
+  count: number,
+  path = '/events',
+): Promise<StreamAudience> => {
   const audience: Audience = {
     port,
     count,
     openedBy: '"CONNECTED"',
-    request: (index) => getOf('/events', { authorization: `Bearer ${people[index % people.length]!.token}` }),
+    request: (index) => getOf(path, { authorization: `Bearer ${people[index % people.length]!.token}` }),
   }
   return StreamAudience.open(audience)
 }

@@ -1,0 +1,159 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import path from 'node:path'
+import { sql } from 'kysely'
+import { measureDeliveries } from './fan-out-load.ts'
+import { type Foundation, ownEnvironment, root, startParley } from './foundation.ts'
+import { openPool, postOf } from './http-connection.ts'
+import { openParleyStreams } from './parley-streams.ts'
+import { type Signed, seedPeople } from './people.ts'
+import { type Row, rateOf } from './report.ts'
+import type { Scene } from './scene.ts'
+import { inTurns, type Rounds, type Sample, sampleOf, spreadOf } from './statistics.ts'
+import { numbered } from './stream-audience.ts'
+
+const members = 100
+const joinedByEach = 5
+const inFlight = 16
+const goal = 1.2
+
+/** A message in a channel of 100 members, among many streams of `scope=joined` and among those of the members alone. */
+export async function measureScope(scene: Scene, foundation: Foundation): Promise<Row[]> {
+  const { scopedStreams, simulatedStreams } = foundation.options
+  const signed = await seedPeople(foundation, scopedStreams)
+  const channel = await seedScopes(foundation, simulatedStreams)
+  return [await hubRow(scene, foundation, channel), await endToEndRow(scene, foundation, channel, signed)]
+}
+
+/** Everybody joins some channels of 100 members each; answers the one that the first 100 people have joined. */
+async function seedScopes({ database: { db } }: Foundation, people: number): Promise<string> {
+  await sql`
+    insert into users (id, user_name, user_name_key, email, created_at)
+    select id, id, id, id || '@scope.test', 1
+    from (select uuidv7() as id from generate_series(1, ${people} - (select count(*) from users)::int)) fresh`.execute(
+    db,
+  )
+  const channels = Math.ceil((people * joinedByEach) / members)
+  await sql`
+    with made as materialized (
+      insert into channels (id, kind, name, name_key, created_at)
+      select id, 'public', id, id, 1 from (select uuidv7() as id from generate_series(1, ${channels})) fresh
+      returning id
+    ), numbered as (select id, row_number() over (order by id) - 1 as n from made),
+    someone as (select id, row_number() over (order by id) - 1 as n from users)
+    insert into channel_members (channel_id, user_id, joined_at)
+    select numbered.id, someone.id, 1 from someone
+      cross join generate_series(0, ${joinedByEach - 1}) as k
+      join numbered on numbered.n = ((someone.n / ${members}) * ${joinedByEach} + k) % ${channels}`.execute(db)
+  await sql`analyze`.execute(db)
+  const { id } = await db
+    .selectFrom('channelMembers')
+    .select('channelId as id')
+    .where('userId', '=', db.selectFrom('users').select('id').orderBy('id').limit(1))
+    .orderBy('channelId')
+    .limit(1)
+    .executeTakeFirstOrThrow()
+  return id
+}
+
+async function hubRow(scene: Scene, foundation: Foundation, channel: string): Promise<Row> {
+  const { rounds, seconds, simulatedStreams } = foundation.options
+  const many = await startHub(scene, foundation, channel, simulatedStreams)
+  const few = await startHub(scene, foundation, channel, members)
+  await inTurns(1, { ours: () => many(1), theirs: () => few(1) })
+  const measured = await inTurns(rounds, { ours: () => many(seconds), theirs: () => few(seconds) })
+  const streams = `${simulatedStreams.toLocaleString('en')} streams of scope=joined at the hub, without a network`
+  return costRow(`a message in a channel of ${members} members, ${streams}`, 'messages/s', measured)
+}
+
+/** A hub with so many streams in a process of its own; the returned function has it deliver for some seconds. */
+async function startHub(scene: Scene, { postgresUrl }: Foundation, channel: string, streams: number) {
+  const file = path.join(root, 'services/realtime/src/testing/hub-load.ts')
+  const hub = await scene.keep(
+    () => fork(file, [postgresUrl, channel, String(streams)], { env: ownEnvironment() }),
+    (started) => started.kill('SIGKILL'),
+  )
+  await answerOf(hub)
+  return async (seconds: number): Promise<Sample> => {
+    hub.send({ seconds })
+    const sample = await answerOf(hub)
+    if (sample.frames !== sample.messages * members) throw new Error('not every member got every message')
+    return sampleOf(sample.messages, sample.seconds, sample.latenciesMs)
+  }
+}
+
+interface HubAnswer {
+  messages: number
+  seconds: number
+  frames: number
+  latenciesMs: number[]
+}
+
+async function answerOf(hub: ChildProcess): Promise<HubAnswer> {
+  const failed = once(hub, 'exit').then(([code]) => Promise.reject(new Error(`the hub has ended (${code})`)))
+  const [answer] = await Promise.race([once(hub, 'message'), failed])
+  failed.catch(() => {})
+  return answer
+}
+
+async function endToEndRow(scene: Scene, foundation: Foundation, channel: string, signed: Signed[]): Promise<Row> {
+  const { rounds, seconds, scopedStreams } = foundation.options
+  const rows = await foundation.database.db
+    .selectFrom('channelMembers')
+    .select('userId')
+    .where('channelId', '=', channel)
+    .execute()
+  const inChannel = new Set(rows.map(({ userId }) => userId))
+  const insiders = signed.filter(({ userId }) => inChannel.has(userId))
+  const outsiders = signed.filter(({ userId }) => !inChannel.has(userId)).slice(0, scopedStreams - members)
+  if (insiders.length !== members) throw new Error(`${insiders.length} of ${members} members can sign in`)
+
+  const parley = await startParley(scene, foundation, 'deploy/local/solo.ts')
+  const senders = await scene.keep(
+    () => openPool(parley.port),
+    (opened) => opened.close(),
+  )
+  const streams = await scene.keep(
+    () => openParleyStreams(parley.port, insiders, members, scoped),
+    (opened) => opened.close(),
+  )
+  const publish = async (event: number) => {
+    const content = `Message ${numbered(event)}: shall we meet at the usual place?`
+    const authorization = `Bearer ${insiders[event % members]!.token}`
+    const request = postOf(`/channels/${channel}/messages`, JSON.stringify({ content }), { authorization })
+    const { status, body } = await senders.send(request)
+    if (status !== 200) throw new Error(`answered ${status}: ${body}`)
+  }
+  const measure = () => measureDeliveries(streams, { inFlight, seconds, publish })
+  const among = async () => {
+    const others = await openParleyStreams(parley.port, outsiders, outsiders.length, scoped)
+    try {
+      const sample = await measure()
+      others.check()
+      return sample
+    } finally {
+      others.close()
+    }
+  }
+  await measureDeliveries(streams, { inFlight, seconds: 1, publish })
+  const measured = await inTurns(rounds, { ours: among, theirs: measure })
+  const work = `end to end, solo, a channel of ${members} members, ${scopedStreams.toLocaleString('en')} streams of scope=joined`
+  return costRow(`${work}, ${inFlight} messages in flight, each committed first`, 'deliveries/s', measured)
+}
+
+const scoped = '/events?scope=joined&presence=none'
+
+function costRow(work: string, unit: string, rounds: Rounds): Row {
+  const cost = spreadOf(rounds.ours.map(({ perSecond }, round) => rounds.theirs[round]!.perSecond / perSecond))
+  return {
+    part: 'scope',
+    work,
+    ours: rateOf(rounds.ours, unit),
+    against: `the same with the ${members} streams of the members alone`,
+    theirs: rateOf(rounds.theirs, unit),
+    ratio: `cost ${cost.median.toFixed(2)}× (${cost.low.toFixed(2)}–${cost.high.toFixed(2)})`,
+    goal: `≤ ${goal}×`,
+    met: cost.median <= goal,
+    figures: { cost, ...rounds },
+  }
+}
