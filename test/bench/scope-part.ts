@@ -15,6 +15,7 @@ import { numbered } from './stream-audience.ts'
 const members = 100
 const joinedByEach = 5
 const inFlight = 16
+const settleSeconds = 4
 const goal = 1.2
 
 /** A message in a channel of 100 members, among many streams of `scope=joined` and among those of the members alone. */
@@ -124,19 +125,21 @@ async function endToEndRow(scene: Scene, foundation: Foundation, channel: string
     const { status, body } = await senders.send(request)
     if (status !== 200) throw new Error(`answered ${status}: ${body}`)
   }
-  const measure = () => measureDeliveries(streams, { inFlight, seconds, publish })
-  const among = async () => {
-    const others = await openParleyStreams(parley.port, outsiders, outsiders.length, scoped)
-    try {
-      const sample = await measure()
-      others.check()
-      return sample
-    } finally {
-      others.close()
-    }
+  const measure = async (): Promise<Sample[]> => {
+    // Until the surge of opened streams and its presence updates are over.
+    await measureDeliveries(streams, { inFlight, seconds: settleSeconds, publish })
+    const samples: Sample[] = []
+    for (let round = 0; round < rounds; round++)
+      samples.push(await measureDeliveries(streams, { inFlight, seconds, publish }))
+    return samples
   }
-  await measureDeliveries(streams, { inFlight, seconds: 1, publish })
-  const measured = await inTurns(rounds, { ours: among, theirs: measure })
+  const theirs = await measure()
+  const others = await scene.keep(
+    () => openParleyStreams(parley.port, outsiders, outsiders.length, scoped),
+    (opened) => opened.close(),
+  )
+  const measured = { theirs, ours: await measure() }
+  others.check()
   const work = `end to end, solo, a channel of ${members} members, ${scopedStreams.toLocaleString('en')} streams of scope=joined`
   return costRow(`${work}, ${inFlight} messages in flight, each committed first`, 'deliveries/s', measured)
 }
