@@ -155,6 +155,7 @@ async function measureStart(
     await engine.ready
     await engine.openMessages(channelId)
     const ms = performance.now() - begun
+    if (engine.channelIds().length < joinedChannels) throw new Error(`only ${engine.channelIds().length} are joined`)
     await connected
     const { user, system } = process.cpuUsage(processor)
     const start = { bytes: proxy.received - before, requests: [...requests], ms, processorMs: (user + system) / 1_000 }

@@ -181,8 +181,10 @@ test('of several tabs one sends what all of them have typed, and each shows it',
     }),
   )
   for (const tab of tabs) await tab.ready
-  for (const [n, tab] of tabs.entries()) await tab.send({ channelId: channel.id, body: { content: `of tab ${n}` } })
-  for (const tab of tabs) await expect.poll(() => tab.outbox(channel.id).length).toBe(3)
+  for (const [n, tab] of tabs.entries()) {
+    await tab.send({ channelId: channel.id, body: { content: `of tab ${n}` } })
+    for (const each of tabs) await expect.poll(() => each.outbox(channel.id).length).toBe(n + 1)
+  }
   release.resolve()
   for (const tab of tabs) await expect.poll(() => tab.outbox(channel.id)).toEqual([])
   expect(senders.size).toBe(1)

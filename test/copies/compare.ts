@@ -26,11 +26,6 @@ export async function compare(each: KeptCopy): Promise<Difference[]> {
   const [{ users }, { channels }, { conversations }, settings, { webhooks = [] }] = await Promise.all(
     ['/users', '/channels', '/conversations', '/server/settings', '/webhooks'].map(get),
   )
-  const withCounts = (channel: Thing & { members: string[] }) => ({
-    ...channel,
-    memberCount: channel.members.length,
-    isMember: channel.members.includes(person.id),
-  })
   const differences: Difference[] = []
   const look = (what: string, kept: readonly Thing[] | undefined, fresh: readonly Thing[], isOrdered = true) => {
     for (const [id, one, other] of unequal(kept ?? [], fresh, isOrdered)) {
@@ -43,7 +38,7 @@ export async function compare(each: KeptCopy): Promise<Difference[]> {
     }
   }
   look('users', copy.users(), users, false)
-  look('channels', copy.channels(), channels.map(withCounts), false)
+  look('channels', copy.channels(), channels, false)
   look('conversations', copy.conversations(), conversations)
   look('settings', [copy.settings()], [settings])
   look('webhooks', copy.webhooks(), webhooks, false)

@@ -27,5 +27,5 @@ export type { EventStream, StreamHandlers, StreamOptions } from './stream/event-
 export { joinTabs, soleTab, type Tabs } from './stream/tabs.ts'
 export { type Anchor, type ChannelMessages, createChannelMessages, type Fetched } from './sync/channel-messages.ts'
 export { createSyncEngine, type SyncEngine, type SyncEngineOptions } from './sync/engine.ts'
-export type { KnownChannel, KnownConversation } from './sync/lists.ts'
 export type { Spot } from './sync/open-channels.ts'
+export type { KnownChannel, KnownConversation } from './sync/places.ts'

@@ -202,7 +202,12 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
     async send(message: { channelId: string; parentId?: string; body: MessageBody }): Promise<OutboxEntry> {
       const userId = parts.userId()
       if (userId === undefined) throw new Error('It is not known yet who is signed in')
-      lastCreatedAt = Math.max(Date.now(), lastCreatedAt + 1)
+      // After everything that is known to wait, whatever the clock says.
+      lastCreatedAt = Math.max(
+        Date.now(),
+        lastCreatedAt + 1,
+        ...[...entries.values()].map((each) => each.createdAt + 1),
+      )
       const entry: OutboxEntry = { ...message, id: randomId(), userId, createdAt: lastCreatedAt, state: 'waiting' }
       unstored.add(entry.id)
       try {

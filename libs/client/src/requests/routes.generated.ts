@@ -44,7 +44,16 @@ export interface Routes {
         createdAt: number
         removedAt: number | null
       }[]
-      channels: Channel[]
+      channels: {
+        id: string
+        name: string
+        topic: string | null
+        isPrivate: boolean
+        members: string[]
+        createdBy: string | null
+        createdAt: number
+        updatedAt: number | null
+      }[]
       conversations: { id: string; participants: string[]; createdAt: number; lastMessageAt: number }[]
       messages: Message[]
       webhooks: ListedWebhook[]
@@ -379,7 +388,10 @@ export interface Routes {
     body: { filename: string; image: string; thumbnail?: string }
     reply: { success: true; filename: string; width: number | null; height: number | null }
   }
-  'GET /presence': { query?: { limit?: number; after?: string }; reply: { presence: Presence[]; hasMore: boolean } }
+  'GET /presence': {
+    query?: { limit?: number; after?: string; ids?: string }
+    reply: { presence: Presence[]; hasMore: boolean }
+  }
   'PUT /presence/me': { body: { status: 'online' | 'away' | 'offline' }; reply: Presence }
   'GET /search/messages': {
     query: {

@@ -12,7 +12,6 @@ import { createLeadership } from './leadership.ts'
 import { createListings } from './listings.ts'
 import { createLists } from './lists.ts'
 import { createOpenChannels, type Spot } from './open-channels.ts'
-import { createPeople } from './people.ts'
 import { createPersistence } from './persistence.ts'
 
 export interface SyncEngineOptions {
@@ -68,7 +67,6 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     nameOf: lists.nameOf,
     follow,
   })
-  const people = createPeople({ client, lists, asking, closing: closing.signal })
   const persistence = createPersistence({
     store,
     changes,
@@ -105,6 +103,16 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     onSent: (message) => channels.get(message.channelId)?.put(message),
     onStoreFailed,
   })
+
+  let generation = 0
+  let loadingPeople: Promise<ReturnType<typeof import('./people.ts').createPeople>> | undefined
+  /** Loaded when somebody is asked for. */
+  const people = () => {
+    loadingPeople ??= import('./people.ts').then(({ createPeople }) =>
+      createPeople({ client, lists, asking, closing: closing.signal, version: () => generation }),
+    )
+    return loadingPeople
+  }
 
   let stream: EventStream | undefined
   /** Whether everything that is kept is what the stream has come to, apart from what is being fetched. */
@@ -165,7 +173,8 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
   function startAnew() {
     isCurrent = false
     persistence.startAnew()
-    people.startAnew()
+    generation++
+    lists.forgetPeople()
     channels.startAnew()
     listings.startAnew()
   }
@@ -289,7 +298,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     /** Key `user:<id>`. */
     user: lists.user,
     /** Asks for those of them who are not known yet. */
-    loadUsers: people.load,
+    loadUsers: (ids: readonly string[]) => people().then(({ load }) => load(ids)),
     /** By name. Key `channels`: the order or the number has changed; of each channel `place:<id>`. */
     channels: lists.channels,
     channelIds: lists.channelIds,
@@ -307,7 +316,10 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     /** Key `presence:<userId>`. */
     presenceOf: lists.presenceOf,
     /** With `joined`: keeps the presence of these people up to date until the answered function is called. */
-    showPresence: (ids: readonly string[]) => people.showPresence(ids, () => {}),
+    showPresence(ids: readonly string[]): () => void {
+      const shown = people().then(({ showPresence }) => showPresence(ids, () => {}))
+      return () => void shown.then((end) => end())
+    },
     /** Empty for everybody but admins, and with `joined`. Key `webhooks`. */
     webhooks: lists.webhooks,
 

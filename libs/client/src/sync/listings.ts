@@ -148,9 +148,8 @@ export function createListings({ client, scope, lists, asking: { ask }, closing,
   async function takeJoined() {
     const listJoined = async () => {
       const { user } = await client.request('GET /auth/me')
-      const query = { scope: 'joined', members: false } as object
       const [{ channels }, { conversations }, settings] = await Promise.all([
-        client.request('GET /channels', { query }),
+        client.request('GET /channels', { query: { scope: 'joined', members: 'false' } }),
         client.request('GET /conversations'),
         client.request('GET /server/settings'),
       ])

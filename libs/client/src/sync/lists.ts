@@ -1,29 +1,10 @@
-import type {
-  Channel,
-  Conversation,
-  EventPayload,
-  ListedWebhook,
-  Presence,
-  ReadState,
-  User,
-  UserView,
-  WireEvent,
-} from '@parley/contract'
-import type { ListedConversation } from '../requests/routes.ts'
+import type { EventPayload, ListedWebhook, Presence, User, UserView, WireEvent } from '@parley/contract'
 import type { Stored } from '../store/store.ts'
 import { type Changes, isSame } from './changes.ts'
-import { createReadStates, type StoredReadState } from './read-states.ts'
-import { createSortedList } from './sorted-list.ts'
+import { createPlaces, removeOthers } from './places.ts'
 
 /** What has to be fetched; `place:<id>` is one item of the listing of channels or conversations. */
 export type Need = 'everything' | 'webhooks' | 'presence' | `place:${string}`
-
-/** A channel as events and listings tell it. Where only joined channels are followed, `members` is left out. */
-type ToldChannel = Omit<Channel, 'members'> & { members?: string[]; memberCount?: number; isMember?: boolean }
-type ChannelFacts = ToldChannel & { memberCount: number; isMember: boolean }
-/** A channel, and where the person stands in it. */
-export type KnownChannel = ChannelFacts & ReadState
-export type KnownConversation = ListedConversation
 
 export interface ListsOptions {
   scope: 'all' | 'joined'
@@ -47,54 +28,10 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
   let userList: readonly User[] | undefined
   /** Of those who have left, too: their messages keep their last names. */
   const names = new Map<string, string>()
-  const facts = new Map<string, ChannelFacts>()
-  /** With `joined` only those of which the person is a member; others that are looked at are known all the same. */
-  const listed = createSortedList<KnownChannel>(byName)
-  const known = new Map<string, KnownChannel>()
-  const conversationFacts = new Map<string, Conversation & { lastMessageAt: number }>()
-  const conversations = createSortedList<KnownConversation>(byNewestMessage)
   /** It may come before the person does, or after: it is told on a way of its own. */
   const presence = new Map<string, Presence>()
   const webhooks = new Map<string, ListedWebhook>()
-  let totals = { unreadCount: 0, mentionCount: 0, unreadPlaces: 0 }
-  const readStates = createReadStates(refresh)
-
-  /** Puts the item of a channel or conversation together anew. */
-  function refresh(id: string) {
-    const readState = readStates.get(id)!
-    const before = known.get(id) ?? conversations.get(id)
-    const channel = facts.get(id)
-    const conversation = conversationFacts.get(id)
-    const item = { ...(channel ?? conversation!), ...readState }
-    if (before && isSame(before, item)) return
-    let isReordered: boolean
-    if (channel) {
-      const isListed = scope === 'all' || channel.isMember
-      const was = listed.get(id)
-      known.set(id, item as KnownChannel)
-      isReordered = isListed ? listed.set(id, item as KnownChannel) : listed.remove(id)
-      count(was, isListed ? readState : undefined)
-    } else {
-      isReordered = conversations.set(id, item as KnownConversation)
-      count(before, readState)
-    }
-    if (isReordered) changes.touch(channel ? 'channels' : 'conversations')
-    changes.touch(`place:${id}`)
-    changes.save(channel ? 'channels' : 'conversations', id)
-  }
-
-  function count(before: ReadState | undefined, now: ReadState | undefined) {
-    const change = (key: 'unreadCount' | 'mentionCount') => (now?.[key] ?? 0) - (before?.[key] ?? 0)
-    const isUnread = (state: ReadState | undefined) => Number((state?.unreadCount ?? 0) > 0)
-    const next = {
-      unreadCount: totals.unreadCount + change('unreadCount'),
-      mentionCount: totals.mentionCount + change('mentionCount'),
-      unreadPlaces: totals.unreadPlaces + isUnread(now) - isUnread(before),
-    }
-    if (isSame(next, totals)) return
-    totals = next
-    changes.touch('unread')
-  }
+  const places = createPlaces({ scope, changes, me: () => me.id, nameOf: (person) => nameOf(person) })
 
   function apply(event: WireEvent): Need | null {
     switch (event.type) {
@@ -107,33 +44,30 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
       case 'USER_EXIT':
         return removeUser(event.payload.id)
       case 'NEW_CHANNEL':
-        return addChannel(event.payload)
+        return places.addChannel(event.payload) ? `place:${event.payload.id}` : null
       case 'UPDATE_CHANNEL':
-        return changeChannel(event.payload)
+        places.changeChannel(event.payload)
+        return null
       case 'DELETE_CHANNEL':
         return removeChannel(event.payload.id)
       case 'NEW_CONVERSATION':
-        return addConversation(event.payload)
+        places.addConversation(event.payload)
+        return null
       case 'NEW_MESSAGE':
         notePost(event.payload)
-        readStates.add(event.payload, me.id)
+        places.addMessage(event.payload)
         return null
-      case 'NEW_DM_MESSAGE': {
-        const { channelId, createdAt } = event.payload
-        const conversation = conversationFacts.get(channelId)
-        if (!readStates.add(event.payload, me.id) || !conversation) return null
-        conversationFacts.set(channelId, { ...conversation, lastMessageAt: createdAt })
-        refresh(channelId)
+      case 'NEW_DM_MESSAGE':
+        places.addMessage(event.payload)
         return null
-      }
       case 'UPDATE_MESSAGE':
       case 'UPDATE_DM_MESSAGE':
-        return unless(readStates.change(event.payload, me.id), event.payload.channelId)
+        return unless(places.changeMessage(event.payload), event.payload.channelId)
       case 'DELETE_MESSAGE':
       case 'DELETE_DM_MESSAGE':
-        return unless(readStates.remove(event.payload), event.payload.channelId)
+        return unless(places.removeMessage(event.payload), event.payload.channelId)
       case 'READ_UPDATE':
-        return unless(readStates.read(event.payload), event.payload.channelId)
+        return unless(places.read(event.payload), event.payload.channelId)
       case 'UPDATE_SERVER_SETTINGS':
         setSettings(event.payload.name)
         return null
@@ -173,11 +107,7 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
     if (names.get(id) === userName) return
     names.set(id, userName)
     onRenamed(id, userName)
-    for (const [conversationId, { otherUser, ...conversation }] of conversationFacts) {
-      if (otherUser.id !== id || otherUser.userName === userName) continue
-      conversationFacts.set(conversationId, { ...conversation, otherUser: { ...otherUser, userName } })
-      refresh(conversationId)
-    }
+    places.rename(id, userName)
   }
 
   /**
@@ -210,90 +140,16 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
       changes.save('people', id)
     }
     presence.delete(id)
-    for (const channel of facts.values()) {
-      if (!channel.members?.includes(id)) continue
-      const members = channel.members.filter((member) => member !== id)
-      facts.set(channel.id, { ...channel, members, memberCount: members.length })
-      refresh(channel.id)
-    }
-    return null
-  }
-
-  /** Of an event that leaves some of it out, what is known stays. */
-  function factsOf({ members, ...channel }: ToldChannel): ChannelFacts {
-    const before = facts.get(channel.id)
-    return {
-      ...channel,
-      ...(scope === 'all' && members && { members }),
-      memberCount: members?.length ?? channel.memberCount ?? before?.memberCount ?? 0,
-      isMember: members?.includes(me.id) ?? channel.isMember ?? before?.isMember ?? true,
-    }
-  }
-
-  function addChannel({ lastSeq, ...channel }: EventPayload<'NEW_CHANNEL'>): Need | null {
-    const wasMember = facts.get(channel.id)?.isMember
-    const next = factsOf(channel)
-    // A public channel that is only looked at comes by the listing of one, with its read state.
-    if (scope === 'joined' && !next.isMember && !facts.has(channel.id)) return null
-    if (!facts.has(channel.id)) {
-      readStates.set(channel.id, { lastSeq, readSeq: lastSeq, unreadCount: 0, mentionCount: 0 })
-    }
-    facts.set(channel.id, next)
-    refresh(channel.id)
-    // Whoever joins may have read in it before.
-    return scope === 'joined' && !wasMember ? `place:${channel.id}` : null
-  }
-
-  function changeChannel(channel: EventPayload<'UPDATE_CHANNEL'>): null {
-    if (!facts.has(channel.id)) return null
-    facts.set(channel.id, factsOf(channel))
-    refresh(channel.id)
+    places.removeMember(id)
     return null
   }
 
   function removeChannel(id: string): null {
-    if (facts.delete(id)) {
-      count(listed.get(id), undefined)
-      known.delete(id)
-      readStates.delete(id)
-      if (listed.remove(id)) changes.touch('channels')
-      changes.touch(`place:${id}`)
-      changes.save('channels', id)
-    }
+    places.removeChannel(id)
     for (const webhook of webhooks.values()) {
       if (webhook.channelId === id && webhooks.delete(webhook.id)) changes.touch('webhooks')
     }
     return null
-  }
-
-  function addConversation(conversation: EventPayload<'NEW_CONVERSATION'>): null {
-    const { id, createdAt } = conversation
-    if (conversationFacts.has(id)) return null
-    setConversation({ ...conversation, lastMessageAt: createdAt, ...nothingRead })
-    return null
-  }
-
-  function setChannel({ lastSeq, readSeq, unreadCount, mentionCount, ...channel }: ToldChannel & ReadState) {
-    facts.set(channel.id, factsOf(channel))
-    readStates.set(channel.id, { lastSeq, readSeq, unreadCount, mentionCount })
-    refresh(channel.id)
-  }
-
-  function setConversation(item: ListedConversation) {
-    const { lastSeq, readSeq, unreadCount, mentionCount, ...conversation } = item
-    conversationFacts.set(item.id, { ...conversation, otherUser: nameOf(conversation.otherUser) })
-    readStates.set(item.id, { lastSeq, readSeq, unreadCount, mentionCount })
-    refresh(item.id)
-  }
-
-  function removeConversation(id: string) {
-    count(conversations.get(id), undefined)
-    conversationFacts.delete(id)
-    readStates.delete(id)
-    conversations.remove(id)
-    changes.touch('conversations')
-    changes.touch(`place:${id}`)
-    changes.save('conversations', id)
   }
 
   function setSettings(name: string) {
@@ -314,12 +170,6 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
     return userName === undefined || userName === person.userName ? person : { ...person, userName }
   }
 
-  /** What is not in a whole listing any more is gone. */
-  function removeOthers(kept: Iterable<string>, listing: readonly { id: string }[], remove: (id: string) => void) {
-    const ids = new Set(listing.map(({ id }) => id))
-    for (const id of [...kept]) if (!ids.has(id)) remove(id)
-  }
-
   const presenceOf = ({ id, createdAt }: User): Presence =>
     presence.get(id) ?? { userId: id, status: 'offline', lastSeen: createdAt }
 
@@ -328,8 +178,10 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
     nameOf,
     setMe,
     setUser,
-    setChannel,
-    setConversation,
+    setChannel: places.setChannel,
+    setConversation: places.setConversation,
+    setChannels: places.setChannels,
+    setConversations: places.setConversations,
     setSettings,
     setPresenceOf,
     removeChannel,
@@ -345,19 +197,6 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
       removeOthers(users.keys(), all, removeUser)
       for (const user of all) setUser(user)
     },
-    setChannels(all: readonly (ToldChannel & ReadState)[]) {
-      const ofListing = [...facts.values()].filter(({ isMember }) => scope === 'all' || isMember)
-      removeOthers(
-        ofListing.map(({ id }) => id),
-        all,
-        removeChannel,
-      )
-      for (const channel of all) setChannel(channel)
-    },
-    setConversations(all: readonly ListedConversation[]) {
-      removeOthers(conversationFacts.keys(), all, removeConversation)
-      for (const conversation of all) setConversation(conversation)
-    },
     setPresence(all: readonly Presence[]) {
       const shown = new Set(all.map(({ userId }) => userId))
       for (const id of presence.keys()) if (!shown.has(id)) presence.delete(id)
@@ -372,10 +211,9 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
     /** The record of a channel, conversation or person; undefined when it is gone. */
     toStore(table: 'channels' | 'conversations' | 'people', id: string): unknown {
       if (table === 'people') return users.get(id) ?? (names.has(id) ? { id, userName: names.get(id) } : undefined)
-      const place = table === 'channels' ? facts.get(id) : conversationFacts.get(id)
-      return place && { place, read: readStates.toStore(id) }
+      return places.toStore(id)
     },
-    storedIds: () => ({ channels: facts.keys(), conversations: conversationFacts.keys(), people: names.keys() }),
+    storedIds: () => ({ ...places.storedIds(), people: names.keys() }),
     /** Replaces everything by what a store has kept. */
     restore({ state, records }: Stored) {
       setMe(state.me)
@@ -389,28 +227,7 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
         if (isUser(person)) setUser(person)
         else rename(person.id, person.userName)
       }
-      const channels = [...records.channels.values()] as { place: ChannelFacts; read: StoredReadState }[]
-      removeOthers(
-        facts.keys(),
-        [...records.channels.keys()].map((id) => ({ id })),
-        removeChannel,
-      )
-      for (const { place, read } of channels) {
-        facts.set(place.id, place)
-        readStates.restore(place.id, read)
-        refresh(place.id)
-      }
-      type StoredConversation = { place: Conversation & { lastMessageAt: number }; read: StoredReadState }
-      removeOthers(
-        conversationFacts.keys(),
-        [...records.conversations.keys()].map((id) => ({ id })),
-        removeConversation,
-      )
-      for (const { place, read } of records.conversations.values() as Iterable<StoredConversation>) {
-        conversationFacts.set(place.id, place)
-        readStates.restore(place.id, read)
-        refresh(place.id)
-      }
+      places.restore(records)
     },
 
     me: () => me,
@@ -420,29 +237,17 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
       userList ??= [...users.values()]
       return userList
     },
-    channel: (id: string) => known.get(id),
-    channels: listed.items,
-    channelIds: listed.ids,
-    conversation: conversations.get,
-    conversations: conversations.items,
-    conversationIds: conversations.ids,
+    channel: places.channel,
+    channels: places.channels,
+    channelIds: places.channelIds,
+    conversation: places.conversation,
+    conversations: places.conversations,
+    conversationIds: places.conversationIds,
     presence: () => [...users.values()].map(presenceOf),
     presenceOf: (id: string) => presence.get(id) ?? (users.has(id) ? presenceOf(users.get(id)!) : undefined),
     webhooks: () => [...webhooks.values()],
-    totals: () => totals,
+    totals: places.totals,
   }
 }
 
-const nothingRead: ReadState = { lastSeq: 0, readSeq: 0, unreadCount: 0, mentionCount: 0 }
-
 const unless = (isExact: boolean, channelId: string): Need | null => (isExact ? null : `place:${channelId}`)
-
-const compareText = (one: string, next: string) => (one < next ? -1 : one > next ? 1 : 0)
-
-function byName(one: KnownChannel, next: KnownChannel) {
-  return compareText(one.name.toLowerCase(), next.name.toLowerCase()) || compareText(one.id, next.id)
-}
-
-function byNewestMessage(one: KnownConversation, next: KnownConversation) {
-  return next.lastMessageAt - one.lastMessageAt || compareText(next.id, one.id)
-}

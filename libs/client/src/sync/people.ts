@@ -7,6 +7,8 @@ export interface PeopleParts {
   lists: Lists
   asking: Asking
   closing: AbortSignal
+  /** Grows when events were missed. */
+  version: () => unknown
 }
 
 /** The server answers as many at once. */
@@ -16,12 +18,11 @@ const gatherMs = 10
 const presenceEveryMs = 60_000
 
 /** People who are shown, where not everybody is kept: each is asked for once, many in one request. */
-export function createPeople({ client, lists, asking: { ask }, closing }: PeopleParts) {
+export function createPeople({ client, lists, asking: { ask }, closing, version }: PeopleParts) {
   let wanted = new Set<string>()
   let gathering: Promise<void> | undefined
   const shown = new Map<string, number>()
   let presenceTimer: ReturnType<typeof setInterval> | undefined
-  let generation = 0
 
   /** Resolves once those of them that exist are known. */
   function load(ids: Iterable<string>): Promise<void> {
@@ -40,8 +41,8 @@ export function createPeople({ client, lists, asking: { ask }, closing }: People
     await Promise.all(
       parts.map((some) =>
         ask(
-          () => client.request('GET /users', { query: { ids: some.join(',') } as object }),
-          () => generation,
+          () => client.request('GET /users', { query: { ids: some.join(',') } }),
+          version,
           ({ users }, since) => {
             for (const user of users) lists.setUser(user)
             for (const event of since) if (event.type === 'UPDATE_USER') lists.apply(event)
@@ -53,18 +54,13 @@ export function createPeople({ client, lists, asking: { ask }, closing }: People
 
   async function loadPresence(ids: string[]) {
     for (const some of slices(ids)) {
-      const { presence } = await client.request('GET /presence', { query: { ids: some.join(',') } as object })
+      const { presence } = await client.request('GET /presence', { query: { ids: some.join(',') } })
       for (const each of presence) lists.setPresenceOf(each)
     }
   }
 
   return {
     load,
-    /** Events were missed. */
-    startAnew() {
-      generation++
-      lists.forgetPeople()
-    },
     /** Keeps the presence of these people up to date until the function that is returned is called. */
     showPresence(ids: readonly string[], onFailed: (error: unknown) => void): () => void {
       for (const id of ids) shown.set(id, (shown.get(id) ?? 0) + 1)

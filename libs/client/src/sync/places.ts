@@ -1,0 +1,260 @@
+import type { Channel, Conversation, EventPayload, Message, ReadState } from '@parley/contract'
+import type { ListedConversation } from '../requests/routes.ts'
+import type { Stored } from '../store/store.ts'
+import { type Changes, isSame } from './changes.ts'
+import { createReadStates, type StoredReadState } from './read-states.ts'
+import { createSortedList } from './sorted-list.ts'
+
+/** A channel as events and listings tell it. Where only joined channels are followed, `members` is left out. */
+type ToldChannel = Omit<Channel, 'members' | 'memberCount'> & {
+  members?: string[]
+  memberCount?: number
+  isMember?: boolean
+  /** Instead of `members`, of an event of a large channel. */
+  joined?: string[]
+  left?: string[]
+}
+type ChannelFacts = ToldChannel & { memberCount: number; isMember: boolean }
+/** A channel, and where the person stands in it. */
+export type KnownChannel = ChannelFacts & ReadState
+export type KnownConversation = ListedConversation
+
+export interface PlacesOptions {
+  scope: 'all' | 'joined'
+  changes: Changes
+  /** The id of the person. */
+  me: () => string
+  nameOf: <Person extends { id: string; userName: string }>(person: Person) => Person
+}
+
+/** Channels and conversations, where the person stands in each, and what is unread in all of them. */
+export function createPlaces({ scope, changes, me, nameOf }: PlacesOptions) {
+  const facts = new Map<string, ChannelFacts>()
+  /** With `joined` only those of which the person is a member; others that are looked at are known all the same. */
+  const listed = createSortedList<KnownChannel>(byName)
+  const known = new Map<string, KnownChannel>()
+  const conversationFacts = new Map<string, Conversation & { lastMessageAt: number }>()
+  const conversations = createSortedList<KnownConversation>(byNewestMessage)
+  let totals = { unreadCount: 0, mentionCount: 0, unreadPlaces: 0 }
+  const readStates = createReadStates(refresh)
+
+  /** Puts the item of a channel or conversation together anew. */
+  function refresh(id: string) {
+    const readState = readStates.get(id)!
+    const before = known.get(id) ?? conversations.get(id)
+    const channel = facts.get(id)
+    const conversation = conversationFacts.get(id)
+    const item = { ...(channel ?? conversation!), ...readState }
+    if (before && isSame(before, item)) return
+    let isReordered: boolean
+    if (channel) {
+      const isListed = scope === 'all' || channel.isMember
+      const was = listed.get(id)
+      known.set(id, item as KnownChannel)
+      isReordered = isListed ? listed.set(id, item as KnownChannel) : listed.remove(id)
+      count(was, isListed ? readState : undefined)
+    } else {
+      isReordered = conversations.set(id, item as KnownConversation)
+      count(before, readState)
+    }
+    if (isReordered) changes.touch(channel ? 'channels' : 'conversations')
+    changes.touch(`place:${id}`)
+    changes.save(channel ? 'channels' : 'conversations', id)
+  }
+
+  function count(before: ReadState | undefined, now: ReadState | undefined) {
+    const change = (key: 'unreadCount' | 'mentionCount') => (now?.[key] ?? 0) - (before?.[key] ?? 0)
+    const isUnread = (state: ReadState | undefined) => Number((state?.unreadCount ?? 0) > 0)
+    const next = {
+      unreadCount: totals.unreadCount + change('unreadCount'),
+      mentionCount: totals.mentionCount + change('mentionCount'),
+      unreadPlaces: totals.unreadPlaces + isUnread(now) - isUnread(before),
+    }
+    if (isSame(next, totals)) return
+    totals = next
+    changes.touch('unread')
+  }
+
+  /** Of an event that leaves some of it out, what is known stays. */
+  function factsOf({ members, joined = [], left = [], ...channel }: ToldChannel): ChannelFacts {
+    const before = facts.get(channel.id)
+    const others = before?.members?.filter((id) => !left.includes(id) && !joined.includes(id))
+    const all = members ?? (others && [...others, ...joined])
+    const wasMember = channel.isMember ?? before?.isMember ?? true
+    return {
+      ...channel,
+      ...(scope === 'all' && all && { members: all }),
+      memberCount: channel.memberCount ?? all?.length ?? before?.memberCount ?? 0,
+      isMember: members?.includes(me()) ?? (joined.includes(me()) || (wasMember && !left.includes(me()))),
+    }
+  }
+
+  /** Answers whether its read state has to be fetched. */
+  function addChannel({ lastSeq, ...channel }: EventPayload<'NEW_CHANNEL'>) {
+    const wasMember = facts.get(channel.id)?.isMember
+    const next = factsOf(channel)
+    // A public channel that is only looked at comes by the listing of one, with its read state.
+    if (scope === 'joined' && !next.isMember && !facts.has(channel.id)) return false
+    if (!facts.has(channel.id)) {
+      readStates.set(channel.id, { lastSeq, readSeq: lastSeq, unreadCount: 0, mentionCount: 0 })
+    }
+    facts.set(channel.id, next)
+    refresh(channel.id)
+    // Whoever joins may have read in it before.
+    return scope === 'joined' ? !wasMember : next.members === undefined
+  }
+
+  function changeChannel(channel: EventPayload<'UPDATE_CHANNEL'>) {
+    if (!facts.has(channel.id)) return false
+    facts.set(channel.id, factsOf(channel))
+    refresh(channel.id)
+  }
+
+  function removeChannel(id: string) {
+    if (facts.delete(id)) {
+      count(listed.get(id), undefined)
+      known.delete(id)
+      readStates.delete(id)
+      if (listed.remove(id)) changes.touch('channels')
+      changes.touch(`place:${id}`)
+      changes.save('channels', id)
+    }
+  }
+
+  function addConversation(conversation: EventPayload<'NEW_CONVERSATION'>) {
+    const { id, createdAt } = conversation
+    if (conversationFacts.has(id)) return
+    setConversation({ ...conversation, lastMessageAt: createdAt, ...nothingRead })
+  }
+
+  function setChannel({ lastSeq, readSeq, unreadCount, mentionCount, ...channel }: ToldChannel & ReadState) {
+    facts.set(channel.id, factsOf(channel))
+    readStates.set(channel.id, { lastSeq, readSeq, unreadCount, mentionCount })
+    refresh(channel.id)
+  }
+
+  function setConversation(item: ListedConversation) {
+    const { lastSeq, readSeq, unreadCount, mentionCount, ...conversation } = item
+    conversationFacts.set(item.id, { ...conversation, otherUser: nameOf(conversation.otherUser) })
+    readStates.set(item.id, { lastSeq, readSeq, unreadCount, mentionCount })
+    refresh(item.id)
+  }
+
+  function removeConversation(id: string) {
+    count(conversations.get(id), undefined)
+    conversationFacts.delete(id)
+    readStates.delete(id)
+    conversations.remove(id)
+    changes.touch('conversations')
+    changes.touch(`place:${id}`)
+    changes.save('conversations', id)
+  }
+
+  return {
+    addChannel,
+    changeChannel,
+    removeChannel,
+    addConversation,
+    setChannel,
+    setConversation,
+    setChannels(all: readonly (ToldChannel & ReadState)[]) {
+      const ofListing = [...facts.values()].filter(({ isMember }) => scope === 'all' || isMember)
+      removeOthers(
+        ofListing.map(({ id }) => id),
+        all,
+        removeChannel,
+      )
+      for (const channel of all) setChannel(channel)
+    },
+    setConversations(all: readonly ListedConversation[]) {
+      removeOthers(conversationFacts.keys(), all, removeConversation)
+      for (const conversation of all) setConversation(conversation)
+    },
+
+    addMessage(message: Message) {
+      const { channelId, createdAt } = message
+      const conversation = conversationFacts.get(channelId)
+      if (!readStates.add(message, me()) || !conversation) return
+      conversationFacts.set(channelId, { ...conversation, lastMessageAt: createdAt })
+      refresh(channelId)
+    },
+    /** These answer whether the counts are still exact. */
+    changeMessage: (message: Message) => readStates.change(message, me()),
+    removeMessage: readStates.remove,
+    read: readStates.read,
+
+    /** The person has another name from now on. */
+    rename(id: string, userName: string) {
+      for (const [conversationId, { otherUser, ...conversation }] of conversationFacts) {
+        if (otherUser.id !== id || otherUser.userName === userName) continue
+        conversationFacts.set(conversationId, { ...conversation, otherUser: { ...otherUser, userName } })
+        refresh(conversationId)
+      }
+    },
+    /** The person has left the server. */
+    removeMember(id: string) {
+      for (const channel of facts.values()) {
+        if (!channel.members?.includes(id)) continue
+        const members = channel.members.filter((member) => member !== id)
+        facts.set(channel.id, { ...channel, members, memberCount: members.length })
+        refresh(channel.id)
+      }
+    },
+
+    toStore(id: string): unknown {
+      const place = facts.get(id) ?? conversationFacts.get(id)
+      return place && { place, read: readStates.toStore(id) }
+    },
+    storedIds: () => ({ channels: facts.keys(), conversations: conversationFacts.keys() }),
+    restore(records: Stored['records']) {
+      const channels = [...records.channels.values()] as { place: ChannelFacts; read: StoredReadState }[]
+      removeOthers(
+        facts.keys(),
+        [...records.channels.keys()].map((id) => ({ id })),
+        removeChannel,
+      )
+      for (const { place, read } of channels) {
+        facts.set(place.id, place)
+        readStates.restore(place.id, read)
+        refresh(place.id)
+      }
+      type StoredConversation = { place: Conversation & { lastMessageAt: number }; read: StoredReadState }
+      removeOthers(
+        conversationFacts.keys(),
+        [...records.conversations.keys()].map((id) => ({ id })),
+        removeConversation,
+      )
+      for (const { place, read } of records.conversations.values() as Iterable<StoredConversation>) {
+        conversationFacts.set(place.id, place)
+        readStates.restore(place.id, read)
+        refresh(place.id)
+      }
+    },
+
+    channel: (id: string) => known.get(id),
+    channels: listed.items,
+    channelIds: listed.ids,
+    conversation: conversations.get,
+    conversations: conversations.items,
+    conversationIds: conversations.ids,
+    totals: () => totals,
+  }
+}
+
+/** What is not in a whole listing any more is gone. */
+export function removeOthers(kept: Iterable<string>, listing: readonly { id: string }[], remove: (id: string) => void) {
+  const ids = new Set(listing.map(({ id }) => id))
+  for (const id of [...kept]) if (!ids.has(id)) remove(id)
+}
+
+const nothingRead: ReadState = { lastSeq: 0, readSeq: 0, unreadCount: 0, mentionCount: 0 }
+
+const compareText = (one: string, next: string) => (one < next ? -1 : one > next ? 1 : 0)
+
+function byName(one: KnownChannel, next: KnownChannel) {
+  return compareText(one.name.toLowerCase(), next.name.toLowerCase()) || compareText(one.id, next.id)
+}
+
+function byNewestMessage(one: KnownConversation, next: KnownConversation) {
+  return next.lastMessageAt - one.lastMessageAt || compareText(next.id, one.id)
+}
