@@ -6,11 +6,11 @@ import {
   type PasswordHasherOptions,
   readEmail,
 } from '@parley/accounts'
-import { type Config, type DeepPartial, loadConfig } from '@parley/config'
+import type { Config, DeepPartial } from '@parley/config'
 import type { JobData } from '@parley/contract'
 import { buildApp, type Deps, openDeps } from '@parley/service'
 import { createLogger } from '@parley/telemetry'
-import { createDatabase, Person } from '@parley/test'
+import { configWithoutServers, createDatabase, Person } from '@parley/test'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { auth } from './service.ts'
 
@@ -37,7 +37,32 @@ export const tokensOf = (exp: number) => ({
   tokenType: 'Bearer',
 })
 
-/** What takes long takes less here. */
+export interface OpenAppOptions {
+  /** Gets what closes the app and drops its database. */
+  undo: AsyncDisposableStack
+  clock: () => number
+  level?: 'info' | 'trace'
+  onLogLine(line: string): void
+}
+
+/** An app without routes yet, over a database of its own and without Redis: signing in works without it. */
+export async function openApp(
+  defaults: DeepPartial<Config>,
+  { undo, clock, level = 'info', onLogLine }: OpenAppOptions,
+) {
+  const database = await createDatabase(1)
+  undo.defer(() => database.drop())
+  const config = await configWithoutServers({ ...defaults, database: { url: database.url, poolSize: 12 } })
+  const { deps, signedInAt, close } = openDeps('auth', config, clock)
+  undo.defer(close)
+  const logger = createLogger({ service: 'auth', level, destination: { write: onLogLine } })
+  const ofService = { ...signedInAt(database.urlOf('auth')), logger }
+  const { fastify } = await buildApp({ deps: ofService, checks: {}, position: 'inside' })
+  undo.defer(() => fastify.close())
+  return { deps, ofService, fastify }
+}
+
+/** Deriving a password is cheap in most tests. */
 const cheap: PasswordHasherOptions = { cost: { N: 2 ** 10, r: 8, p: 1 } }
 
 /** This service alone, for the sign-in modes in which the people of a test environment cannot sign in. */
@@ -47,28 +72,11 @@ export function runningAuth(defaults: DeepPartial<Config>, hashing: PasswordHash
   let passed = 0
 
   beforeAll(async () => {
-    const database = await createDatabase(1)
-    undo.defer(() => database.drop())
-    const config = await loadConfig({
-      argv: [],
-      env: {},
-      cwd: import.meta.dirname,
-      defaults: {
-        ...defaults,
-        auth: { jwtSecret: 'a-secret-of-tests-with-more-than-32-characters', ...defaults.auth },
-        database: { url: database.url },
-        // Nobody listens there: signing in works without Redis.
-        redis: { url: 'redis://127.0.0.1:1' },
-        log: { level: 'silent' },
-      },
+    const { deps, ofService, fastify } = await openApp(defaults, {
+      undo,
+      clock: () => Date.now() + passed,
+      onLogLine: (line) => running.logs.push(JSON.parse(line)),
     })
-    const { deps, signedInAt, close } = openDeps('auth', config, () => Date.now() + passed)
-    undo.defer(close)
-    const write = (line: string) => running.logs.push(JSON.parse(line))
-    const logger = createLogger({ service: 'auth', level: 'info', destination: { write } })
-    const ofService = { ...signedInAt(database.urlOf('auth')), logger }
-    const { fastify } = await buildApp({ deps: ofService, checks: {}, position: 'inside' })
-    undo.defer(() => fastify.close())
     running.deps = deps
     running.passwords = createPasswordHasher(hashing)
     await fastify.register(auth(ofService, running.passwords))

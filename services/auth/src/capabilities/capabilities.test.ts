@@ -6,7 +6,7 @@ const paths = ['/config.json', '/auth/config']
 describe('an open dev server', () => {
   const server = runningAuth({ auth: { isInviteRequired: false } })
 
-  test.each(paths)('%s tells anybody how to sign in', async (path) => {
+  test.each(paths)('%s says how people sign in', async (path) => {
     expect(await server.nobody.get(path)).toMatchObject({
       status: 200,
       body: {
@@ -31,7 +31,7 @@ describe('an open password server with e-mail and a provider', () => {
     oauth: { presets: { github: preset } },
   })
 
-  test.each(paths)('%s tells what it can do, and no secret', async (path) => {
+  test.each(paths)('%s says what is switched on, and no secret', async (path) => {
     const { body } = await server.nobody.get(path)
     expect(body).toEqual({
       auth: {
@@ -54,7 +54,7 @@ describe('an open password server with e-mail and a provider', () => {
 describe('a magic-link server for invited people', () => {
   const server = runningAuth({ auth: { authMode: 'magic-link' }, email: { host: 'mail.example.com' } })
 
-  test.each(paths)('%s tells that links are sent, and nothing of passwords', async (path) => {
+  test.each(paths)('%s says that links are sent, and nothing about passwords', async (path) => {
     const { body } = await server.nobody.get(path)
     expect(body).toEqual({
       auth: {

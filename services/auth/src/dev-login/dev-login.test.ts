@@ -7,7 +7,7 @@ describe('POST /auth/dev-login where an invitation is required', () => {
   const server = runningAuth({ auth: { isInviteRequired: true } })
   const login = (body: unknown) => server.nobody.post('/auth/dev-login', body)
 
-  test('lets in who was invited, by the address in any case', async () => {
+  test('signs in a person who was invited, whatever the case of the address', async () => {
     const { id } = await server.invite('ann@example.com')
     const { status, body } = await login({ email: ' ANN@Example.com' })
 
@@ -35,7 +35,7 @@ describe('POST /auth/dev-login where an invitation is required', () => {
 describe('POST /auth/dev-login on an open server', () => {
   const environment = testEnvironment()
 
-  test('creates who is new, names them after their address and tells everyone', async () => {
+  test('creates a new person, names them after their address and tells everyone', async () => {
     const rob = await Person.signIn(environment.baseUrl, 'Rob@example.com')
     expect(rob.userName).toBe('rob')
     await environment.events.to(environment.people.cat).toHave('NEW_USER', {
@@ -46,7 +46,7 @@ describe('POST /auth/dev-login on an open server', () => {
     })
   })
 
-  test('numbers a name that is taken, also under a race', async () => {
+  test('adds a number to a name that is taken, also for concurrent sign-ins', async () => {
     const domains = Array.from({ length: 8 }, (_, index) => `host${index}.example.com`)
     const people = await Promise.all(domains.map((domain) => Person.signIn(environment.baseUrl, `Carol@${domain}`)))
     expect(people.map(({ userName }) => userName).sort()).toEqual([
@@ -55,20 +55,20 @@ describe('POST /auth/dev-login on an open server', () => {
     ])
   })
 
-  test('the same stranger eight times at once is one person', async () => {
+  test('eight concurrent first sign-ins with one address create one person', async () => {
     const people = await Promise.all(
       Array.from({ length: 8 }, () => Person.signIn(environment.baseUrl, 'dave@example.com')),
     )
     expect(new Set(people.map(({ id }) => id)).size).toBe(1)
   })
 
-  test('who was removed comes back as somebody new', async () => {
+  test('a removed person comes back as a new person', async () => {
     const gone = await Person.signIn(environment.baseUrl, 'gone@example.com')
     expect(await gone.post('/users/exit')).toMatchObject({ status: 200 })
     expect((await Person.signIn(environment.baseUrl, 'gone@example.com')).id).not.toBe(gone.id)
   })
 
-  test('the token lasts a day, and the session as long', async () => {
+  test('the token and its session last a day', async () => {
     const daily = await Person.signIn(environment.baseUrl, 'daily@example.com')
     environment.pass(86_300_000)
     expect(await daily.get('/auth/me')).toMatchObject({ status: 200 })

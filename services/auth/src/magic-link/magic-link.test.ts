@@ -21,7 +21,7 @@ describe('magic links where an invitation is required', () => {
   const server = runningAuth({ auth: { authMode: 'magic-link', isInviteRequired: true, appUrl }, email })
   const { ask, tokenFor, follow } = visitor(server)
 
-  test('a link signs in whoever was invited, by the address in any case', async () => {
+  test('a link signs in a person who was invited, whatever the case of the address', async () => {
     const { id } = await server.invite('ann@example.com')
     const asked = await ask(' ANN@Example.com')
     expect(asked).toMatchObject({ status: 200, body: { success: true, message: expect.any(String) } })
@@ -38,7 +38,7 @@ describe('magic links where an invitation is required', () => {
     expect(await ann.get('/auth/me')).toMatchObject({ body: { user: { id, email: 'ann@example.com' } } })
   })
 
-  test('a stranger gets the same answer, no mail, and leaves nothing to follow', async () => {
+  test('a person who was not invited gets the same answer and no mail', async () => {
     await server.invite('bob@example.com')
     const [known, unknown] = [await ask('bob@example.com'), await ask('stranger@example.com')]
     expect(unknown.status).toBe(200)
@@ -63,7 +63,7 @@ describe('magic links where an invitation is required', () => {
     expect(await server.nobody.post('/auth/login', body)).toMatchObject({ status: 400 })
   })
 
-  test('whoever is removed meanwhile does not come in', async () => {
+  test('a link does not sign in a person who was removed meanwhile', async () => {
     const { id } = await server.invite('gone@example.com')
     await ask('gone@example.com')
     await server.deps.db.updateTable('users').set({ removedAt: 1 }).where('id', '=', id).execute()
@@ -93,7 +93,7 @@ describe('magic links on an open server', () => {
       .where('removedAt', 'is', null)
       .execute()
 
-  test('somebody new is created when the link is followed, not when it is asked for', async () => {
+  test('a new person is created when the link is followed, not when it is asked for', async () => {
     await ask('new@example.com')
     expect(await peopleWith('new@example.com')).toEqual([])
     expect(await follow(await tokenFor('new@example.com'), 'new@example.com')).toMatchObject({ status: 200 })
@@ -107,7 +107,7 @@ describe('magic links on an open server', () => {
     expect(await follow(token, 'once@example.com')).toMatchObject({ status: 401, body: { code: 'unauthorized' } })
   })
 
-  test('of ten who follow it at once one comes in', async () => {
+  test('of ten concurrent uses of a link one signs in', async () => {
     await ask('race@example.com')
     const token = await tokenFor('race@example.com')
     const replies = await Promise.all(Array.from({ length: 10 }, () => follow(token, 'race@example.com')))
@@ -115,7 +115,7 @@ describe('magic links on an open server', () => {
     expect(await peopleWith('race@example.com')).toHaveLength(1)
   })
 
-  test('a newer link kills the older', async () => {
+  test('a newer link replaces the older one', async () => {
     await ask('twice@example.com')
     const older = await tokenFor('twice@example.com')
     await ask('twice@example.com')
@@ -124,7 +124,7 @@ describe('magic links on an open server', () => {
     expect(await follow(newer, 'twice@example.com')).toMatchObject({ status: 200 })
   })
 
-  test('a link of an address is worth nothing for another', async () => {
+  test('a link for one address does not work for another', async () => {
     await ask('mine@example.com')
     const token = await tokenFor('mine@example.com')
     expect(await follow(token, 'yours@example.com')).toMatchObject({ status: 401 })
@@ -139,7 +139,7 @@ describe('magic links on an open server', () => {
     expect(await follow(token, 'late@example.com')).toMatchObject({ status: 401 })
   })
 
-  test('a person who was removed comes back by a new link only', async () => {
+  test('a removed person comes back only by a new link', async () => {
     await ask('back@example.com')
     await follow(await tokenFor('back@example.com'), 'back@example.com')
     await ask('back@example.com')
@@ -210,7 +210,7 @@ describe('many requests for mails', () => {
     await server.deps.db.deleteFrom('jobs').execute()
   })
 
-  test('for one address in a hundred spellings with + send five mails, from wherever they come', async () => {
+  test('for a hundred spellings with + of one address send five mails, from any network', async () => {
     await server.invite('victim@example.com')
     for (let index = 0; index < 100; index++) await server.invite(`victim+${index}@example.com`)
     const replies = await Promise.all(
@@ -221,7 +221,7 @@ describe('many requests for mails', () => {
     expect(await mails()).toBe(5)
   })
 
-  test('from one network are refused beyond its bound, for known and unknown addresses alike', async () => {
+  test('from one network are refused beyond its limit, for known and unknown addresses alike', async () => {
     await server.invite('late@example.com')
     const replies = await Promise.all(
       Array.from({ length: 25 }, (_, index) => ask(`somebody${index}@example.com`, `2001:db8::${index}`)),
@@ -234,7 +234,7 @@ describe('many requests for mails', () => {
     expect(await mails()).toBe(1)
   })
 
-  test('send no more than the whole server may; requests for strangers use nothing of that up', async () => {
+  test('send at most as many as the server may; requests for unknown addresses do not count', async () => {
     for (let index = 0; index < 14; index++) await server.invite(`member${index}@example.com`)
     await Promise.all(Array.from({ length: 19 }, (_, index) => ask(`stranger${index}@example.com`, '192.0.2.1')))
     await Promise.all(Array.from({ length: 13 }, (_, index) => ask(`member${index}@example.com`, `192.0.2.${index}`)))

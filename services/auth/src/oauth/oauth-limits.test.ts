@@ -17,7 +17,7 @@ beforeEach(() => {
   browser = server.browser()
 })
 
-test('of thirty starts at once from one address ten go on', async () => {
+test('of thirty concurrent starts from one address ten are allowed', async () => {
   const visits = await times(30, start)
   expect(visits.filter(({ status }) => status === 302)).toHaveLength(10)
   const refused = visits.filter(({ status }) => status === 429)
@@ -29,7 +29,7 @@ test('of thirty starts at once from one address ten go on', async () => {
   }
 })
 
-test('starts and callbacks of every provider count together, and a callback beyond leads back with a failure', async () => {
+test('starts and callbacks of all providers count together, and a callback beyond the limit leads back with a failure', async () => {
   await times(3, () => start('one'))
   await times(3, () => start('two'))
   const failed = await times(6, callback)
@@ -46,7 +46,7 @@ test('a sign-in is one attempt: ten people behind one address sign in, the eleve
   expect(await start()).toMatchObject({ status: 429 })
 })
 
-test('whoever has begun may finish, also when the limit is reached meanwhile; a repeated callback is an attempt', async () => {
+test('a started sign-in may be finished when the limit is reached meanwhile; a repeated callback counts', async () => {
   const back = await browser.reach(`${appUrl}/auth/oauth/one`, /\/callback$/)
   await times(9, start)
   expect(await browser.arrive(back)).toHaveProperty('access_token')
@@ -55,13 +55,13 @@ test('whoever has begun may finish, also when the limit is reached meanwhile; a 
   expect(provider.asked).toEqual([])
 })
 
-test('other addresses go on', async () => {
+test('other addresses are not limited', async () => {
   await times(11, start)
   browser = server.browser()
   expect(await start()).toMatchObject({ status: 302 })
 })
 
-test('the fifteen minutes are the last ones, whenever they began', async () => {
+test('the limit counts the last fifteen minutes, not fixed periods', async () => {
   await times(4, start)
   server.pass(600_000)
   await times(6, start)
@@ -79,7 +79,7 @@ test('the fifteen minutes are the last ones, whenever they began', async () => {
 describe('with oauth.attemptsPerNetwork', () => {
   const large = running({ auth: { isInviteRequired: false }, oauth: { custom, attemptsPerNetwork: 25 } })
 
-  test('as many attempts from one address go on as are configured', async () => {
+  test('as many starts from one address are allowed as are configured', async () => {
     const one = large.browser()
     const visits = await times(30, () => one.visit(`${appUrl}/auth/oauth/one`))
     expect(visits.filter(({ status }) => status === 302)).toHaveLength(25)

@@ -42,7 +42,7 @@ describe('the start', () => {
     expect(headers.get('cache-control')).toBe('no-store')
   })
 
-  test('stores nothing that leads to the state or the cookie', async () => {
+  test('stores neither the state nor the cookie in the clear', async () => {
     const { location } = await browser.visit(start)
     const state = new URL(location!).searchParams.get('state')!
     const stateHash = createHash('sha256').update(state).digest()
@@ -57,7 +57,7 @@ describe('the start', () => {
     expect(await browser.visit(`${appUrl}/auth/oauth/nobody/callback?code=a&state=b`)).toMatchObject({ status: 404 })
   })
 
-  test('clears what was given up', async () => {
+  test('deletes expired sign-ins', async () => {
     await browser.visit(start)
     server.pass(600_000)
     await browser.visit(start)
@@ -140,7 +140,7 @@ describe('a callback', () => {
     expect(createHash('sha256').update(verifier!).digest('base64url')).toBe(challenge)
   })
 
-  test('is good once', async () => {
+  test('works once', async () => {
     const back = await browser.reach(start, callback)
     const cookies = [...browser.cookies]
     expect(await browser.arrive(back)).toEqual(success)
@@ -149,7 +149,7 @@ describe('a callback', () => {
     expect(codesExchanged()).toBe(1)
   })
 
-  test('of eight at once one wins', async () => {
+  test('of eight concurrent ones one succeeds', async () => {
     const back = await browser.reach(start, callback)
     const arrivals = await Promise.all(Array.from({ length: 8 }, () => browser.arrive(back)))
     expect(arrivals.filter(({ access_token }) => access_token)).toHaveLength(1)
@@ -163,7 +163,7 @@ describe('a callback', () => {
     expect(await browser.arrive(first)).toEqual(success)
   })
 
-  test('is good for ten minutes', async () => {
+  test('works for ten minutes', async () => {
     const [early, late] = [await browser.reach(start, callback), await browser.reach(start, callback)]
     server.pass(590_000)
     expect(await browser.arrive(early)).toEqual(success)
@@ -171,7 +171,7 @@ describe('a callback', () => {
     expect(await browser.arrive(late)).toEqual(refusal)
   })
 
-  test('is not good from another address, nor ever again', async () => {
+  test('does not work from another address, and never again after that', async () => {
     const back = await browser.reach(start, callback)
     const elsewhere = server.browser()
     for (const [name, value] of browser.cookies) elsewhere.cookies.set(name, value)
@@ -188,14 +188,14 @@ describe('a callback', () => {
         for (const name of cookies.keys()) cookies.set(name, 'A'.repeat(43))
       },
     ],
-  ])('is not good %s', async (_, change) => {
+  ])('does not work %s', async (_, change) => {
     const back = await browser.reach(start, callback)
     change(browser.cookies)
     expect(await browser.arrive(back)).toEqual(refusal)
     expect(codesExchanged()).toBe(0)
   })
 
-  test('is not good at another provider', async () => {
+  test('does not work at another provider', async () => {
     const back = await browser.reach(start, callback)
     expect(await browser.arrive(back.replace('/one/', '/two/'))).toEqual(refusal)
     expect(codesExchanged()).toBe(0)
@@ -226,7 +226,7 @@ describe('behind https', () => {
   const redirectUri = 'https://chat.example.com/auth/oauth/one/callback'
   const https = running({ oauth: { custom: [{ ...customProvider('one', provider.url), redirectUri }] } })
 
-  test('the cookie cannot come from a neighbouring domain, nor travel in the clear', async () => {
+  test('the cookie cannot be set by a neighbouring domain and is sent only over https', async () => {
     const { headers } = await https.browser().visit(start)
     expect(headers.get('set-cookie')).toMatch(/^__Host-parley_oauth_.*; Path=\/; .*; Secure; /)
   })

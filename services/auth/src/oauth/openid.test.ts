@@ -56,7 +56,7 @@ describe('signing in with an OpenID provider', () => {
     expect(people.map(({ email }) => email)).toEqual(['boss@example.com'])
   })
 
-  test('whoever is new is created from the profile, whoever is known is known again', async () => {
+  test('a new person is created from the profile, a known person is recognised', async () => {
     openid.signedIn.claims = { email: 'New@example.com', email_verified: true, name: 'Newcomer' }
     const first = await arrive()
     expect(first).toEqual({ access_token: expect.any(String), refresh_token: expect.any(String), expires_in: '900' })
@@ -78,7 +78,7 @@ describe('signing in with an OpenID provider', () => {
     expect(reply).toMatchObject({ status: 200, body: { accessToken: expect.any(String) } })
   })
 
-  test('a name that is taken gets a number, one that is missing is taken from the address', async () => {
+  test('a name that is taken gets a number, and a missing one is made from the address', async () => {
     for (const [email, name, expected] of [
       ['tess1@example.com', 'Tess', 'Tess'],
       ['tess2@example.com', 'Tess', 'Tess2'],
@@ -91,7 +91,7 @@ describe('signing in with an OpenID provider', () => {
     }
   })
 
-  test('the oldest session makes room', async () => {
+  test('the oldest session ends', async () => {
     openid.signedIn.claims = { email: 'busy@example.com' }
     const tokens: string[] = []
     for (let n = 0; n < 4; n++) tokens.push((await arrive()).access_token!)
@@ -124,14 +124,14 @@ describe('where an invitation is required', () => {
   const server = running(settings(true))
   const arrive = () => server.browser().arrive(`${appUrl}/auth/oauth/acme`)
 
-  test('whoever was added may come in, by the address in any case', async () => {
+  test('a person who was added signs in, whatever the case of the address', async () => {
     const id = await addPerson(server, 'ann')
     openid.signedIn.claims = { email: 'ANN@example.com' }
     const { access_token } = await arrive()
     expect(await server.whoIs(access_token)).toMatchObject({ status: 200, user: { id } })
   })
 
-  test('nobody else, nor whoever was removed', async () => {
+  test('unknown and removed people are refused', async () => {
     const gone = await addPerson(server, 'gone')
     await server.deps.db.updateTable('users').set({ removedAt: 1 }).where('id', '=', gone).execute()
     await server.recorded()
@@ -146,7 +146,7 @@ describe('where an invitation is required', () => {
 describe('in the whole server', () => {
   const environment = testEnvironment({ auth: { appUrl }, oauth: { custom: [acme] } })
 
-  test('it is told that there are providers, and everyone hears of who is new', async () => {
+  test('the capabilities name OAuth, and everyone gets the event of a new person', async () => {
     expect((await environment.people.nobody.get('/config.json')).body.auth.oauthEnabled).toBe(true)
     openid.signedIn.claims = { email: 'dora@example.com', name: 'Dora' }
     const { access_token } = await createBrowser(environment.baseUrl, null).arrive(`${appUrl}/auth/oauth/acme`)

@@ -74,7 +74,7 @@ describe('a provider that misbehaves', () => {
     expect(await arrive()).toEqual(failure(code))
   })
 
-  test.each(['/token', '/profile'])('answers %s without an end: it is cut off', async (path) => {
+  test.each(['/token', '/profile'])('answers %s without end: the reply is cut off', async (path) => {
     let flood: ServerResponse | undefined
     let poured = 0
     let isOver: Promise<unknown> | undefined
@@ -102,7 +102,7 @@ describe('a provider that misbehaves', () => {
     ['an endless name', { name: 'n'.repeat(100_000), email: 'endless@example.com' }],
     ['a name that is no text', { name: { first: 'A' }, email: 'object@example.com' }],
     ['an invisible name', { name: '\u200B', email: 'invisible@example.com' }],
-  ])('answers the profile with %s: whoever it is gets a sound name', async (_, profile) => {
+  ])('answers the profile with %s: the person gets a valid name', async (_, profile) => {
     provider.answers['/profile'] = json(profile)
     const { access_token } = await arrive()
     const { user } = await server.whoIs(access_token)
@@ -119,7 +119,7 @@ describe('a provider that misbehaves', () => {
     expect(await arrive('header')).toMatchObject({ access_token: expect.any(String) })
   })
 
-  test('nothing secret is logged, whatever happens', async () => {
+  test('nothing secret is logged in any of these cases', async () => {
     const browser = server.browser()
     const back = await browser.reach(`${appUrl}/auth/oauth/acme`, /\/callback$/)
     const cookies = [...browser.cookies.values()]

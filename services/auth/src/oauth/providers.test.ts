@@ -136,7 +136,7 @@ describe('Microsoft', () => {
   })
 })
 
-test('presets lead to the providers themselves, over https alone', () => {
+test('presets have https addresses of the providers themselves', () => {
   for (const [id, preset] of Object.entries(presets)) {
     const { authorizationUrl, tokenUrl, userInfoUrl } = preset({ ...credentials(id), tenant: 'a/../b' })
     for (const url of [authorizationUrl, tokenUrl, userInfoUrl]) expect(url).toMatch(/^https:\/\/[\w.]+\/[\w./%-]+$/)

@@ -1,12 +1,12 @@
 import cookie from '@fastify/cookie'
 import { createUser } from '@parley/accounts'
-import { type Config, type DeepPartial, loadConfig } from '@parley/config'
+import type { Config, DeepPartial } from '@parley/config'
 import type { Routing, WireEvent } from '@parley/contract'
-import { buildApp, type Deps, openDeps } from '@parley/service'
-import { createLogger } from '@parley/telemetry'
-import { createDatabase, Person } from '@parley/test'
+import type { Deps } from '@parley/service'
+import { Person } from '@parley/test'
 import { appUrl, type Browser, createBrowser } from '@parley/test/browser'
 import { afterAll, beforeAll } from 'vitest'
+import { openApp } from '../auth.testing.ts'
 import { sessionRoutes } from '../sessions/sessions.routes.ts'
 import { type OauthOptions, oauthRoutes } from './oauth.routes.ts'
 
@@ -44,32 +44,19 @@ export function running(
   let lastId = 0
 
   beforeAll(async () => {
-    const database = await createDatabase(1)
-    undo.defer(() => database.drop())
-    const config = await loadConfig({
-      argv: [],
-      env: {},
-      cwd: import.meta.dirname,
-      defaults: {
-        auth: { jwtSecret: 'a-secret-of-tests-with-more-than-32-characters', appUrl, ...auth },
-        oauth,
-        database: { url: database.url, poolSize: 12 },
-        redis: { url: 'redis://127.0.0.1:1' },
-        log: { level: 'silent' },
+    const { deps, ofService, fastify } = await openApp(
+      { auth: { appUrl, ...auth }, oauth },
+      {
+        undo,
+        clock: () => Date.now() + passed,
+        level: 'trace',
+        onLogLine: (line) => running.logged.push(line),
       },
-    })
-    const { deps, signedInAt, close } = openDeps('auth', config, () => Date.now() + passed)
-    undo.defer(close)
-    const destination = { write: (line: string) => void running.logged.push(line) }
-    const logger = createLogger({ service: 'test', level: 'trace', destination })
-    const ofService = { ...signedInAt(database.urlOf('auth')), logger }
-
-    const { fastify } = await buildApp({ deps: ofService, checks: {}, position: 'inside' })
+    )
     await fastify.register(cookie)
     await fastify.register(oauthRoutes(ofService, options))
     await fastify.register(sessionRoutes(ofService))
     const baseUrl = await fastify.listen({ host: '127.0.0.1', port: 0 })
-    undo.defer(() => fastify.close())
     Object.assign(running, { deps, baseUrl, nobody: Person.nobody(baseUrl) })
   })
   afterAll(() => undo.disposeAsync())

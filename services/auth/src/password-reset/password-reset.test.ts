@@ -37,7 +37,7 @@ async function issuedToken(purpose: LinkPurpose, email: string, userId: string):
 }
 
 describe('a reset', () => {
-  test('is mailed to whoever has a password, sets a new one, ends all sessions and starts one', async () => {
+  test('is mailed to a person with a password; the new password ends all sessions and starts one', async () => {
     const { id } = await server.invite('ann@example.com', first)
     const before = (await login('ann@example.com', first)).body
     expect(await ask(' Ann@Example.com')).toMatchObject({ status: 200, body: { success: true } })
@@ -79,7 +79,7 @@ describe('a reset', () => {
     expect(await setUp('race@example.com', token)).toMatchObject(nowhere)
   })
 
-  test('a newer link kills the older, and an hour kills any', async () => {
+  test('a newer link replaces the older one, and every link expires after an hour', async () => {
     await server.invite('later@example.com', first)
     const older = await askedToken('later@example.com')
     const newer = await askedToken('later@example.com')
@@ -89,7 +89,7 @@ describe('a reset', () => {
     expect(await login('later@example.com', first)).toMatchObject({ status: 200 })
   })
 
-  test('opens an account again that was locked by wrong passwords', async () => {
+  test('unlocks an account that was locked by wrong passwords', async () => {
     await server.invite('locked@example.com', first)
     for (let index = 0; index < 10; index++) await login('locked@example.com', 'wrong password')
     expect(await login('locked@example.com', first)).toMatchObject({ status: 429 })
@@ -97,7 +97,7 @@ describe('a reset', () => {
     expect(await login('locked@example.com', second)).toMatchObject({ status: 200 })
   })
 
-  test('strangers and people without a password get the same answer and no mail', async () => {
+  test('unknown people and people without a password get the same answer and no mail', async () => {
     await server.invite('known@example.com', first)
     await server.invite('invited@example.com')
     const answers = []
@@ -115,7 +115,7 @@ describe('a reset', () => {
     expect(await server.mailTo('bombed@example.com')).toHaveLength(5)
   })
 
-  test('refuses a short password without using the link up', async () => {
+  test('refuses a short password and keeps the link valid', async () => {
     await server.invite('short@example.com', first)
     const token = await askedToken('short@example.com')
     expect(await setUp('short@example.com', token, '1234567')).toMatchObject(nowhere)
@@ -144,7 +144,7 @@ describe('a reset', () => {
 })
 
 describe('an invitation', () => {
-  test('is accepted with a first password, which is no reset', async () => {
+  test('sets a first password, which does not count as a reset', async () => {
     const { id } = await server.invite('new@example.com')
     const token = await issuedToken('invite', 'new@example.com', id)
     expect(await setUp('new@example.com', token)).toMatchObject({ status: 200, body: tokensOf(900) })
@@ -153,7 +153,7 @@ describe('an invitation', () => {
     expect(await setUp('new@example.com', token)).toMatchObject(nowhere)
   })
 
-  test('of somebody who was removed is worth nothing, also when another person has the address now', async () => {
+  test('of a removed person does not work, also when another person has the address now', async () => {
     const { id } = await server.invite('gone@example.com')
     const token = await issuedToken('invite', 'gone@example.com', id)
     await server.deps.db.updateTable('users').set({ removedAt: 1 }).where('id', '=', id).execute()

@@ -19,7 +19,7 @@ const liveSessions = (userId: string) =>
   server.deps.db.selectFrom('sessions').select('id').where('userId', '=', userId).where('endedAt', 'is', null).execute()
 
 describe('POST /auth/password-login', () => {
-  test('lets in who knows the password, by the address in any case', async () => {
+  test('signs in a person with the right password, whatever the case of the address', async () => {
     const { id } = await server.invite('ann@example.com', right)
     const reply = await login(' ANN@Example.com', right)
     expect(reply).toMatchObject({ status: 200, body: tokensOf(900) })
@@ -27,7 +27,7 @@ describe('POST /auth/password-login', () => {
     expect(await ann.get('/auth/me')).toMatchObject({ status: 200, body: { user: { id, userName: 'ann' } } })
   })
 
-  test('who is not here, has no password, was removed or has another one: the same answer after the same work', async () => {
+  test('gives unknown people, people without a password, removed people and wrong passwords the same answer after the same work', async () => {
     await server.invite('bob@example.com', right)
     await server.invite('without@example.com')
     const { id } = await server.invite('removed@example.com', right)
@@ -60,7 +60,7 @@ describe('POST /auth/password-login', () => {
     expect(await liveSessions(id)).toHaveLength(3)
   })
 
-  test('a password that changes while the old one is being looked at lets nobody in', async () => {
+  test('the old password signs nobody in when it changes during the check', async () => {
     const { id } = await server.invite('changing@example.com', right)
     const before = server.passwords.begun
     const reply = await server.deps.db.transaction().execute(async (trx) => {
@@ -94,7 +94,7 @@ describe('guessing', () => {
     expect(await login('guessed@example.com', right, '2001:db8:a::ffff')).toMatchObject({ status: 200 })
   })
 
-  test('by a stranger does not lock the owner out, who is in another network', async () => {
+  test('in one network does not lock the owner out in another network', async () => {
     await server.invite('owner@example.com', right)
     const guesses = await repeated(12, () => login('owner@example.com', 'wrong horse', '192.0.2.66'))
     expect(statuses(guesses)).toEqual([...Array(10).fill(401), 429, 429])
@@ -115,7 +115,7 @@ describe('guessing', () => {
     expect(await login('famous@example.com', right, '203.0.113.2', cookie)).toMatchObject({ status: 200 })
   })
 
-  test('of an account that nobody has ends alike', async () => {
+  test('of an account that does not exist is limited alike', async () => {
     const guesses = await repeated(12, () => login('nobody@example.com', right))
     expect(statuses(guesses)).toEqual([...Array(10).fill(401), 429, 429])
     expect(
@@ -131,7 +131,7 @@ describe('guessing', () => {
     expect(await login('careless@example.com', right)).toMatchObject({ status: 429 })
   })
 
-  test('ends after a hundred wrong passwords from a network, whomever they are for', async () => {
+  test('ends after a hundred wrong passwords from a network, for any accounts', async () => {
     await server.invite('elsewhere@example.com', right)
     const { db, clock } = server.deps
     for (let index = 0; index < 98; index++) {
@@ -203,13 +203,13 @@ describe('a device on which somebody has signed in before', () => {
   })
 })
 
-describe('a storm of sign-ins', () => {
+describe('a surge of sign-ins', () => {
   const busy = runningAuth(
     { auth: { authMode: 'password' }, email: { host: 'mail.example.com' } },
     { atOnce: 1, waiting: 2 },
   )
 
-  test('is told to come back, and the server answers everything else meanwhile', async () => {
+  test('gets 503 with Retry-After, and the server answers everything else meanwhile', async () => {
     await busy.invite('storm@example.com', right)
     const body = { email: 'storm@example.com', password: right }
     const storm = repeated(8, () => busy.nobody.post('/auth/password-login', body))
@@ -234,7 +234,7 @@ describe('a storm of sign-ins', () => {
     await storm
   })
 
-  test('lets nobody in by a right password that was looked at after ten wrong ones', async () => {
+  test('signs nobody in by a right password that is checked after ten wrong ones', async () => {
     await busy.invite('overtaken@example.com', right)
     const before = busy.passwords.begun
     const { db, clock } = busy.deps
@@ -252,7 +252,7 @@ describe('a storm of sign-ins', () => {
   })
 })
 
-describe('what is not there', () => {
+describe('routes of other modes', () => {
   test.each(['/auth/register', '/auth/login', '/auth/verify', '/auth/dev-login'])(
     'where an invitation is required there is no %s',
     async (path) => {

@@ -31,7 +31,7 @@ describe('POST /auth/register', () => {
     expect(await server.nobody.post('/auth/password-login', login)).toMatchObject({ status: 200 })
   })
 
-  test('twenty registrations with one address at once are one person', async () => {
+  test('twenty concurrent registrations with one address create one person', async () => {
     const replies = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
         register({ email: index % 2 ? 'race@example.com' : 'RACE@example.com', password: `password ${index}` }),
@@ -62,7 +62,7 @@ describe('POST /auth/register', () => {
     expect(await peopleWith('taken@example.com')).toMatchObject([{ passwordHash: null }])
   })
 
-  test('without e-mail a reset is asked for in vain: nobody is told that a link is on its way', async () => {
+  test('without e-mail the answer to a reset request does not say that a link was sent', async () => {
     const ask = (email: string) => server.nobody.post('/auth/request-password-reset', { email })
     const reply = await ask('ann@example.com')
     expect(reply).toMatchObject({ status: 200, body: { success: true } })
@@ -100,7 +100,7 @@ describe('many registrations at once', () => {
     expect(replies.filter(({ status }) => status === 429)).toHaveLength(120)
   })
 
-  test('are bounded for a network, also the ones in vain, and for 15 minutes', async () => {
+  test('are limited for a network for 15 minutes, and failed ones count too', async () => {
     const replies = []
     for (let index = 0; index < 31; index++) replies.push(await register('member@example.com', `2001:db8::${index}`))
     expect(replies.map(({ status }) => status)).toEqual([...Array(30).fill(400), 429])

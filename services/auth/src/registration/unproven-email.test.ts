@@ -22,7 +22,7 @@ describe('somebody registered with an address that is not theirs', () => {
     return new Person(server.nobody.baseUrl, { id: '', userName: '' }, access_token!)
   }
 
-  test('the owner, coming through a provider, gets the account and the intruder is out', async () => {
+  test('when the owner signs in through a provider, the account is theirs and the other person is signed out', async () => {
     const email = 'owner@example.com'
     const { body } = await server.nobody.post('/auth/register', { email, password: 'of the intruder' })
     const intruder = new Person(server.nobody.baseUrl, { id: '', userName: '' }, body.accessToken)
@@ -47,7 +47,7 @@ describe('somebody registered with an address that is not theirs', () => {
     expect(await owner.get('/auth/me')).toMatchObject({ status: 200 })
   })
 
-  test('a password that somebody was given stays when they come through a provider', async () => {
+  test('a password set by an invitation stays when its owner signs in through a provider', async () => {
     await server.invite('given@example.com', 'of the intruder')
     await comesIn('given@example.com')
     expect(await login('given@example.com')).toMatchObject({ status: 200 })

@@ -93,20 +93,20 @@ describe('POST /auth/refresh', () => {
     await expectEnd(first, last)
   })
 
-  test('a thief and the owner who take turns are found out at the second turn', async () => {
+  test('when a thief and the owner refresh in turn, the second turn ends the session', async () => {
     const thief = await rotated(first)
     environment.pass(600_000)
     await expectEnd(first, thief)
   })
 
-  test('a token of a session that has ended is refused and not written down again', async () => {
+  test('a token of an ended session is refused and not audited again', async () => {
     const second = await rotated(first)
     await expectEnd(first, await rotated(second))
     expect(await refresh(first)).toMatchObject({ status: 401 })
     expect(await reuses()).toHaveLength(1)
   })
 
-  test('a token that waited while its successor was used ends the session, and takes back no rotation', async () => {
+  test('a token that waited while its successor was used ends the session and undoes no rotation', async () => {
     const { db, tokens, clock } = environment.deps
     const { sessionId } = tokens.readRefresh(first)
     const pending = await db.transaction().execute(async (trx) => {
@@ -122,7 +122,7 @@ describe('POST /auth/refresh', () => {
     expect(await session.executeTakeFirst()).toEqual({ refreshGeneration: 2, endedAt: expect.any(Number) })
   })
 
-  test('who was removed is refused', async () => {
+  test('a removed person is refused', async () => {
     await environment.deps.db.updateTable('users').set({ removedAt: 1 }).where('id', '=', person.id).execute()
     expect(await refresh(first)).toMatchObject({ status: 401 })
   })

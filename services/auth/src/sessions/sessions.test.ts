@@ -47,7 +47,7 @@ describe('GET /auth/sessions', () => {
     expect(none).toEqual([])
   })
 
-  test('nobody is refused', async () => {
+  test('a request without a token is refused', async () => {
     expect(await environment.people.nobody.get('/auth/sessions')).toMatchObject({ status: 401 })
   })
 })
@@ -66,7 +66,7 @@ describe('POST /auth/logout', () => {
     expect(await dave.post('/auth/refresh', { refreshToken: dave.refreshToken })).toMatchObject({ status: 401 })
   })
 
-  test('ends the session of the given refresh token; once more is no fault', async () => {
+  test('ends the session of the given refresh token, and is idempotent', async () => {
     const erin = await signIn('erin')
     const other = await signIn('erin')
     const stream = await other.opensStream()
@@ -118,7 +118,7 @@ describe('DELETE /auth/sessions/:sessionId', () => {
     expect(await mallory.delete(`/auth/sessions/${id}`)).toMatchObject({ status: 404 })
   })
 
-  test('knows only the caller’s own', async () => {
+  test('finds only the caller’s own sessions', async () => {
     const [niaj, olivia] = [await signIn('niaj'), await signIn('olivia')]
     const [{ id }] = await sessionsOf(olivia)
     expect(await niaj.delete(`/auth/sessions/${id}`)).toMatchObject({ status: 404 })

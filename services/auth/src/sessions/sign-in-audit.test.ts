@@ -50,7 +50,7 @@ beforeEach(async () => {
 })
 
 describe('the audit log and the log have', () => {
-  test('sign-ins, by what they were made, and the session that made room', async () => {
+  test('sign-ins with their method, and the session that was replaced', async () => {
     const first = await signIn(email, 'first')
     await signIn(email)
     const third = await signIn(email, 'third')
@@ -87,7 +87,7 @@ describe('the audit log and the log have', () => {
     ])
   })
 
-  test('failures for an address that nobody has, without the address', async () => {
+  test('failures for an unknown address, without the address', async () => {
     await login('stranger@example.com', 'wrong horse', 'stranger')
     expect(await entries()).toMatchObject([{ action: 'sign-in.fail', actorId: 'anonymous', targetId: 'unknown' }])
     expect(logged('stranger')).toMatchObject([{ msg: 'a sign-in failed', userId: undefined }])
@@ -121,7 +121,7 @@ describe('the audit log and the log have', () => {
     ])
   })
 
-  test('a link that was used already, and a session that a new password ended', async () => {
+  test('a link that was used before, and a session that a new password ended', async () => {
     const before = await signIn(email)
     await server.nobody.post('/auth/request-password-reset', { email })
     const token = new URL(/https?:\S+/.exec((await server.mailTo(email))[0]!.text)![0]).searchParams.get('token')
@@ -141,7 +141,7 @@ describe('the audit log and the log have', () => {
   })
 })
 
-test('what strangers do adds at most a hundred failures and a hundred lockouts in 15 minutes to the audit log', async () => {
+test('anonymous requests add at most a hundred failures and a hundred lockouts in 15 minutes to the audit log', async () => {
   const { db, clock } = server.deps
   const now = clock()
   const failed = { method: 'password', userId: undefined, now } as const
