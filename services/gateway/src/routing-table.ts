@@ -46,8 +46,6 @@ export const routingTable: readonly Row[] = [
     token: 'access',
     transfer: 'download',
   },
-  { path: '/channels/:channelId/join', service: 'directory', token: 'access' },
-  { path: '/channels/:channelId/leave', service: 'directory', token: 'access' },
   { path: '/channels/:channelId/pins', service: 'messaging', token: 'access' },
   { path: '/channels/:channelId/read', service: 'messaging', token: 'access' },
   { path: '/channels/:channelId/typing', service: 'messaging', token: 'access' },
