@@ -23,8 +23,8 @@ const layers = [
   'identity',
   'access',
   'membership',
-  'accounts',
   'blobs',
+  'accounts',
   'service',
 ]
 

@@ -47,6 +47,9 @@ export const table: Record<string, Demand> = {
   'DELETE /users/{id}': 'admin',
   'POST /users/exit': 'user',
   'PUT /users/me': 'user',
+  'PUT /users/me/avatar': 'user',
+  'DELETE /users/me/avatar': 'user',
+  'GET /users/{id}/avatar/{version}': 'user',
 
   'GET /presence': 'user',
   'PUT /presence/me': 'user',

@@ -1,3 +1,4 @@
+import { deleteAvatars } from '@parley/blobs'
 import { everyone, notFound } from '@parley/contract'
 import { audit, record, type Transaction, type UserRow } from '@parley/database'
 import { findCaller } from '@parley/identity'
@@ -67,7 +68,7 @@ export async function exitServer(trx: Transaction, { caller, ip, now }: Act): Pr
 async function endAccount(trx: Transaction, user: UserRow, { caller, ip, now }: Act) {
   await trx
     .updateTable('users')
-    .set({ removedAt: now, isAdmin: false, passwordHash: null })
+    .set({ removedAt: now, isAdmin: false, passwordHash: null, avatarVersion: null })
     .where('id', '=', user.id)
     .execute()
   const endSessions = await markEnded(trx, {
@@ -77,6 +78,7 @@ async function endAccount(trx: Transaction, user: UserRow, { caller, ip, now }: 
     ip,
     now,
   })
+  await deleteAvatars(trx, user.id)
   await leaveAllChannels(trx, user.id)
   return { endSessions, reloadUsers: [user.id] }
 }

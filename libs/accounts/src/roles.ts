@@ -40,7 +40,7 @@ async function changeRole(
   const user = await updateIsAdmin(trx, userId, isAdmin)
   await record(trx, {
     type: 'UPDATE_USER',
-    payload: { id: user.id, userName: user.userName, isAdmin },
+    payload: { id: user.id, userName: user.userName, isAdmin, avatarVersion: user.avatarVersion },
     routing: { ...everyone, reloadUsers: [user.id] },
   })
   await audit(trx, {

@@ -53,11 +53,11 @@ export async function createUser(trx: Transaction, input: NewUser): Promise<User
   const user = await insertUser(trx, input)
   if (!user) return undefined
 
-  const { id, userName, email, isAdmin, createdAt } = user
+  const { id, userName, email, isAdmin, createdAt, avatarVersion } = user
   await startReadingAll(trx, { userId: id, kinds: isAdmin ? ['public', 'private'] : ['public'] })
   await record(trx, {
     type: 'NEW_USER',
-    payload: { id, userName, email, isAdmin, createdAt },
+    payload: { id, userName, email, isAdmin, createdAt, avatarVersion },
     routing: isAdmin ? { ...everyone, reloadUsers: [id] } : everyone,
   })
   await audit(trx, {
@@ -102,7 +102,7 @@ export async function renameUser(trx: Transaction, wish: string, { caller, ip }:
   const user = await updateName(trx, before.id, userName)
   await record(trx, {
     type: 'UPDATE_USER',
-    payload: { id: user.id, userName, isAdmin: user.isAdmin },
+    payload: { id: user.id, userName, isAdmin: user.isAdmin, avatarVersion: user.avatarVersion },
     routing: everyone,
   })
   await audit(trx, {

@@ -4,6 +4,7 @@ import { createPostgresStore } from './postgres-store.ts'
 import { createS3Store } from './s3-store.ts'
 import type { BlobStore } from './store.ts'
 
+export { type AvatarSide, avatarKey, avatarKeys, avatarSides, deleteAvatars } from './avatars.ts'
 export { BlobMissing, type BlobStore, type ByteRange, exportPartKey } from './store.ts'
 export { releaseUploads, thumbnailKey } from './uploads.ts'
 

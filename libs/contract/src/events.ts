@@ -10,7 +10,8 @@ import {
   Presence,
   ReadState,
   ThreadMeta,
-  Timestamp,
+  User,
+  UserView,
 } from './resources.ts'
 
 const seqOfDeleted = Type.Integer({ description: 'seq it had: whoever had read that far has nothing less to read' })
@@ -22,7 +23,6 @@ const ReactionChange = Type.Object({
   reaction: Type.String(),
   rev: Type.Integer({ description: 'rev of the message, which has this change from then on' }),
 })
-const UserRef = Type.Object({ id: Id, userName: Type.String(), email: Type.String(), isAdmin: Type.Boolean() })
 const DirectMessage = Type.Object({ ...Message.properties, participants: Type.Array(Id) })
 const WebhookRef = Type.Object({ id: Id, name: Type.String(), channelId: Id })
 const ThreadReply = Type.Object({
@@ -65,10 +65,10 @@ export const eventPayloads = {
   DELETE_CHANNEL: Type.Object({ id: Id, name: Type.String() }),
   NEW_REACTION: ReactionChange,
   DELETE_REACTION: ReactionChange,
-  NEW_USER: Type.Object({ ...UserRef.properties, createdAt: Timestamp }),
+  NEW_USER: User,
   REMOVE_USER: Type.Object({ id: Id, email: Type.String() }),
   USER_EXIT: Type.Object({ id: Id, userName: Type.String() }),
-  UPDATE_USER: Type.Object({ id: Id, userName: Type.String(), isAdmin: Type.Boolean() }),
+  UPDATE_USER: Type.Pick(UserView, ['id', 'userName', 'isAdmin', 'avatarVersion']),
   /** Each of the two people gets their own event, in which `otherUser` is the other one. */
   NEW_CONVERSATION: Conversation,
   NEW_DM_MESSAGE: DirectMessage,

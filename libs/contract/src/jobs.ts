@@ -12,7 +12,9 @@ export const jobData = {
   'purge-channel': Type.Object({ channelId: Type.String(), afterSeq: Type.Optional(Type.Integer()) }),
   /** For an image that was uploaded without a thumbnail. */
   'make-thumbnail': Type.Object({ filename: Type.String() }),
-  /** Keys of uploads or parts of exports that no row refers to any more. */
+  /** A picture of a person that waits in `avatars`. */
+  'make-avatar': Type.Object({ version: Type.String() }),
+  /** Keys of uploads, avatars or parts of exports that no row refers to any more. */
   'delete-blobs': Type.Object({ keys: Type.Array(Type.String()) }),
   'compute-export': Type.Object({ exportId: Type.String() }),
 } as const

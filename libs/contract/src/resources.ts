@@ -14,6 +14,7 @@ export const UserView = Type.Object({
   userName: Type.String(),
   email: Type.String(),
   isAdmin: Type.Boolean(),
+  avatarVersion: Nullable(Type.String({ description: 'Of the avatar at /users/{id}/avatar/{version}' })),
 })
 export type UserView = Static<typeof UserView>
 
@@ -210,6 +211,7 @@ export const limits = {
   file: 25 * 1024 * 1024,
   image: 10 * 1024 * 1024,
   thumbnail: 1024 * 1024,
+  avatar: 1024 * 1024,
 } as const
 
 /** The length of a text in code points: an emoji beyond the Basic Multilingual Plane is one, not two as in `text.length`. */

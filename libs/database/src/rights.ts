@@ -11,7 +11,7 @@ const schema: Rights = { kysely_migration: 'select' }
 
 /** All columns but the password hashes, which only auth and directory may read. A new column of the table must be added here. */
 const people =
-  'select (id, user_name, user_name_key, user_name_skeleton, email, email_unproven, is_admin, created_at, removed_at)'
+  'select (id, user_name, user_name_key, user_name_skeleton, email, email_unproven, is_admin, created_at, removed_at, avatar_version)'
 
 /** For `libs/identity`, which finds out who calls. */
 const identity: Rights = { sessions: 'select', users: people }
@@ -31,6 +31,7 @@ const repeating: Rights = { idempotency_keys: 'select, insert, update' }
 /** For `libs/accounts`, which auth and directory use. */
 const accounts: Rights = {
   users: 'select, insert, update',
+  avatars: 'select, delete',
   sessions: 'select, insert, update',
   one_time_links: 'select, insert, update, delete',
   attempts: 'select, insert, update, delete',
@@ -58,6 +59,9 @@ export const rights: Record<DatabaseRole, Rights> = {
     messages: 'select',
     user_words: 'select',
     presence: 'select, insert, update',
+    avatars: 'select, insert, update, delete',
+    blobs: 'select, insert, update, delete',
+    blob_chunks: 'select, insert, delete',
   },
   messaging: {
     ...schema,
@@ -114,7 +118,11 @@ export const rights: Record<DatabaseRole, Rights> = {
   worker: {
     ...schema,
     ...identity,
-    outbox: 'select',
+    users: `${people}, update (avatar_version)`,
+    avatars: 'select, update, delete',
+    // To tell about an avatar that is ready.
+    outbox: 'select, insert',
+    outbox_ids: 'usage',
     outbox_0: 'select, truncate',
     outbox_1: 'select, truncate',
     outbox_2: 'select, truncate',

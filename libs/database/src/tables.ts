@@ -22,7 +22,16 @@ import type {
   SearchSegments,
 } from './tables/copies.ts'
 import type { EventPositions, Jobs, Outbox, OutboxRing, PresenceNodes, Presences, RelayLease } from './tables/events.ts'
-import type { Attempts, AuditLog, OauthStates, OneTimeLinks, ServerSettings, Sessions, Users } from './tables/people.ts'
+import type {
+  Attempts,
+  AuditLog,
+  Avatars,
+  OauthStates,
+  OneTimeLinks,
+  ServerSettings,
+  Sessions,
+  Users,
+} from './tables/people.ts'
 
 export type * from './tables/channels.ts'
 export type * from './tables/copies.ts'
@@ -32,6 +41,7 @@ export type * from './tables/people.ts'
 /** Every table, by its name in Kysely. The columns are in `tables/`, by area. */
 export interface Tables {
   users: Users
+  avatars: Avatars
   sessions: Sessions
   channels: Channels
   channelMembers: ChannelMembers

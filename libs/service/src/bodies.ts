@@ -49,3 +49,20 @@ function containsNul(value: unknown): boolean {
   }
   return false
 }
+
+/**
+ * Decodes base64 (RFC 4648, section 4: with padding, without line breaks) from a field of a body.
+ * @throws ApiError 400 when the text is anything else.
+ */
+export function decodeBase64(field: string, text: string): Buffer {
+  if (text.startsWith('data:')) throw invalid(`${field} is a data: URL. Please send only what follows its comma`)
+  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
+  const bytes = Buffer.from(text, 'base64')
+  // Node tolerates other characters, which the first condition finds, and misplaced or missing padding, which the length shows.
+  if (notBase64.test(text) || bytes.length !== (text.length / 4) * 3 - padding) {
+    throw invalid(`${field} is not base64: letters, digits, + and /, padded with = at the end, without line breaks`)
+  }
+  return bytes
+}
+
+const notBase64 = /[^A-Za-z0-9+/=]/

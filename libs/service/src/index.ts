@@ -1,5 +1,5 @@
 export { type App, type AppOptions, buildApp } from './app.ts'
-export { refuseNul } from './bodies.ts'
+export { decodeBase64, refuseNul } from './bodies.ts'
 export { isLocalOnly, refuseForeignHosts } from './client-origin.ts'
 export { type Deps, type OpenDeps, openDeps } from './deps.ts'
 export { type Check, type Checks, databaseCheck, storageCheck } from './health.ts'

@@ -1,4 +1,4 @@
-import { runService } from '@parley/service'
+import { runService, storageCheck } from '@parley/service'
 import { directory } from './service.ts'
 
-await runService('directory', (deps) => ({ plugin: directory(deps) }))
+await runService('directory', (deps) => ({ plugin: directory(deps), checks: storageCheck(deps) }))

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Deps } from '@parley/service'
+import { avatarRoutes } from './avatars/avatars.routes.ts'
 import { channelRoutes } from './channels/channels.routes.ts'
 import { administrationRoutes } from './people/administration.routes.ts'
 import { peopleRoutes } from './people/people.routes.ts'
@@ -11,6 +12,7 @@ export const directory =
   async (app) => {
     await app.register(peopleRoutes(deps))
     await app.register(administrationRoutes(deps))
+    await app.register(avatarRoutes(deps))
     await app.register(channelRoutes(deps))
     await app.register(presenceRoutes(deps))
   }

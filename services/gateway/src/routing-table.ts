@@ -31,6 +31,7 @@ export const routingTable: readonly Row[] = [
 
   { path: '/users', service: 'directory', token: 'access' },
   { path: '/users/*', service: 'directory', token: 'access' },
+  { path: '/users/me/avatar', service: 'directory', token: 'access', transfer: 'upload' },
   { path: '/presence', service: 'directory', token: 'access' },
   { path: '/presence/me', service: 'directory', token: 'access' },
   { path: '/channels', service: 'directory', token: 'access' },

@@ -7,12 +7,13 @@ import { type Deps, type Service, storageCheck } from '@parley/service'
 import { startCleanUp } from './clean-up/clean-up.ts'
 import { giveUpExport } from './exports/compute-export.ts'
 import { createExporter } from './exports/exporter.ts'
+import { makeAvatar } from './images/avatars.ts'
+import { addThumbnail } from './images/thumbnails.ts'
 import { createMailer, mostMails, retryMs } from './mail/mailer.ts'
 import { purgeChannel } from './purge/purge.ts'
 import { rereadWhatIsLost } from './search/projection.queries.ts'
 import { startProjector } from './search/projector.ts'
 import { startStatistics } from './statistics/statistics.ts'
-import { addThumbnail } from './thumbnails/thumbnails.ts'
 
 export interface Worker extends Service {
   /** Wakes the relay, directly when it leads in this process. */
@@ -61,6 +62,12 @@ export function worker(deps: Deps): Worker {
     queue({
       name: 'make-thumbnail',
       handler: (data) => addThumbnail(deps, data),
+      attempts: 6,
+      backoffMs: 5_000,
+    }),
+    queue({
+      name: 'make-avatar',
+      handler: (data) => makeAvatar(deps, data),
       attempts: 6,
       backoffMs: 5_000,
     }),

@@ -41,6 +41,7 @@ export interface Routes {
         userName: string
         email: string
         isAdmin: boolean
+        avatarVersion: string | null
         createdAt: number
         removedAt: number | null
       }[]
@@ -413,6 +414,7 @@ export interface Routes {
     reply: { users: User[]; hasMore: boolean }
   }
   'DELETE /users/:id': { reply: { success: true } }
+  'GET /users/:id/avatar/:version': { query?: { size?: '64' | '256' }; reply: Blob }
   'POST /users/:id/invite': { reply: { success: true } }
   'POST /users/:id/reset-password': { body: { password: string }; reply: { success: true } }
   'PUT /users/:id/role': { body: { role: 'user' | 'admin' }; reply: { user: User } }
@@ -422,6 +424,8 @@ export interface Routes {
   }
   'POST /users/exit': { reply: { success: true; message: string } }
   'PUT /users/me': { body: { userName: string }; reply: { user: UserView } }
+  'DELETE /users/me/avatar': { reply: { success: true } }
+  'PUT /users/me/avatar': { body: { image: string }; reply: { success: true; avatarVersion: string } }
   'GET /webhooks': { reply: { webhooks: ListedWebhook[] } }
   'POST /webhooks': {
     body: { name: string; channelId: string }

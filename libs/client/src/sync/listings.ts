@@ -134,7 +134,10 @@ export function createListings({ client, scope, lists, asking: { ask }, closing,
       return { me, users, channels, conversations, settings, presence, webhooks }
     }
     await take(listEverything, ({ me, users, channels, conversations, settings, presence, webhooks }) => {
-      if (me) lists.setMe({ id: me.id, userName: me.userName, email: me.email, isAdmin: me.isAdmin })
+      if (me) {
+        const { createdAt: _, ...user } = me
+        lists.setMe(user)
+      }
       lists.setUsers(users)
       lists.setChannels(channels)
       lists.setConversations(conversations)

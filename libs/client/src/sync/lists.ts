@@ -21,7 +21,7 @@ export type Lists = ReturnType<typeof createLists>
  * outcome is what a listing after the last of them would say. What has not changed stays the same object.
  */
 export function createLists({ scope, changes, onRenamed }: ListsOptions) {
-  let me: UserView = { id: '', userName: '', email: '', isAdmin: false }
+  let me: UserView = { id: '', userName: '', email: '', isAdmin: false, avatarVersion: null }
   let settings = { name: '' }
   /** All of them, or with `joined` those that were asked for. */
   const users = new Map<string, User>()
@@ -114,15 +114,17 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
    * A person who becomes an admin, or is one no longer, is told of no channel: everything may be different. Also when the role is
    * known from a listing already: what else is kept may have been fetched before that.
    */
-  function changeUser({ id, userName, isAdmin }: EventPayload<'UPDATE_USER'>): Need | null {
+  function changeUser({ id, userName, isAdmin, avatarVersion }: EventPayload<'UPDATE_USER'>): Need | null {
+    // Events of an older version have no avatarVersion.
+    const changed = { userName, isAdmin, ...(avatarVersion !== undefined && { avatarVersion }) }
     const user = users.get(id)
-    if (user) setUser({ ...user, userName, isAdmin })
+    if (user) setUser({ ...user, ...changed })
     else {
       rename(id, userName)
       changes.save('people', id)
     }
     if (id !== me.id) return null
-    setMe({ ...me, userName, isAdmin })
+    setMe({ ...me, ...changed })
     return 'everything'
   }
 

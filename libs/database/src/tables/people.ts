@@ -17,6 +17,17 @@ export interface Users {
   emailUnproven: Generated<boolean>
   createdAt: Moment
   removedAt: Moment | null
+  /** The avatar that is shown; null without one. */
+  avatarVersion: string | null
+}
+
+/** A picture of a person. Its bytes are in the blob store under `avatarKeys(version)`. */
+export interface Avatars {
+  version: string
+  userId: string
+  createdAt: Moment
+  /** Null until the worker has encoded it. */
+  readyAt: Moment | null
 }
 
 export interface Sessions {

@@ -17,7 +17,7 @@ describe('POST /auth/register', () => {
 
     const [row] = await peopleWith('ann@example.com')
     const ann = new Person(server.nobody.baseUrl, row!, reply.body.accessToken)
-    const user = { id: row!.id, userName: 'ann', email: 'ann@example.com', isAdmin: false }
+    const user = { id: row!.id, userName: 'ann', email: 'ann@example.com', isAdmin: false, avatarVersion: null }
     expect((await ann.get('/auth/me')).body).toEqual({ user })
     const events = await server.deps.db.selectFrom('outbox').select('event').execute()
     expect(events.map(({ event }) => JSON.parse(event ?? 'null'))).toContainEqual({

@@ -78,8 +78,12 @@ export const sessionRoutes =
     const cookie = createSessionCookie(config)
     const replyTokens = createTokenReplies(deps)
 
-    app.get('/auth/me', { schema: GetCurrentUser }, async ({ caller: { userId, userName, email, isAdmin } }) => ({
-      user: { id: userId, userName, email, isAdmin },
+    app.get('/auth/me', { schema: GetCurrentUser }, async ({ caller: { userId: id } }) => ({
+      user: await db
+        .selectFrom('users')
+        .select(['id', 'userName', 'email', 'isAdmin', 'avatarVersion'])
+        .where('id', '=', id)
+        .executeTakeFirstOrThrow(),
     }))
 
     // A cookie that is refused is of no use any more. A token from the body says nothing about the cookie.

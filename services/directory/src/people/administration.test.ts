@@ -43,7 +43,13 @@ describe('POST /users/add', () => {
   test('adds somebody named after their address, and tells everyone', async () => {
     const { status, body } = await ada.post('/users/add', { email: 'New.One@Example.com' })
     expect({ status, body }).toEqual({ status: 200, body: { success: true, userId: expect.any(String) } })
-    const added = { id: body.userId, userName: 'new.one', email: 'new.one@example.com', isAdmin: false }
+    const added = {
+      id: body.userId,
+      userName: 'new.one',
+      email: 'new.one@example.com',
+      isAdmin: false,
+      avatarVersion: null,
+    }
     await environment.events.to(cat).toHave('NEW_USER', added)
     expect(await auditOf('user.create', body.userId)).toMatchObject([{ actorId: ada.id, ip: '127.0.0.1' }])
   })

@@ -4,7 +4,8 @@ import { type ChannelRow, isRowId, type Reader } from '@parley/database'
 import { listAsJson, type PageRequest } from '@parley/service'
 import { type RawBuilder, sql } from 'kysely'
 
-const userColumns = sql`id, user_name as "userName", email, is_admin as "isAdmin", created_at as "createdAt"`
+const userColumns = sql`
+  id, user_name as "userName", email, is_admin as "isAdmin", avatar_version as "avatarVersion", created_at as "createdAt"`
 
 /**
  * The JSON text of `{users: User[], hasMore}`: everybody who is there, by name. Served by users_live_name. Who has left since

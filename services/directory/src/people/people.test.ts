@@ -25,6 +25,7 @@ describe('GET /users', () => {
         userName,
         email: `${userName}@example.com`,
         isAdmin: id === ada.id,
+        avatarVersion: null,
         createdAt: expect.any(Number),
       })),
     )
@@ -43,7 +44,7 @@ describe('PUT /users/me', () => {
 
     expect({ status, body }).toEqual({
       status: 200,
-      body: { user: { id: rob.id, userName, email: 'rob@example.com', isAdmin: false } },
+      body: { user: { id: rob.id, userName, email: 'rob@example.com', isAdmin: false, avatarVersion: null } },
     })
     expect(await namesSeenBy(rob)).toContain(userName)
     await environment.events.to(environment.people.cat).toHave('UPDATE_USER', { id: rob.id, userName, isAdmin: false })

@@ -1,7 +1,7 @@
 import { on } from 'node:events'
 import type { Readable } from 'node:stream'
 import { invalid, limits, tooLarge, unavailable } from '@parley/contract'
-import { refuseNul } from '@parley/service'
+import { decodeBase64, refuseNul } from '@parley/service'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Reservation, UploadMemory } from './upload-memory.ts'
 
@@ -126,21 +126,11 @@ function parse(text: string): unknown {
 const restTooLong = () => invalid('The fields beside the file are too long')
 
 /**
- * Decodes a field of a body from base64 (RFC 4648, section 4: with padding, without line breaks). The text is removed from the body, so
- * that its memory is free while the bytes are stored.
- * @throws ApiError 400 when the text is anything else.
+ * Decodes a field of a body and removes its text, so that the memory of the text is free while the bytes are stored.
+ * @throws ApiError 400 when the text is not base64.
  */
 export function takeBase64<F extends string>(body: { [field in F]?: string }, field: F): Buffer {
   const text = body[field] ?? ''
   delete body[field]
-  if (text.startsWith('data:')) throw invalid(`${field} is a data: URL. Please send only what follows its comma`)
-  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
-  const bytes = Buffer.from(text, 'base64')
-  // Node tolerates other characters, which the first condition finds, and misplaced or missing padding, which the length shows.
-  if (notBase64.test(text) || bytes.length !== (text.length / 4) * 3 - padding) {
-    throw invalid(`${field} is not base64: letters, digits, + and /, padded with = at the end, without line breaks`)
-  }
-  return bytes
+  return decodeBase64(field, text)
 }
-
-const notBase64 = /[^A-Za-z0-9+/=]/

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type BlobStore, thumbnailKey } from '@parley/blobs'
+import { avatarKeys, type BlobStore, thumbnailKey } from '@parley/blobs'
 import { type Database, recordJob, type Transaction } from '@parley/database'
 import type { Logger } from '@parley/telemetry'
 import { sql } from 'kysely'
@@ -32,6 +32,8 @@ const membershipsMs = 24 * hourMs
 const deadJobsMs = 30 * 24 * hourMs
 /** Time to put an upload on a message, and time that it stays after its last message is gone. */
 const idleUploadsMs = 24 * hourMs
+/** The worker encodes an avatar within minutes. What is older could not be stored or encoded. */
+const pendingAvatarsMs = 24 * hourMs
 
 /** Removes rows and bytes that are not needed any more. Several workers may do it at the same time. */
 export async function cleanUp({ db, blobs, logger, clock }: CleanUpOptions): Promise<void> {
@@ -43,8 +45,20 @@ export async function cleanUp({ db, blobs, logger, clock }: CleanUpOptions): Pro
   const deadJobs = await deleteDeadJobs(db, clock() - deadJobsMs)
   const exports = await deleteOldExports(db, clock())
   const uploads = await deleteIdleUploads(db, clock() - idleUploadsMs)
+  const avatars = await deleteUnusedAvatars(db, clock() - pendingAvatarsMs)
   const blobsBegun = await blobs.sweep(idleUploadsMs)
-  const deleted = { idempotencyKeys, sessions, links, attempts, memberships, deadJobs, exports, uploads, blobsBegun }
+  const deleted = {
+    idempotencyKeys,
+    sessions,
+    links,
+    attempts,
+    memberships,
+    deadJobs,
+    exports,
+    uploads,
+    avatars,
+    blobsBegun,
+  }
   logger.info(deleted, 'cleaned up')
 }
 
@@ -97,4 +111,21 @@ async function deleteIdleRows(trx: Transaction, before: number): Promise<string[
       select filename from uploads where idle_since < ${before} order by idle_since limit ${uploadsAtOnce} for update skip locked)
     returning filename`.execute(trx)
   return rows.map(({ filename }) => filename)
+}
+
+/**
+ * Deletes avatars that were begun before a moment and are not ready, and those of removed people, which the version before leaves
+ * behind. Returns how many. Served by avatars_pending and avatars_of_user.
+ */
+async function deleteUnusedAvatars(db: Database, before: number): Promise<number> {
+  return db.transaction().execute(async (trx) => {
+    const { rows } = await sql<{ version: string }>`
+      delete from avatars where version in (
+        select version from avatars where ready_at is null and created_at < ${before}
+        union all select a.version from users u join avatars a on a.user_id = u.id where u.removed_at is not null)
+      returning version`.execute(trx)
+    const keys = avatarKeys(rows.map(({ version }) => version))
+    if (keys.length > 0) await recordJob(trx, 'delete-blobs', { keys })
+    return rows.length
+  })
 }

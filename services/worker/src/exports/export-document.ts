@@ -63,7 +63,7 @@ const sections: readonly Section[] = [
     name: 'users',
     sql: `
       select json_build_object('id', u.id, 'userName', u.user_name, 'email', u.email, 'isAdmin', u.is_admin,
-        'createdAt', u.created_at, 'removedAt', u.removed_at)::text as json
+        'createdAt', u.created_at, 'removedAt', u.removed_at, 'avatarVersion', u.avatar_version)::text as json
       from users u order by u.id`,
   },
   {

@@ -1,0 +1,63 @@
+import { lockUser } from '@parley/accounts'
+import { avatarKeys, deleteAvatars } from '@parley/blobs'
+import { everyone } from '@parley/contract'
+import { type Database, isRowId, type Reader, record, recordJob, uuidv7 } from '@parley/database'
+
+/**
+ * Inserts an avatar whose bytes are yet to be stored, and returns its version. It takes the place of another one of the person
+ * that waits for the worker. @throws ApiError 401 when the person was removed meanwhile.
+ */
+export const replacePendingAvatar = (db: Database, userId: string, now: number): Promise<string> =>
+  db.transaction().execute(async (trx) => {
+    await lockUser(trx, userId)
+    const pending = await trx
+      .deleteFrom('avatars')
+      .where('userId', '=', userId)
+      .where('readyAt', 'is', null)
+      .returning('version')
+      .execute()
+    const keys = avatarKeys(pending.map(({ version }) => version))
+    if (keys.length > 0) await recordJob(trx, 'delete-blobs', { keys })
+    const version = uuidv7()
+    await trx.insertInto('avatars').values({ version, userId, createdAt: now }).execute()
+    return version
+  })
+
+/** Has the worker encode an avatar whose bytes are stored. Returns false when it was replaced or removed meanwhile. */
+export const requestEncoding = (db: Database, version: string): Promise<boolean> =>
+  db.transaction().execute(async (trx) => {
+    const avatar = await trx
+      .selectFrom('avatars')
+      .select('version')
+      .where('version', '=', version)
+      .forUpdate()
+      .executeTakeFirst()
+    if (avatar) await recordJob(trx, 'make-avatar', { version })
+    return avatar !== undefined
+  })
+
+/** Removes the avatar of a person and tells everyone (UPDATE_USER), unless there is none. */
+export const removeAvatar = (db: Database, userId: string): Promise<void> =>
+  db.transaction().execute(async (trx) => {
+    const { id, userName, isAdmin, avatarVersion } = await lockUser(trx, userId)
+    await deleteAvatars(trx, userId)
+    if (avatarVersion === null) return
+    await trx.updateTable('users').set({ avatarVersion: null }).where('id', '=', userId).execute()
+    await record(trx, {
+      type: 'UPDATE_USER',
+      payload: { id, userName, isAdmin, avatarVersion: null },
+      routing: everyone,
+    })
+  })
+
+/** An encoded avatar of this person. Served by the primary key. */
+export async function findAvatar(db: Reader, userId: string, version: string) {
+  if (!isRowId(version) || !isRowId(userId)) return undefined
+  return db
+    .selectFrom('avatars')
+    .select('version')
+    .where('version', '=', version)
+    .where('userId', '=', userId)
+    .where('readyAt', 'is not', null)
+    .executeTakeFirst()
+}

@@ -1,0 +1,116 @@
+import { buffer } from 'node:stream/consumers'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type AvatarSide, avatarKey, BlobMissing, type BlobStore } from '@parley/blobs'
+import { Id, invalid, limits, notFound, Ok, refusals, tooLarge } from '@parley/contract'
+import { readImageSize } from '@parley/images'
+import { type Deps, decodeBase64 } from '@parley/service'
+import type { FastifyReply } from 'fastify'
+import { Type } from 'typebox'
+import { findAvatar, removeAvatar, replacePendingAvatar, requestEncoding } from './avatars.queries.ts'
+
+const formats = ['image/png', 'image/jpeg', 'image/webp']
+/** The worker decodes no image with more pixels. */
+const mostPixels = 50_000_000
+
+const PutAvatar = {
+  summary: 'Change the caller’s avatar',
+  description:
+    'PNG, JPEG or WebP, at most 1 MB and 50 million pixels: as base64 in JSON, or as the body itself with an image type as its ' +
+    'Content-Type. It is encoded to squares of 64 and 256 pixels a moment later; then UPDATE_USER tells everyone the new `avatarVersion`.',
+  body: Type.Object({
+    image: Type.String({ contentEncoding: 'base64', description: 'base64, with padding, without line breaks' }),
+  }),
+  response: {
+    200: Type.Object({
+      ...Ok.properties,
+      avatarVersion: Type.String({ description: 'The version that the avatar will have once it is encoded' }),
+    }),
+    ...refusals(400, 401, 413, 503),
+  },
+}
+
+const DeleteAvatar = {
+  summary: 'Remove the caller’s avatar',
+  description: 'Removes one that is being encoded, too. UPDATE_USER tells everyone. Idempotent.',
+  response: { 200: Ok, ...refusals(401) },
+}
+
+const GetAvatar = {
+  summary: 'The avatar of a person, as WebP',
+  description: 'A version never changes, so that it may be kept for a year. It is there until it is replaced.',
+  params: Type.Object({ id: Id, version: Type.String({ description: '`avatarVersion` of the person' }) }),
+  querystring: Type.Object({
+    size: Type.Enum(['64', '256'], { default: '256', description: 'Width and height in pixels' }),
+  }),
+  response: {
+    200: {
+      description: 'The bytes',
+      content: { 'image/webp': { schema: Type.String({ format: 'binary' }) } },
+    },
+    ...refusals(400, 401, 404, 503),
+  },
+}
+
+/** Pictures of people. The worker encodes them. */
+export const avatarRoutes =
+  ({ db, blobs, clock }: Deps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    // Read as if it had come as base64 in JSON.
+    app.addContentTypeParser<Buffer>(
+      /^image\//,
+      { parseAs: 'buffer', bodyLimit: limits.avatar },
+      async (_request: unknown, body: Buffer) => ({ image: body.toString('base64') }),
+    )
+
+    app.put('/users/me/avatar', { schema: PutAvatar, bodyLimit: 2 * limits.avatar }, async ({ caller, body }) => {
+      const image = decodeBase64('image', body.image)
+      const contentType = recogniseAvatar(image)
+      const version = await replacePendingAvatar(db, caller.userId, clock())
+      await blobs.put(avatarKey(version, 'original'), image, { size: image.length, contentType })
+      if (!(await requestEncoding(db, version))) await blobs.delete([avatarKey(version, 'original')])
+      return { success: true as const, avatarVersion: version }
+    })
+
+    app.delete('/users/me/avatar', { schema: DeleteAvatar }, async ({ caller }) => {
+      await removeAvatar(db, caller.userId)
+      return { success: true as const }
+    })
+
+    app.get('/users/:id/avatar/:version', { schema: GetAvatar }, async ({ params, query }, reply) => {
+      const avatar = await findAvatar(db, params.id, params.version)
+      if (!avatar) throw notFound('avatar')
+      return sendAvatar(reply, await readAvatar(blobs, avatar.version, Number(query.size) as AvatarSide))
+    })
+  }
+
+async function readAvatar(blobs: BlobStore, version: string, side: AvatarSide): Promise<Buffer> {
+  try {
+    return await buffer(await blobs.get(avatarKey(version, side)))
+  } catch (error) {
+    // It was replaced just now.
+    throw error instanceof BlobMissing ? notFound('avatar') : error
+  }
+}
+
+const sendAvatar = (reply: FastifyReply, bytes: Buffer) =>
+  reply
+    .headers({
+      'content-type': 'image/webp',
+      'cache-control': 'private, max-age=31536000, immutable',
+      vary: [reply.getHeader('vary') ?? [], 'Authorization'].flat().join(', '),
+      'content-security-policy': "sandbox; default-src 'none'",
+      'x-content-type-options': 'nosniff',
+    })
+    .send(bytes)
+
+/** The content type of an image. @throws ApiError 400 or 413 when it cannot become an avatar. */
+function recogniseAvatar(image: Buffer): string {
+  if (image.length > limits.avatar) throw tooLarge('The image is larger than 1 MB')
+  for (const contentType of formats) {
+    const size = readImageSize(image, contentType)
+    if (!size) continue
+    if (size.width * size.height > mostPixels) throw tooLarge('The image has more than 50 million pixels')
+    return contentType
+  }
+  throw invalid('image must be a PNG, JPEG or WebP image')
+}
