@@ -1,3 +1,4 @@
+import { Person, samples } from '@parley/test'
 import { expect, test } from 'vitest'
 import type { TestServer } from './test-server.ts'
 
@@ -20,6 +21,31 @@ export function peopleJourneys(server: TestServer) {
 
     expect((await bob.put('/users/me', { userName: userName.toLowerCase() })).status).toBe(400)
     expect((await bob.put('/users/me', { userName: 'here' })).status).toBe(400)
+    await stream.close()
+  })
+
+  test('an avatar is told to everyone, answered by its version, and gone once it is removed', async () => {
+    const [ann, bob] = await Promise.all([server.newcomer('ann'), server.newcomer('bob')])
+    const stream = await bob.opensStream()
+    // As base64 it is more than other requests may be.
+    const image = Buffer.concat([samples.png, Buffer.alloc(900_000)]).toString('base64')
+    const { status, body } = await ann.put('/users/me/avatar', { image })
+    expect([status, body]).toEqual([200, { success: true, avatarVersion: expect.any(String) }])
+    const { avatarVersion } = body
+    await stream.waitFor('UPDATE_USER', { id: ann.id, userName: ann.userName, isAdmin: false, avatarVersion })
+    expect((await ann.get('/auth/me')).body.user).toMatchObject({ avatarVersion })
+
+    const path = `/users/${ann.id}/avatar/${avatarVersion}`
+    const small = await bob.downloads(`${path}?size=64`)
+    expect(small).toMatchObject({
+      status: 200,
+      headers: { 'content-type': 'image/webp', 'cache-control': 'private, max-age=31536000, immutable' },
+    })
+    expect(small.bytes.length).toBeGreaterThan(0)
+    expect((await Person.nobody(server.baseUrl).downloads(path)).status).toBe(401)
+    expect((await ann.delete('/users/me/avatar')).status).toBe(200)
+    await stream.waitFor('UPDATE_USER', { id: ann.id, avatarVersion: null })
+    expect((await bob.downloads(path)).status).toBe(404)
     await stream.close()
   })
 
