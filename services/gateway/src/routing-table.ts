@@ -38,6 +38,7 @@ export const routingTable: readonly Row[] = [
   { path: '/channels/:channelId', service: 'directory', token: 'access' },
   { path: '/channels/:channelId/join', service: 'directory', token: 'access' },
   { path: '/channels/:channelId/leave', service: 'directory', token: 'access' },
+  { path: '/channels/:channelId/members', service: 'directory', token: 'access' },
 
   { path: '/channels/:channelId/messages', service: 'messaging', token: 'access', keyed: true },
   { path: '/channels/:channelId/messages/image', service: 'messaging', token: 'access', transfer: 'upload' },
