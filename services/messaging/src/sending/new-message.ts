@@ -212,16 +212,15 @@ export async function postOnce(
 /** The answer is a JSON text already. */
 const asItIs = { write: (answer: string) => answer, read: (stored: string) => stored }
 
+export type CommittedMessage = Pick<StoredMessage, 'channelId' | 'isReply' | 'seq'>
+
 type AfterCommit = Pick<Deps, 'logger' | 'wakeRelay'> & { pool: Connection['pool'] }
 
 /**
  * What follows a commit that stored messages. Nobody waits for it. A fold that fails makes counting what is unread slower
  * until the next one.
  */
-export function afterCommit(
-  { pool, logger, wakeRelay }: AfterCommit,
-  stored: readonly Pick<StoredMessage, 'channelId' | 'isReply' | 'seq'>[],
-): void {
+export function afterCommit({ pool, logger, wakeRelay }: AfterCommit, stored: readonly CommittedMessage[]): void {
   wakeRelay()
   for (const { channelId, isReply, seq } of stored) {
     if (isReply || seq % foldEvery !== 0) continue

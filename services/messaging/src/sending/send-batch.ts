@@ -5,7 +5,7 @@ import { type Connection, isDuplicate, keyLifetimeMs, keyReused } from '@parley/
 import { inSpan, type Logger, spanAttribute, spanName } from '@parley/telemetry'
 import { unquotable } from '../messages/messages.schema.ts'
 import { sendAfterLostAnswer } from './lost-answer.ts'
-import { messageText, type StoredMessage } from './new-message.ts'
+import { type CommittedMessage, messageText } from './new-message.ts'
 import { type Outcome, type Sending, type SendRow, type SendStatement, sendQuery } from './send-statement.ts'
 
 export interface BatchOptions {
@@ -14,7 +14,7 @@ export interface BatchOptions {
   /** Epoch milliseconds. */
   clock: () => number
   /** Called after each commit. */
-  onStored: (stored: readonly Pick<StoredMessage, 'channelId' | 'isReply' | 'seq'>[]) => void
+  onStored: (stored: readonly CommittedMessage[]) => void
 }
 
 /** A send that has no answer yet and must be tried again, and why. */
@@ -131,7 +131,7 @@ async function resolveLostAnswer(options: BatchOptions, batch: readonly Sending[
 function answer({ onStored }: BatchOptions, batch: readonly Sending[], rows: readonly SendRow[]): Unanswered[] {
   const unanswered: Unanswered[] = []
   const answers: (() => void)[] = []
-  const stored: Pick<StoredMessage, 'channelId' | 'isReply' | 'seq'>[] = []
+  const stored: CommittedMessage[] = []
   for (const [n, outcome, seq, userName, first] of rows) {
     const sending = batch[n - 1]!
     const refusal = refusalOf(outcome, sending)

@@ -3,7 +3,7 @@ import { type Connection, type Database, keyLifetimeMs, keyReused } from '@parle
 import { type Logger, type Metrics, metric } from '@parley/telemetry'
 import { createChannelQueues, type TakenSends } from './channel-queues.ts'
 import { createJoining } from './joining.ts'
-import { afterCommit, type StoredMessage } from './new-message.ts'
+import { afterCommit, type CommittedMessage } from './new-message.ts'
 import { inTime, sendBatch } from './send-batch.ts'
 import {
   type Sending,
@@ -161,7 +161,7 @@ export function createSender(options: SenderOptions): Sender {
     }
   }
 
-  function onStored(stored: readonly Pick<StoredMessage, 'channelId' | 'isReply' | 'seq'>[]) {
+  function onStored(stored: readonly CommittedMessage[]) {
     batchSize.record(stored.length)
     afterCommit(options, stored)
   }
