@@ -258,7 +258,11 @@ async function fetchAtOnce(api: Agent, address: string, people: Signed[], routes
   const begun = performance.now()
   const work = async () => {
     for (let person = waiting.pop(); person; person = waiting.pop()) {
-      for (const route of routes) bytes += await ask(api, `${address}${route}`, person.token)
+      for (const route of routes) {
+        // Not `+= await`: the sum would be read before the others have added to it.
+        const size = await ask(api, `${address}${route}`, person.token)
+        bytes += size
+      }
     }
   }
   await Promise.all(Array.from({ length: stormAtOnce }, work))
