@@ -30,18 +30,26 @@ export async function compare(each: KeptCopy): Promise<Difference[]> {
   const look = (what: string, kept: readonly Thing[] | undefined, fresh: readonly Thing[], isOrdered = true) => {
     for (const [id, one, other] of unequal(kept ?? [], fresh, isOrdered)) {
       differences.push({
-        where: `${person.userName}, ${each.reconnections} reconnections, ${what}: ${id}`,
+        where: `${person.userName} (${each.scope}), ${each.reconnections} reconnections, ${what}: ${id}`,
         kept: one,
         fresh: other,
         heard: heard.filter((event) => JSON.stringify(event).includes(id)).slice(-heardAtMost),
       })
     }
   }
-  look('users', copy.users(), users, false)
-  look('channels', copy.channels(), channels, false)
   look('conversations', copy.conversations(), conversations)
   look('settings', [copy.settings()], [settings])
-  look('webhooks', copy.webhooks(), webhooks, false)
+  if (each.scope === 'all') {
+    look('users', copy.users(), users, false)
+    look('channels', copy.channels(), channels, false)
+    look('webhooks', copy.webhooks(), webhooks, false)
+  } else {
+    const joined: Thing[] = (await get('/channels?scope=joined&members=false')).channels
+    // Without the members nobody can tell which channels somebody who was removed has been in: the next event of the channel counts anew.
+    const withoutCount = ({ memberCount: _, ...channel }: Thing) => channel
+    const kept = copy.channels().map((channel) => withoutCount({ ...channel }))
+    look('joined channels', kept, joined.map(withoutCount), false)
+  }
 
   const readable = new Set<string>([...channels, ...conversations].map(({ id }: { id: string }) => id))
   for (const id of places) {
@@ -60,6 +68,7 @@ export async function compare(each: KeptCopy): Promise<Difference[]> {
     const kept = copy.replies(channelId, parentId) ?? []
     look(`replies to ${parentId}`, kept, pageSize < mostListed ? lastOf(replies, kept.length) : replies)
   }
+  if (each.scope === 'joined') return differences
   const presence = await presenceOnceTold(each, get)
   look('presence', presence.kept, presence.fresh, false)
   return differences

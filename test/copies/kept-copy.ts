@@ -18,6 +18,15 @@ const settlePatienceMs = 30_000
 /** How late an answer may come: later than the events of changes that it does not have yet. */
 const latestAnswerMs = 120
 
+export type Scope = 'all' | 'joined'
+
+export interface CopyOptions {
+  pageSize: number
+  scope: Scope
+  /** The name of the browser in which it is a tab; all tabs of one have the same scope. */
+  browser?: string | undefined
+}
+
 /**
  * A copy of somebody's, over connections that can be cut, answers that come late, and a cursor that can get lost. With a browser it
  * is a tab of it: the tabs share a store and a stream, and a tab can be loaded anew.
@@ -26,6 +35,8 @@ export class KeptCopy {
   readonly person: Person
   copy: SyncEngine
   readonly pageSize: number
+  /** Whether it follows every channel, or those that the person has joined and the ones it looks at. */
+  readonly scope: Scope
   /** The name of the browser in which it is a tab. */
   readonly browser: string | undefined
   /** Channels and conversations whose newest messages are kept. */
@@ -41,8 +52,9 @@ export class KeptCopy {
 
   #chooser: Chooser
 
-  constructor(person: Person, pageSize: number, chooser: Chooser, browser?: string) {
+  constructor(person: Person, { pageSize, scope, browser }: CopyOptions, chooser: Chooser) {
     this.#chooser = chooser
+    this.scope = scope
     this.person = person
     this.pageSize = pageSize
     this.browser = browser
@@ -62,6 +74,7 @@ export class KeptCopy {
         ? { store: storeInMemory() }
         : { store: storeInIndexedDb(this.browser), tabs: joinTabs(this.browser) }),
       userId: this.person.id,
+      scope: this.scope,
       pageSize: this.pageSize,
       onEvent: (event) => this.heard.push(event),
       onConnection: (isOpen) => {
@@ -139,7 +152,7 @@ export class KeptCopy {
   }
 
   async #fetch(url: string, init: RequestInit = {}): Promise<Response> {
-    if (!url.endsWith('/events')) return this.#answer(url, init)
+    if (new URL(url).pathname !== '/events') return this.#answer(url, init)
     const connection = new AbortController()
     this.#connections.add(connection)
     const headers = new Headers(init.headers)

@@ -81,8 +81,9 @@ async function openCopy(
 ): Promise<KeptCopy> {
   const { any, chance, fork } = chooser
   // Every second copy is a tab of the person's browser.
-  const browser = chance(0.5) ? `${server.baseUrl} ${seed} ${person.id}` : undefined
-  const kept = new KeptCopy(person, chance(0.33) ? 5 : 200, fork(), browser)
+  const scope = chance(0.4) ? 'joined' : 'all'
+  const browser = chance(0.5) ? `${server.baseUrl} ${seed} ${person.id} ${scope}` : undefined
+  const kept = new KeptCopy(person, { pageSize: chance(0.33) ? 5 : 200, scope, browser }, fork())
   await kept.copy.ready
   for (const { id } of channels.slice(0, 3)) {
     await kept.open(id)

@@ -102,6 +102,8 @@ function actsOf(world: World, person: Person, chooser: Chooser): Record<string, 
       const later = channels.slice(2)
       if (later.length > 0) await ask(person.delete(`/channels/${any(later).id}`))
     },
+    join: () => ask(person.post(`/channels/${any(channels).id}/join`)),
+    leave: () => ask(person.post(`/channels/${any(channels).id}/leave`)),
     rename: () => ask(person.put('/users/me', { userName: server.unique(`${person.userName} the`) })),
     changeRole: () => ask(ada.put(`/users/${any(people.slice(1)).id}/role`, { role: any(['user', 'admin']) })),
     async comeAndGo() {

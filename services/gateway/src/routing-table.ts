@@ -40,6 +40,7 @@ export const routingTable: readonly Row[] = [
   { path: '/channels/:channelId/leave', service: 'directory', token: 'access' },
   { path: '/channels/:channelId/members', service: 'directory', token: 'access' },
 
+  { path: '/channels/:channelId/members', service: 'directory', token: 'access' },
   { path: '/channels/:channelId/messages', service: 'messaging', token: 'access', keyed: true },
   { path: '/channels/:channelId/messages/image', service: 'messaging', token: 'access', transfer: 'upload' },
   {
