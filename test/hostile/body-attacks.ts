@@ -4,8 +4,11 @@ import { expectRefusal, expectSanity } from './exchange.ts'
 import { filled, idsFor, isText, validBody, validPath, wrongValues } from './routes.ts'
 import { somethingOfEverything, type TargetServer } from './target-server.ts'
 
-/** They are for people and things in a state that the server does not make: somebody without a password, a webhook without an admin. */
-const wantsMore = ['/users/{id}/invite', '/webhooks/{webhookId}/take-over']
+/**
+ * They are for people and things in a state that the server does not make at once: somebody without a password, a webhook without an admin,
+ * an avatar that the worker has encoded.
+ */
+const wantsMore = ['/users/{id}/invite', '/webhooks/{webhookId}/take-over', '/users/{id}/avatar/{version}']
 
 export function bodyAttacks(server: TargetServer) {
   test('the same requests unspoilt are taken: it is what is spoilt below that is refused', async () => {
