@@ -13,7 +13,7 @@ import { inTurns, type Rounds, type Sample, sampleOf, spreadOf } from './statist
 import { numbered } from './stream-audience.ts'
 
 const members = 100
-const joinedByEach = 5
+const joinedByEach = 2
 const inFlight = 16
 const settleSeconds = 4
 const goal = 1.2
@@ -35,17 +35,17 @@ async function seedScopes({ database: { db } }: Foundation, people: number): Pro
     db,
   )
   const channels = Math.ceil((people * joinedByEach) / members)
-  await sql`
-    with made as materialized (
-      insert into channels (id, kind, name, name_key, created_at)
-      select id, 'public', id, id, 1 from (select uuidv7() as id from generate_series(1, ${channels})) fresh
-      returning id
-    ), numbered as (select id, row_number() over (order by id) - 1 as n from made),
-    someone as (select id, row_number() over (order by id) - 1 as n from users)
-    insert into channel_members (channel_id, user_id, joined_at)
-    select numbered.id, someone.id, 1 from someone
-      cross join generate_series(0, ${joinedByEach - 1}) as k
-      join numbered on numbered.n = ((someone.n / ${members}) * ${joinedByEach} + k) % ${channels}`.execute(db)
+  const { rows } = await sql<{ id: string }>`
+    insert into channels (id, kind, name, name_key, created_at)
+    select id, 'public', id, id, 1 from (select uuidv7() as id from generate_series(1, ${channels})) fresh
+    returning id`.execute(db)
+  const ids = rows.map(({ id }) => id)
+  for (let k = 0; k < joinedByEach; k++) {
+    await sql`
+      insert into channel_members (channel_id, user_id, joined_at)
+      select (${ids}::uuid[])[((n - 1) / ${members} * ${joinedByEach} + ${k}) % ${channels} + 1], id, 1
+      from (select id, row_number() over (order by id) as n from users) someone`.execute(db)
+  }
   await sql`analyze`.execute(db)
   const { id } = await db
     .selectFrom('channelMembers')
