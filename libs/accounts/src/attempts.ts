@@ -1,7 +1,8 @@
+import { isIPv6 } from 'node:net'
 import type { Reader, Transaction } from '@parley/database'
 import { sql } from 'kysely'
 
-/** So many attempts of a subject within a time, 15 minutes unless given and at most an hour. */
+/** The most attempts of a subject within a time: 15 minutes unless given, at most an hour. */
 export interface AttemptLimit {
   kind: string
   most: number
@@ -10,11 +11,11 @@ export interface AttemptLimit {
 
 const quarterHourMs = 900_000
 
-/** `seconds` is 0 when the attempt was counted, as number `count` within its time; else there may be none before so many seconds. */
+/** `seconds` is 0 when the attempt was counted, as number `count` within the time. Otherwise the next attempt is possible after so many seconds. */
 export type Counted = { seconds: 0; count: number } | { seconds: number; count?: undefined }
 
 /**
- * Counts an attempt. When there were as many as allowed within its time, it does not count. Exact: attempts at once take turns at
+ * Counts an attempt, unless as many as allowed were counted within the time. Exact: concurrent attempts take turns at
  * the subject's row, until the end of the transaction if there is one. `account` is the account that the attempts are about, by which
  * `clearAttemptsOfAccount` finds them.
  */
@@ -54,16 +55,36 @@ export async function findWait(db: Reader, limit: AttemptLimit, subject: string,
   const counting = (known?.attemptedAt ?? []).filter((at) => at > now - windowMs).sort((one, other) => one - other)
   if (counting.length < limit.most) return 0
   const waitMs = counting[counting.length - limit.most]! + windowMs - now
-  // Attempts at once are counted in an order of their own: one that was asked earlier may find later ones there.
+  // Concurrent attempts may be counted in another order than they came: an earlier one may find later ones.
   return Math.max(1, Math.ceil(Math.min(waitMs, windowMs) / 1000))
 }
 
 /**
  * Forgets all attempts that are about this account. Their rows are locked by kind and subject; whoever counts several attempts in one
- * transaction does so in this order too, so that neither waits for the other for ever. Served by the index attempts_of_account.
+ * transaction uses this order too, so that there is no deadlock. Served by the index attempts_of_account.
  */
 export async function clearAttemptsOfAccount(trx: Transaction, account: string): Promise<void> {
   const ofAccount = trx.selectFrom('attempts').select('kind').where('account', '=', account)
   await ofAccount.orderBy('kind').orderBy('subject').forUpdate().execute()
   await trx.deleteFrom('attempts').where('account', '=', account).execute()
 }
+
+/**
+ * The network that limits count for: an IPv4 address, or the first 64 bits of an IPv6 address, because one client usually has all
+ * addresses below them.
+ */
+export function networkOf(ip: string): string {
+  const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip) ?? []
+  if (mapped) return mapped
+  if (!isIPv6(ip)) return ip
+  const [before = '', after] = ip.replace(/%.*$/, '').toLowerCase().split('::')
+  const head = groups(before)
+  const tail = after === undefined ? [] : groups(after)
+  const zeros = Array.from({ length: 8 - head.length - tail.length }, () => '0')
+  return `${[...head, ...zeros, ...tail]
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':')}::/64`
+}
+
+const groups = (text: string) => text.split(':').filter((group) => group !== '')

@@ -7,17 +7,17 @@ export interface PasswordChange {
   userId: string
   /** As `hashPassword` answers it. */
   passwordHash: string
-  /** The one session that stays. */
+  /** The session that does not end. */
   except?: string
-  /** Who gives it, if it is not the person. */
+  /** Who sets the password, if it is not the person. */
   actorId?: string
   ip: string | null
   now: number
 }
 
 /**
- * Gives a live person a password, by a link that was mailed to them or by an admin. Whatever came in by the old one ends: their
- * sessions, and links by which a password could be set. Answers undefined when there is no such person.
+ * Sets the password of a live person, through a mailed link or by an admin. Ends the sessions of the person and the links that could
+ * set a password. Answers undefined when there is no such person.
  */
 export async function setPassword(trx: Transaction, change: PasswordChange): Promise<UserRow | undefined> {
   const { userId, passwordHash, except, actorId, ip, now } = change
@@ -36,8 +36,8 @@ export async function setPassword(trx: Transaction, change: PasswordChange): Pro
 }
 
 /**
- * To be called when somebody signs in who has shown that the address is theirs. Who registered with it before them, without
- * showing that, is out: the password is gone and the sessions have ended.
+ * Call it when somebody signs in who has proven that the address is theirs. If the account was registered without such a proof, its
+ * password is removed and its sessions end: somebody else may have registered it.
  */
 export async function proveEmail(
   trx: Transaction,

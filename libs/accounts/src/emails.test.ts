@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readEmail, readKnownEmail } from './emails.ts'
+import { readEmail, readKnownEmail, spellingsOf } from './emails.ts'
 
 const refusal = expect.objectContaining({ status: 400 })
 
@@ -48,6 +48,17 @@ describe('an e-mail address', () => {
   test.each([...unusable, ...unusual])('%s is refused', (_, text) => expect(() => readEmail(text)).toThrow(refusal))
 
   test.each(unusable)('%s is refused at sign-in too', (_, text) => expect(() => readKnownEmail(text)).toThrow(refusal))
+
+  test.each([
+    ['żaneta@łódź.pl', 'żaneta@xn--d-uga0v4h.pl'],
+    ['żaneta@xn--d-uga0v4h.pl', 'żaneta@łódź.pl'],
+    ['ann@mail.bücher.example', 'ann@mail.xn--bcher-kva.example'],
+  ])('%s is also spelled %s', (email, other) => expect(spellingsOf(email)).toEqual([email, other]))
+
+  test.each(['ann@example.com', 'ann@localhost', 'a@127.1', 'a@example..com', 'ann@xn--.example'])(
+    '%s has one spelling',
+    (email) => expect(spellingsOf(email)).toEqual([email]),
+  )
 
   test('an account from before a rule can still be entered', () => {
     for (const stored of ['a@example..com', `${'a'.repeat(65)}@example.com`]) {

@@ -11,18 +11,17 @@ import { createUser } from './users.ts'
 /** The configuration of the initial admin; without a name they get the part of their address before the @. */
 export interface FirstStart {
   chat: { initialUser: { userName?: string; email: string; password?: string } }
-  /** How people sign in, where it is to be refused that nobody could. */
+  /** Given where the start is to be refused when nobody could sign in. */
   auth?: { authMode: string }
   email?: { host?: string }
 }
 
 /**
- * Makes a fresh database a server that people can enter: the initial admin of `chat.initialUser` and the public channel
- * General. Applied once: as soon as anybody was ever there, nothing changes, but that the initial admin gets the configured
- * password while nobody has one yet (a server that began in dev mode would let nobody in by password). Any number of
- * processes may call it at once. Answers whether this call made the server.
- * @throws ConfigError when the initial admin cannot be called so, reached there or sign in by that password, or when nobody could
- * sign in for want of a first password.
+ * Creates the initial admin of `chat.initialUser` and the public channel General in an empty database. Once there are people it
+ * changes nothing, with one exception: while nobody has a password, the initial admin gets the configured one, so that a server
+ * that began in dev mode can change to passwords. Any number of processes may call it at once. Answers whether this call created them.
+ * @throws ConfigError when name, address or password of the initial admin are refused, or when nobody could sign in because there is
+ * no password.
  */
 export async function ensureFirstStart(
   db: Database,
@@ -61,7 +60,7 @@ export async function ensureFirstStart(
   })
 }
 
-/** Why the first start would refuse this initial admin: what anybody is refused; the configuration itself knows only the form. */
+/** Why the first start would refuse this initial admin. The rules are those for everybody; the configuration only checks the form. */
 export function initialUserFaults({ userName, email, password }: Partial<FirstStart['chat']['initialUser']>): Fault[] {
   const faults: Fault[] = []
   const judge = (field: string, read: () => unknown) => {

@@ -1,7 +1,6 @@
 import { tooMany } from '@parley/contract'
 import type { Reader, Transaction } from '@parley/database'
-import { type AttemptLimit, clearAttemptsOfAccount, findWait, tryAttempt } from './attempts.ts'
-import { networkOf } from './networks.ts'
+import { type AttemptLimit, clearAttemptsOfAccount, findWait, networkOf, tryAttempt } from './attempts.ts'
 
 /** Somebody tries a password. */
 export interface Guess {
@@ -13,7 +12,7 @@ export interface Guess {
   now: number
 }
 
-/** For what wrong passwords are counted. */
+/** What wrong passwords are counted for. */
 export type GuessScope = 'account and network' | 'account' | 'network' | 'device'
 
 interface Counter {
@@ -24,8 +23,8 @@ interface Counter {
 }
 
 /**
- * A stranger who guesses must not lock the owner out: guesses count for the account and the network together, and a device of the
- * owner has a counter of its own and no other. The counter of the account alone stops guesses that come from many networks.
+ * A stranger who guesses must not lock the owner out. So guesses count for account and network together, and a known device of the
+ * owner has only a counter of its own. The counter of the account alone stops guesses that come from many networks.
  */
 function countersOf({ email, ip, device }: Guess): Counter[] {
   const network = networkOf(ip)
@@ -49,17 +48,16 @@ const limits = {
 } satisfies Record<string, AttemptLimit>
 
 /**
- * Refuses everybody, those with the right password too, while there were too many wrong ones: a limit that let the right one
- * through would be none. @throws ApiError 429
+ * Refuses everybody after too many wrong passwords, also with the right one: otherwise guessing could go on. @throws ApiError 429
  */
 export async function refuseTooManyGuesses(db: Reader, guess: Guess): Promise<void> {
   for (const { limit, subject } of countersOf(guess)) refuseFor(await findWait(db, limit, subject, guess.now))
 }
 
 /**
- * Counts a wrong password, exactly, however many are tried at once. Answers the limits that this guess has reached: from now on
- * nothing is tried there any more.
- * @throws ApiError 429 when one of the limits was reached meanwhile; whether the password was wrong must then stay untold.
+ * Counts a wrong password, exactly also for concurrent guesses. Answers the limits that this guess has reached: further guesses are
+ * refused there.
+ * @throws ApiError 429 when one of the limits was reached in the meantime. The answer must then not tell that the password was wrong.
  */
 export async function countWrongGuess(trx: Transaction, guess: Guess): Promise<GuessScope[]> {
   const reached: GuessScope[] = []
@@ -71,7 +69,7 @@ export async function countWrongGuess(trx: Transaction, guess: Guess): Promise<G
   return reached
 }
 
-/** A new password has not been guessed at yet. */
+/** Deletes the counters of an account: nobody has guessed its new password yet. */
 export const clearGuesses = (trx: Transaction, email: string) => clearAttemptsOfAccount(trx, email)
 
 function refuseFor(seconds: number) {

@@ -1,4 +1,4 @@
-export { type AttemptLimit, countAttempt } from './attempts.ts'
+export { type AttemptLimit, countAttempt, networkOf } from './attempts.ts'
 export { type PasswordChange, proveEmail, setPassword } from './credentials.ts'
 export { readEmail, readKnownEmail } from './emails.ts'
 export { ensureFirstStart, type FirstStart, initialUserFaults } from './first-start.ts'
@@ -14,9 +14,8 @@ export {
   magicLinkMail,
   resetMail,
 } from './link-mails.ts'
-export type { LinkClaims } from './link-tokens.ts'
 export { nameKey, readName, readUserName } from './names.ts'
-export { networkOf } from './networks.ts'
+export type { LinkClaims } from './one-time-links.ts'
 export { createOneTimeLinks, findLink, type NewLink, type OneTimeLinks, takeLink } from './one-time-links.ts'
 export {
   createPasswordHasher,

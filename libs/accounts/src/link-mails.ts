@@ -1,12 +1,11 @@
 import type { Config } from '@parley/config'
 import { type JobData, tooMany } from '@parley/contract'
 import type { Reader, Transaction } from '@parley/database'
-import { type AttemptLimit, countAttempt, findWait } from './attempts.ts'
-import { networkOf } from './networks.ts'
+import { type AttemptLimit, countAttempt, findWait, networkOf } from './attempts.ts'
 
 export type Mail = JobData<'send-mail'>
 
-/** What bounds the mails that people ask for without having signed in, each in 15 minutes. */
+/** Limits of the mails that people request without having signed in, each within 15 minutes. */
 const ofAddress: AttemptLimit = { kind: 'mail', most: 5 }
 const ofNetwork = ({ email }: Pick<Config, 'email'>): AttemptLimit => ({
   kind: 'mail for network',
@@ -14,7 +13,7 @@ const ofNetwork = ({ email }: Pick<Config, 'email'>): AttemptLimit => ({
 })
 const ofServer = ({ email }: Pick<Config, 'email'>): AttemptLimit => ({ kind: 'mail of server', most: email.perServer })
 const theServer = 'server'
-/** What admins send is counted apart: nobody can use up their mails by asking for links. */
+/** Mails of admins are counted separately: nobody can use up their limit by requesting links. */
 const byAdmins: AttemptLimit = { kind: 'mail by admin', most: 5 }
 
 /** Somebody who has not signed in asks for a mail. */
@@ -39,7 +38,7 @@ export async function countMailRequest(trx: Transaction, config: Config, request
   return (await countAttempt(trx, ofAddress, baseAddress(email), now)) === 0
 }
 
-/** Counts a mail that goes to somebody who asked for it. Answers whether it may go. */
+/** Counts a mail that somebody requested. Answers whether it may be sent. */
 export const countRequestedMail = async (trx: Transaction, config: Config, now: number): Promise<boolean> =>
   (await countAttempt(trx, ofServer(config), theServer, now)) === 0
 
@@ -63,7 +62,7 @@ export function magicLinkMail({ auth, email }: Pick<Config, 'auth' | 'email'>, t
     closing: `It works once, within ${minutes === 1 ? 'a minute' : `${minutes} minutes`}. If you did not ask for it, nothing needs to be done.`,
   })
   const text = textVersion ? textVersion(link, minutes) : standard.text
-  // Whoever words the text anew does not want the standard words beside it.
+  // With a text of one's own, the standard HTML would say something else.
   const html = htmlVersion ? htmlVersion(link, minutes) : textVersion ? undefined : standard.html
   if (typeof text !== 'string' || (html !== undefined && typeof html !== 'string')) {
     throw new TypeError('auth.templates must answer texts')
@@ -80,7 +79,7 @@ interface Invitation {
   setsPassword: boolean
 }
 
-/** The mail by which somebody who was added comes in for the first time. */
+/** The mail with which a new person signs in for the first time. */
 export const inviteMail = (to: string, link: string, { server, inviter, setsPassword }: Invitation): Mail =>
   linkMail({
     to,
@@ -91,7 +90,7 @@ export const inviteMail = (to: string, link: string, { server, inviter, setsPass
     closing: `The link works once, within 7 days.${setsPassword ? '' : ' Later you can ask for a new link with your e-mail address.'}`,
   })
 
-/** The mail by which somebody sets a new password. */
+/** The mail with the link for a new password. */
 export const resetMail = (to: string, link: string, { server }: { server: string }): Mail =>
   linkMail({
     to,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createLinkTokens } from './link-tokens.ts'
+import { createLinkTokens } from './one-time-links.ts'
 
 const [old, current] = ['an-old-secret-of-more-than-32-characters', 'the-current-secret-of-more-than-32-chars']
 const email = 'ann@example.com'

@@ -2,7 +2,7 @@ import { firstCharacters, invalid, lengthOf, limits } from '@parley/contract'
 import { looksLike } from '@parley/database'
 
 /**
- * A name as it is stored: NFKC, without space at its ends, runs of spaces as one.
+ * A name as it is stored: NFKC, trimmed, runs of spaces as one.
  * @param what the field, as the refusal names it.
  * @throws ApiError 400 when nothing visible is left, when it is longer than `longest` code points, or when it holds
  * control, bidirectional or invisible characters: two names that look alike would be taken for one.
@@ -15,7 +15,7 @@ export function readName(text: string, what: string, longest: number): string {
   return name
 }
 
-/** NFKC, without space at its ends, runs of spaces as one, without joiners and variation selectors that follow no character. */
+/** NFKC, trimmed, runs of spaces as one, without joiners and variation selectors that follow no character. */
 export const tidyName = (text: string) =>
   text.normalize('NFKC').replaceAll(idleJoiners, '').trim().replace(/ {2,}/g, ' ')
 
@@ -27,11 +27,11 @@ export function readUserName(text: string): string {
   return name
 }
 
-/** What makes a name unique: NFKC, lower-case, and only what can be seen of it. */
+/** What makes a name unique: NFKC, lower-case, without invisible characters. */
 export const nameKey = (name: string) =>
   name.normalize('NFKC').toLowerCase().normalize('NFKC').replaceAll(everyInvisible, '')
 
-/** Names for a person whose own wish is `base`, `count` of them beginning with that number: `ann`, `ann2`, `ann3`. */
+/** Names for a person who would be called `base`: `count` of them from this number on, such as `ann`, `ann2`, `ann3`. */
 export function automaticNames(base: string, from: number, count: number): string[] {
   const wish = tidyName(base.replaceAll(everyHidden, '').normalize('NFKC').replace(leadingAts, ''))
   const stem = visible.test(wish) ? wish : 'user'
@@ -41,9 +41,9 @@ export function automaticNames(base: string, from: number, count: number): strin
   }).filter((name) => !isReserved(name))
 }
 
-// What Unicode draws nothing for, and the blank of Braille. Emoji and some scripts need joiners and variation selectors.
+// Characters that are not drawn, and the blank of Braille. Joiners and variation selectors are allowed: emoji and some scripts need them.
 const hidden = /[\p{Cc}\p{Cs}\u2028\u2029\u2800[\p{DI}--[\u200C\u200D\uFE00-\uFE0F\u{E0100}-\u{E01EF}]]]/v
-// At the beginning or after white space there is nothing that these could join or vary: `admin` and a joiner would look like `admin`.
+// At the beginning or after white space these have nothing to join or vary, and would only make a second name that looks like `admin`.
 const idleJoiners = /(?<=^|\s)[\u200C\u200D\uFE00-\uFE0F\u{E0100}-\u{E01EF}]+/gv
 const leadingAts = /^[@\s\p{DI}]+/u
 const everyHidden = new RegExp(hidden.source, 'gv')

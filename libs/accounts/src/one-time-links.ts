@@ -1,6 +1,7 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Config } from '@parley/config'
 import type { LinkPurpose, Reader, Transaction } from '@parley/database'
-import { createLinkTokens, type LinkClaims } from './link-tokens.ts'
+import { base64urlOf32Bytes } from '@parley/identity'
 
 export interface NewLink {
   purpose: LinkPurpose
@@ -12,9 +13,9 @@ export interface NewLink {
 }
 
 export interface OneTimeLinks {
-  /** Makes a link, which takes the place of an older one of the same purpose. Answers its address in the application. */
+  /** Creates a link, which replaces an older one of the same purpose. Answers its URL in the application. */
   issue(trx: Transaction, link: NewLink): Promise<string>
-  /** What a token says; undefined for anything but a token of ours for this address. */
+  /** The claims of a token; undefined unless this server issued it for this address. */
   read(token: string, email: string): LinkClaims | undefined
 }
 
@@ -41,7 +42,7 @@ export function createOneTimeLinks({ auth }: Pick<Config, 'auth'>): OneTimeLinks
   }
 }
 
-/** The link as it stands, without using it up; undefined when it was used, replaced or is too old. */
+/** The link, without consuming it; undefined when it was used or replaced or has expired. */
 export const findLink = (db: Reader, { email, purpose, tokenHash }: LinkClaims, now: number) =>
   db
     .selectFrom('oneTimeLinks')
@@ -52,7 +53,7 @@ export const findLink = (db: Reader, { email, purpose, tokenHash }: LinkClaims, 
     .where('expiresAt', '>', now)
     .executeTakeFirst()
 
-/** Uses a link up; of any number of users at once one gets it. People come before links in the order of locks. */
+/** Consumes a link; only one of several concurrent requests gets it. People come before links in the order of locks. */
 export const takeLink = (trx: Transaction, { email, purpose, tokenHash }: LinkClaims, now: number) =>
   trx
     .deleteFrom('oneTimeLinks')
@@ -63,7 +64,7 @@ export const takeLink = (trx: Transaction, { email, purpose, tokenHash }: LinkCl
     .returning('userId')
     .executeTakeFirst()
 
-/** Kills the links by which a password could be set. */
+/** Deletes the links that could set a password. */
 export async function deletePasswordLinks(trx: Transaction, email: string): Promise<void> {
   await trx.deleteFrom('oneTimeLinks').where('email', '=', email).where('purpose', 'in', ['invite', 'reset']).execute()
 }
@@ -72,3 +73,43 @@ function addressOf(appUrl: string, purpose: LinkPurpose, token: string, email: s
   const query = new URLSearchParams({ token, email, ...(purpose === 'invite' && { invite: 'true' }) })
   return `${appUrl}/${purpose === 'reset' ? 'reset' : ''}?${query}`
 }
+
+/** What a one-time link's token says, after its signature was verified. */
+export interface LinkClaims {
+  purpose: LinkPurpose
+  email: string
+  tokenHash: Buffer
+}
+
+/**
+ * Tokens of one-time links: purpose, 128 random bits, and a MAC over both and the address. The MAC refuses forged tokens without the
+ * database. Whether a link still works is decided by its row, which stores only a digest. The first secret signs, all verify.
+ */
+export function createLinkTokens(secrets: readonly string[]) {
+  function issue(purpose: LinkPurpose, email: string): { token: string; tokenHash: Buffer } {
+    const id = randomBytes(16).toString('base64url')
+    const token = `${purpose}.${id}.${mac(secrets[0]!, purpose, email, id).toString('base64url')}`
+    return { token, tokenHash: digest(token) }
+  }
+
+  /** Undefined unless this server issued the token for this address. */
+  function read(token: string, email: string): LinkClaims | undefined {
+    const [, purpose, id, signature] = form.exec(token) ?? []
+    if (!purpose || !id || !signature) return undefined
+    const given = Buffer.from(signature, 'base64url')
+    const isOurs = secrets.some((secret) => timingSafeEqual(given, mac(secret, purpose, email, id)))
+    return isOurs ? { purpose: purpose as LinkPurpose, email, tokenHash: digest(token) } : undefined
+  }
+
+  return { issue, read }
+}
+
+export type LinkTokens = ReturnType<typeof createLinkTokens>
+
+// The last characters are the possible ones after 16 and 32 bytes, so that every token has only one spelling.
+const form = new RegExp(`^(login|invite|reset)\\.([\\w-]{21}[AQgw])\\.(${base64urlOf32Bytes})$`)
+
+const mac = (secret: string, purpose: string, email: string, id: string) =>
+  createHmac('sha256', secret).update(`parley link\0${purpose}\0${email}\0${id}`).digest()
+
+const digest = (token: string) => createHash('sha256').update(token).digest()

@@ -3,9 +3,9 @@ import { createFairQueue, QueueFull } from './fair-queue.ts'
 import { hashPassword, type PasswordCost, verifyNoPassword, verifyPassword } from './passwords.ts'
 
 export interface PasswordHasherOptions {
-  /** Derivations under way at once. Each takes a thread of Node's four, which name look-ups and files need too. 2 unless given. */
+  /** Concurrent derivations, 2 unless given. Each takes one of Node's four threads, which name look-ups and files need too. */
   atOnce?: number
-  /** How many may wait for each purpose beyond that. 64 unless given: some seconds' work. */
+  /** How many may wait for each purpose, 64 unless given: some seconds of work. */
   waiting?: number
   /** Of new hashes. */
   cost?: PasswordCost
@@ -15,9 +15,9 @@ export interface PasswordHasherOptions {
 
 /** For whom a password is derived. */
 export interface Derivation {
-  /** Purposes wait apart from each other and get turns alternately: people who register do not hold up those who sign in. */
+  /** Purposes have separate queues and get turns alternately: people who register do not delay those who sign in. */
   purpose: 'sign-in' | 'registration' | 'administration'
-  /** The network or person who asks: they get turns alternately. */
+  /** The network or person that makes the request. Clients get turns alternately. */
   client: string
 }
 
@@ -33,7 +33,7 @@ export interface PasswordHasher {
   readonly begun: number
 }
 
-/** Derives passwords, a few at a time: however many sign in at once, the process has time and memory for everything else. */
+/** Derives passwords, a few at a time, so that many sign-ins at once leave time and memory for everything else. */
 export function createPasswordHasher({
   atOnce = 2,
   waiting = 64,

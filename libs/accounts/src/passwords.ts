@@ -18,7 +18,7 @@ export async function hashPassword(password: string, cost = usualCost): Promise<
   return ['scrypt', cost.N, cost.r, cost.p, salt.toString('base64url'), key.toString('base64url')].join('$')
 }
 
-/** Whether the password belongs to the hash; compared in constant time. A text of another form belongs to no password. */
+/** Whether the password belongs to the hash, compared in constant time. False for a hash of another form. */
 export async function verifyPassword(password: string, hash: string): Promise<boolean> {
   const [, cost, blockSize, parallelization, salt, key] = form.exec(hash) ?? []
   if (!salt || !key) return false
@@ -32,8 +32,8 @@ export async function verifyPassword(password: string, hash: string): Promise<bo
 }
 
 /**
- * Takes as long as `verifyPassword` with a hash of the same cost and is never true: for accounts that do not exist or have no
- * password, so that the time of an answer does not tell.
+ * Takes as long as `verifyPassword` with a hash of the same cost and answers false. For accounts that do not exist or have no
+ * password, so that the response time does not reveal that.
  */
 export async function verifyNoPassword(password: string, cost = usualCost): Promise<false> {
   const key = await derive(password, noSalt, keyBytes, cost)

@@ -3,7 +3,7 @@ import { audit, type Database, type SessionRow, type Transaction } from '@parley
 import type { RefreshClaims } from '@parley/identity'
 import { endSessions, type SessionKey } from './sessions.ts'
 
-/** How long the previous refresh token still answers with its successor: for lost replies and for two tabs. */
+/** How long the previous refresh token still gets the same successor: for lost replies and for two tabs. */
 const graceMs = 60_000
 
 export interface Rotation {
@@ -16,11 +16,11 @@ export interface Rotation {
 }
 
 /**
- * Rotates the refresh token of a session and answers what its successor is made of. The previous token gets the same
- * successor for 60 s after the rotation, as long as the successor has not been used. Any other earlier token was stolen or
- * kept by mistake: the session ends, and the audit log says so.
- * @throws ApiError 401 when the session has ended or expired, its user was removed, or the token must not be used any more; `SessionReused`
- * when it was this that ended the session.
+ * Rotates the refresh token of a session and answers the key of its successor. The previous token gets the same successor for 60 s
+ * after the rotation, as long as the successor has not been used. Any other earlier token may have been stolen, so the session ends
+ * with an entry in the audit log.
+ * @throws ApiError 401 when the session has ended or expired or its user was removed; `SessionReused` when the use of an old token
+ * ended the session.
  */
 export async function rotateRefresh(db: Database, rotation: Rotation): Promise<SessionKey> {
   // The end of a session must be committed, so the refusal is thrown after the transaction.
@@ -48,7 +48,7 @@ export class SessionReused extends ApiError {
   }
 }
 
-/** A successor that was used is not the current token any more, so the previous token is two generations old by then. */
+/** Once the successor was used, the previous token is two generations old and may not be repeated. */
 const mayRepeat = ({ refreshGeneration, rotatedAt }: SessionRow, { claims, now }: Rotation) =>
   claims.generation === refreshGeneration - 1 && rotatedAt !== null && now - rotatedAt < graceMs
 

@@ -9,8 +9,8 @@ import type { Act } from './users.ts'
 import { orphanWebhooksOf } from './webhook-owners.ts'
 
 /**
- * Removes somebody: sessions, streams, memberships and credentials end with the commit; messages stay, under the last
- * name. Tells everyone (REMOVE_USER).
+ * Removes a person and tells everyone (REMOVE_USER). Sessions, streams, memberships and credentials end with the commit. Messages
+ * stay, under the last name.
  * @throws ApiError 404 when there is no such person, 400 when they are the last admin, 401 and 403 as `lockAsAdmin`.
  */
 export async function removeUser(trx: Transaction, userId: string, act: Act): Promise<void> {
@@ -39,7 +39,7 @@ export async function removeUser(trx: Transaction, userId: string, act: Act): Pr
 
 /**
  * The caller leaves the server for good, with the same effects (USER_EXIT).
- * @throws ApiError 400 for the last admin, 401 when their session has ended meanwhile.
+ * @throws ApiError 400 for the last admin, 401 when their session has ended in the meantime.
  */
 export async function exitServer(trx: Transaction, { caller, ip, now }: Act): Promise<void> {
   const people = await lockAdminsAnd(trx, caller.userId)
@@ -64,7 +64,7 @@ export async function exitServer(trx: Transaction, { caller, ip, now }: Act): Pr
   await orphanWebhooksOf(trx, user.id, { actorId: user.id, ip })
 }
 
-/** The row stays: it is the author of its messages. */
+/** The row stays, because messages refer to it as their author. */
 async function endAccount(trx: Transaction, user: UserRow, { caller, ip, now }: Act) {
   await trx
     .updateTable('users')

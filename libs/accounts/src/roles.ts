@@ -10,7 +10,7 @@ import { announceWebhooks, listWebhooksOf, orphanWebhooksOf } from './webhook-ow
 export type Role = 'user' | 'admin'
 
 /**
- * Makes somebody an admin or takes that from them, and tells everyone (UPDATE_USER). The role they have changes nothing.
+ * Makes a person an admin or an ordinary user, and tells everyone (UPDATE_USER). Setting the present role changes nothing.
  * @throws ApiError 400 when there is no such person or they are the last admin, 401 and 403 as `lockAsAdmin`.
  */
 export async function setRole(trx: Transaction, userId: string, role: Role, act: Act): Promise<UserRow> {
@@ -24,7 +24,7 @@ export async function setRole(trx: Transaction, userId: string, role: Role, act:
   return changeRole(trx, before, isAdmin, { actorId: act.caller.userId, ip: act.ip })
 }
 
-/** Makes a live person an admin on the word of whoever runs the server; answers undefined when there is no such person. */
+/** Makes a live person an admin, for the operator of the server. Answers undefined when there is no such person. */
 export async function appointAdmin(trx: Transaction, userId: string, actorId: string): Promise<UserRow | undefined> {
   const before = (await lockAdminsAnd(trx, userId)).get(userId)
   return !before || before.isAdmin ? before : changeRole(trx, before, true, { actorId, ip: null })
@@ -58,7 +58,7 @@ async function changeRole(
 
 /**
  * Takes the row locks of all live admins and of these people, in id order, until the transaction ends, and answers those
- * who are live. Whoever changes an admin holds them all, so counting the others is exact however many try at once.
+ * who are live. Every change of an admin holds all of these locks, so the count of the other admins is exact.
  */
 export async function lockAdminsAnd(trx: Transaction, ...userIds: string[]): Promise<Map<string, UserRow>> {
   const ids = userIds.filter(isRowId)
@@ -95,8 +95,8 @@ export async function lockAsAdmin(
 }
 
 /**
- * As `lockAsAdmin`, for what concerns no person: takes the lock of the caller's row alone, so that they stay an admin until the
- * end of the transaction. @throws ApiError 401 when their session has ended, 403 when they are no admin.
+ * As `lockAsAdmin`, for changes that concern no person: locks only the caller's row, so that they stay an admin until the end of the
+ * transaction. @throws ApiError 401 when their session has ended, 403 when they are no admin.
  */
 export async function stayAdmin(trx: Transaction, { caller, now }: Omit<Act, 'ip'>): Promise<void> {
   await lockLivePeople(trx, [caller.userId])

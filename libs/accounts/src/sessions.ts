@@ -3,7 +3,7 @@ import { audit, isRowId, type Reader, recordControl, type Transaction, uuidv7 } 
 import type { Tokens } from '@parley/identity'
 import { lockUser } from './users.ts'
 
-/** By what somebody signed in. */
+/** How somebody signed in. */
 export type SignInMethod = 'dev' | 'password' | 'registration' | 'magic-link' | 'invitation' | 'reset' | 'oauth'
 
 export interface NewSession {
@@ -13,12 +13,12 @@ export interface NewSession {
   userAgent: string | null
   /** Seconds the session lasts without a refresh. */
   seconds: number
-  /** Sessions a person may hold; the oldest make room for this one. */
+  /** Sessions that a person may have. The oldest end to make room for this one. */
   maxActive: number
   now: number
 }
 
-/** What a session's tokens are made of. */
+/** What the tokens of a session contain. */
 export interface SessionKey {
   userId: string
   sessionId: string
@@ -27,16 +27,16 @@ export interface SessionKey {
 }
 
 export interface StartedSession extends SessionKey {
-  /** The sessions that made room for this one. */
+  /** The sessions that ended to make room for this one. */
   replaced: string[]
 }
 
 const userAgentLength = 300
 
 /**
- * Starts a session; the oldest end when the person would hold more than `maxActive`. Exact under concurrent sign-ins:
- * they take turns at the person's row.
- * @throws ApiError 401 when the person was removed meanwhile.
+ * Starts a session. The oldest sessions end when the person would have more than `maxActive`. Exact under concurrent sign-ins, which
+ * take turns at the person's row.
+ * @throws ApiError 401 when the person was removed in the meantime.
  */
 export async function startSession(trx: Transaction, input: NewSession): Promise<StartedSession> {
   const { userId, method, ip, userAgent, seconds, maxActive, now } = input
@@ -80,7 +80,7 @@ export async function startSession(trx: Transaction, input: NewSession): Promise
   return { userId, sessionId, generation: 0, replaced }
 }
 
-/** Why a session ends. `replaced`: the person signed in once more than they may; `reused`: an old refresh token was used. */
+/** Why a session ends. `replaced`: a newer session took its place; `reused`: an old refresh token was used. */
 export type SessionEnd =
   | 'logout'
   | 'revoked'
@@ -97,7 +97,7 @@ export interface EndedSessions {
   /** Who ends them, if it is not the person. */
   actorId?: string | undefined
   ip: string | null
-  /** Only these; without it all of the person's. */
+  /** Only these; all sessions of the person when absent. */
   only?: string[]
   /** All but this one. */
   except?: string
@@ -105,8 +105,8 @@ export interface EndedSessions {
 }
 
 /**
- * Ends sessions of one person: with the commit their tokens are worth nothing, and their streams end. Answers the ids of
- * those that were not ended before. Each is in the audit log, but those that had expired anyway.
+ * Ends sessions of one person: with the commit their tokens stop working and their streams end. Answers the ids of those that had not
+ * ended before. Each gets an entry in the audit log, except expired ones.
  */
 export async function endSessions(trx: Transaction, input: EndedSessions): Promise<string[]> {
   const ended = await markEnded(trx, input)
@@ -114,7 +114,7 @@ export async function endSessions(trx: Transaction, input: EndedSessions): Promi
   return ended
 }
 
-/** As `endSessions`, for whoever records the control along with an event of their own. */
+/** As `endSessions`, for callers that put the control into an event of their own. */
 export async function markEnded(trx: Transaction, input: EndedSessions): Promise<string[]> {
   const { userId, reason, actorId = userId, only, except, ip, now } = input
   const ids = only?.filter(isRowId)
@@ -148,13 +148,13 @@ export const listSessions = (db: Reader, userId: string, now: number): Promise<O
     .orderBy('id', 'desc')
     .execute()
 
-/** Whose session it is, live or not; undefined when there is none. */
+/** The owner of a session, whether it is live or not; undefined when there is no such session. */
 export const findSessionOwner = async (db: Reader, sessionId: string): Promise<string | undefined> =>
   isRowId(sessionId)
     ? (await db.selectFrom('sessions').select('userId').where('id', '=', sessionId).executeTakeFirst())?.userId
     : undefined
 
-/** What every sign-in and refresh answers. `seconds` is the lifetime of the access token. */
+/** The answer of every sign-in and refresh. `seconds` is the lifetime of the access token. */
 export async function issueTokens(tokens: Tokens, key: SessionKey, seconds: number): Promise<TokenReply> {
   return {
     accessToken: await tokens.issueAccess({ ...key, seconds }),

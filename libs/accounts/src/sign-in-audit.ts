@@ -1,12 +1,11 @@
 import { audit, type Transaction } from '@parley/database'
-import { type AttemptLimit, tryAttempt } from './attempts.ts'
+import { type AttemptLimit, networkOf, tryAttempt } from './attempts.ts'
 import type { GuessScope } from './guesses.ts'
-import { networkOf } from './networks.ts'
 import type { SignInMethod } from './sessions.ts'
 
-/** The actor of what somebody did who has not signed in. */
+/** The actor of an entry about somebody who has not signed in. */
 const anonymous = 'anonymous'
-/** The target when nobody has the address. The address itself is not written down: people type passwords there. */
+/** The target when nobody has the address. The address is not stored, because people mistype passwords into that field. */
 const unknown = 'unknown'
 
 export interface FailedSignIn {
@@ -20,8 +19,8 @@ export interface FailedSignIn {
 }
 
 /**
- * Anybody can fail to sign in, and the audit log is kept for ever. So it gets the first failure of a network at a subject in 15 minutes,
- * and 100 failures in 15 minutes in all; the log has every one.
+ * Anybody can fail to sign in, and the audit log is never deleted. So it gets only the first failure of a network at a subject in 15
+ * minutes, and 100 failures in 15 minutes in all. The log has every failure.
  */
 const failuresOfNetwork: AttemptLimit = { kind: 'audited failure from network', most: 1 }
 const failuresInAll: AttemptLimit = { kind: 'audited failure', most: 100 }

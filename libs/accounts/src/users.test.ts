@@ -1,7 +1,7 @@
 import { createDatabase, type TestDatabase } from '@parley/test'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createUser } from './index.ts'
+import { createUser, findUserByEmail } from './index.ts'
 
 let database: TestDatabase
 beforeAll(async () => {
@@ -56,4 +56,23 @@ test('a name that the version before has given, without a skeleton, is protected
   const dora = (await joins('dora@example.com', 'anything'))!
   await db.updateTable('users').set({ userName: 'dora', userNameKey: 'dora' }).where('id', '=', dora.id).execute()
   expect((await joins('false-dora@example.com', 'd\u043Era'))!.userName).toBe('d\u043Era2')
+})
+
+test('of two who come in at once with two spellings of one domain, one does, and is found by both', async () => {
+  const spellings = ['ann@bücher.example', 'ann@xn--bcher-kva.example']
+  const users = await Promise.all(spellings.map((email) => joins(email, 'ann')))
+  const [user, ...others] = users.filter((each) => each !== undefined)
+  expect(others).toEqual([])
+  for (const email of spellings) {
+    expect(await findUserByEmail(database.db, email)).toMatchObject({ id: user!.id, email: user!.email })
+    expect(await joins(email, 'ann')).toBeUndefined()
+  }
+})
+
+test('two accounts from before, one in each spelling of a domain, are found by their own', async () => {
+  for (const email of ['old@bücher.example', 'old@xn--bcher-kva.example']) {
+    await sql`insert into users (id, user_name, user_name_key, user_name_skeleton, email, created_at)
+      values (gen_random_uuid(), ${email}, ${email}, ${email}, ${email}, 0)`.execute(database.db)
+    expect(await findUserByEmail(database.db, email)).toMatchObject({ email })
+  }
 })

@@ -15,9 +15,10 @@ import type { Caller } from '@parley/identity'
 import { joinPublicChannels } from '@parley/membership'
 import { startReadingAll } from '@parley/read-states'
 import { sql } from 'kysely'
+import { spellingsOf } from './emails.ts'
 import { automaticNames, nameKey, readUserName, tidyName } from './names.ts'
 
-/** Who does something, from where, when. */
+/** Who acts, from which address, at what time. */
 export interface Act {
   caller: Caller
   /** Address of the client. */
@@ -29,14 +30,14 @@ export interface Act {
 export interface NewUser {
   /** As `readEmail` answers it. */
   email: string
-  /** The wished name; without it the part before the @. It gets a number when it is taken. */
+  /** The preferred name; the part before the @ when absent. A number is added when it is taken. */
   userName?: string
   isAdmin?: boolean
   /** As `hashPassword` answers it. */
   passwordHash?: string | null
-  /** Whether the address is only what they say it is. */
+  /** Whether nobody has proven yet that the address is theirs. */
   emailUnproven?: boolean
-  /** Who adds them; without it they came by themselves. */
+  /** Who adds them; absent when they registered themselves. */
   actorId?: string
   /** `chat.autoJoin`: names of the public channels that they join beside General. */
   autoJoin?: readonly string[]
@@ -46,8 +47,8 @@ export interface NewUser {
 
 /**
  * Creates a person, tells everyone (NEW_USER) and the audit log, and adds them to General and the channels of `autoJoin`, which stay
- * locked until the transaction ends. Answers undefined when a live person has the address,
- * also when that one came in just now by another request.
+ * locked until the transaction ends. Answers undefined when a live person has the address, also when another request created them
+ * just now.
  */
 export async function createUser(trx: Transaction, input: NewUser): Promise<UserRow | undefined> {
   const user = await insertUser(trx, input)
@@ -73,9 +74,20 @@ export async function createUser(trx: Transaction, input: NewUser): Promise<User
   return user
 }
 
-/** The live person with this address, as `readEmail` answers it. Served by the index users_live_email. */
-export const findUserByEmail = (db: Reader, email: string): Promise<UserRow | undefined> =>
-  db.selectFrom('users').selectAll().where('email', '=', email).where('removedAt', 'is', null).executeTakeFirst()
+/**
+ * The live person with this address, as `readEmail` answers it, whichever spelling is stored. An exact match comes first: older
+ * databases may have two people with one spelling each. Served by the index users_live_email.
+ */
+export async function findUserByEmail(db: Reader, email: string): Promise<UserRow | undefined> {
+  const spellings = spellingsOf(email)
+  const rows = await db
+    .selectFrom('users')
+    .selectAll()
+    .where('email', 'in', spellings)
+    .where('removedAt', 'is', null)
+    .execute()
+  return rows.find((row) => row.email === email) ?? rows[0]
+}
 
 /** The person with this address, created now if there is none: for the sign-ins that need no invitation. */
 export async function findOrCreateUser(trx: Transaction, input: NewUser): Promise<UserRow> {
@@ -86,12 +98,12 @@ export async function findOrCreateUser(trx: Transaction, input: NewUser): Promis
 }
 
 /**
- * Gives the caller another display name and tells everyone (UPDATE_USER). The same name again changes nothing.
+ * Changes the caller's display name and tells everyone (UPDATE_USER). Setting the present name changes nothing.
  * @throws ApiError 400 when the name is refused or taken.
  */
 export async function renameUser(trx: Transaction, wish: string, { caller, ip }: Omit<Act, 'now'>): Promise<UserRow> {
   const before = await lockUser(trx, caller.userId)
-  // Who has a name from before a rule keeps it.
+  // A name from before a rule may be kept.
   if (before.userName === tidyName(wish)) return before
   const userName = readUserName(wish)
   await sql`select pg_advisory_xact_lock(${lockOf(userName)})`.execute(trx)
@@ -118,7 +130,7 @@ export async function renameUser(trx: Transaction, wish: string, { caller, ip }:
 
 /**
  * Takes the row lock of a live person until the transaction ends. People come before channels in the order of locks.
- * @throws ApiError 401 when the person was removed meanwhile.
+ * @throws ApiError 401 when the person was removed in the meantime.
  */
 export async function lockUser(trx: Transaction, userId: string): Promise<UserRow> {
   const user = await lockUserIfLive(trx, userId)
@@ -126,7 +138,7 @@ export async function lockUser(trx: Transaction, userId: string): Promise<UserRo
   return user
 }
 
-/** As `lockUser`, for those who have an answer of their own when there is no such person any more. */
+/** As `lockUser`, but answers undefined when there is no such person any more. */
 export const lockUserIfLive = (trx: Transaction, userId: string): Promise<UserRow | undefined> =>
   trx
     .selectFrom('users')
@@ -138,9 +150,10 @@ export const lockUserIfLive = (trx: Transaction, userId: string): Promise<UserRo
 
 async function insertUser(trx: Transaction, input: NewUser): Promise<UserRow | undefined> {
   const { email, isAdmin = false, passwordHash = null, emailUnproven = false, now } = input
+  if (await isTakenInOtherSpelling(trx, email)) return undefined
   for (;;) {
     const userName = await findFreeName(trx, input.userName ?? email.slice(0, email.indexOf('@')))
-    // Waits for whoever is about to take the same name or address, and inserts nothing when they did.
+    // Waits for a transaction that is inserting the same name or address, and inserts nothing when it commits.
     const user = await trx
       .insertInto('users')
       .values({
@@ -162,11 +175,23 @@ async function insertUser(trx: Transaction, input: NewUser): Promise<UserRow | u
   }
 }
 
+/**
+ * Whether a live person has another spelling of the address. The unique index does not see that, so concurrent requests with different
+ * spellings wait for each other here.
+ */
+async function isTakenInOtherSpelling(trx: Transaction, email: string): Promise<boolean> {
+  const spellings = spellingsOf(email)
+  if (spellings.length === 1) return false
+  const lock = sql`hashtextextended('parley email ' || ${spellings.toSorted()[0]}, 0)`
+  await sql`select pg_advisory_xact_lock(${lock})`.execute(trx)
+  return (await findUserByEmail(trx, email)) !== undefined
+}
+
 const triedAtOnce = 32
 
 /**
- * The lowest of the first numbers that is free, then any number in a range that grows: whoever has a thousand people called
- * `info` needs a few statements more for the next one, not one for every 32 of them.
+ * The lowest free one of the first numbers, then a random number in a growing range. With a thousand people called `info` the next one
+ * costs a few statements more, not one for every 32 of them.
  */
 async function findFreeName(db: Reader, base: string): Promise<string> {
   for (let most = triedAtOnce; ; most *= 16) {
@@ -188,8 +213,8 @@ async function findFreeName(db: Reader, base: string): Promise<string> {
 }
 
 /**
- * Keeps names that look like this one from others until the transaction ends. Answers false when somebody is just taking such a
- * name, or has taken it: nobody waits, because the next number will do.
+ * Reserves all names that look like this one until the transaction ends. Answers false when another transaction is taking such a name
+ * or has taken it. Nobody waits, because the next number will do.
  */
 async function claimName(db: Reader, name: string): Promise<boolean> {
   const { rows } = await sql<{ claimed: boolean }>`
@@ -197,7 +222,7 @@ async function claimName(db: Reader, name: string): Promise<boolean> {
   return rows[0]!.claimed && (await findAlike(db, [name])).length === 0
 }
 
-/** For all names that look alike the same number; a lock that others happen to share does no harm. */
+/** The same number for all names that look alike. A collision with another name does no harm. */
 const lockOf = (name: string) => sql`hashtextextended('parley name ' || ${nameSkeleton(name)}, 0)`
 
 /**

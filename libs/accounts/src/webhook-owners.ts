@@ -5,12 +5,12 @@ export interface OwnedWebhook {
   id: string
   name: string
   channelId: string
-  /** Who answers for it: who created it, or took it over. */
+  /** The admin who is responsible for it: who created it or took it over. */
   createdBy: string
 }
 
 /**
- * Tells all admins that webhooks have lost the admin who answers for them, or have one again (UPDATE_WEBHOOK). To be called in the
+ * Tells all admins that nobody is responsible for these webhooks any more, or that somebody is again (UPDATE_WEBHOOK). Call it in the
  * transaction of that change, after it.
  */
 export async function announceWebhooks(
@@ -32,7 +32,7 @@ export async function announceWebhooks(
   }
 }
 
-/** Somebody is an admin no longer, or has left: their webhooks go on posting, so the admins learn of it and it is written down. */
+/** Somebody has left or is no longer an admin. Their webhooks go on posting, so the admins are told, with an entry in the audit log. */
 export async function orphanWebhooksOf(
   trx: Transaction,
   userId: string,
@@ -46,7 +46,7 @@ export async function orphanWebhooksOf(
   }
 }
 
-/** The live webhooks that somebody answers for. A webhook ends with its channel. */
+/** The live webhooks that somebody is responsible for. A webhook of a deleted channel counts as deleted. */
 export const listWebhooksOf = (trx: Transaction, userId: string): Promise<OwnedWebhook[]> =>
   trx
     .selectFrom('webhooks')

@@ -36,13 +36,13 @@ export const RedisSettings = Type.Object({
     }),
   ),
   sentinels: Type.Optional(Addresses({ description: 'Sentinels that know where the master is.' })),
-  sentinelName: Type.Optional(Text({ description: 'What the Sentinels call that master.' })),
-  sentinelUsername: Type.Optional(Text({ description: 'Name by which the Sentinels let us in.' })),
+  sentinelName: Type.Optional(Text({ description: 'Name of that master at the Sentinels.' })),
+  sentinelUsername: Type.Optional(Text({ description: 'User name at the Sentinels.' })),
   sentinelPassword: Type.Optional(Text({ description: 'Password of the Sentinels.' })),
   clusterNodes: Type.Optional(
     Addresses({ description: 'Some nodes of a Redis Cluster (7 or newer); the others are found through them.' }),
   ),
-  username: Type.Optional(Text({ description: 'Name by which Redis lets us in, unless the URL has one.' })),
+  username: Type.Optional(Text({ description: 'User name at Redis, unless the URL has one.' })),
   password: Type.Optional(Text({ description: 'Password of Redis, unless the URL has one.' })),
   tls: Type.Object({
     enabled: Switch({
@@ -52,7 +52,7 @@ export const RedisSettings = Type.Object({
     ca: Type.Optional(Text({ description: 'Certificates (PEM) of the authority to trust. Default: the public ones.' })),
   }),
   keyPrefix: Text({
-    description: 'What all names in Redis begin with. Two installations that share one Redis differ in it.',
+    description: 'Prefix of all keys in Redis. Two installations that share one Redis need different ones.',
     default: 'parley:',
     pattern: '^[A-Za-z0-9._:-]+$',
     maxLength: 100,
@@ -61,7 +61,10 @@ export const RedisSettings = Type.Object({
 })
 
 export const Storage = Type.Object({
-  store: Type.Enum(['postgresql', 's3'], { description: 'Where attachments and images lie.', default: 'postgresql' }),
+  store: Type.Enum(['postgresql', 's3'], {
+    description: 'Where attachments and images are stored.',
+    default: 'postgresql',
+  }),
   s3: Type.Object({
     endpoint: Type.Optional(HttpUrl({ description: 'Address of the object store. Default: AWS of that region.' })),
     region: Text({ description: 'Region of the bucket.', default: 'us-east-1' }),
@@ -69,7 +72,7 @@ export const Storage = Type.Object({
     accessKeyId: Type.Optional(Text({ description: 'Access key. Default: the machine’s own identity.' })),
     secretAccessKey: Type.Optional(Text({ description: 'Secret of the access key.' })),
     keyPrefix: Type.String({
-      description: 'What the names of all objects begin with, for a bucket that is shared; such as `parley/`.',
+      description: 'Prefix of the names of all objects, for a shared bucket; such as `parley/`.',
       default: '',
       pattern: '^([A-Za-z0-9][A-Za-z0-9._/-]*)?$',
       maxLength: 200,

@@ -1,10 +1,10 @@
-/** How far a connection is protected, in libpq's words. `allow` and `prefer` are left out: nobody could tell whether it is encrypted. */
+/** The protection of a connection, in libpq's words. `allow` and `prefer` are left out: with them nobody knows whether it is encrypted. */
 export const sslModes = ['disable', 'require', 'verify-ca', 'verify-full'] as const
 export type SslMode = (typeof sslModes)[number]
 
-/** What `database.url` says. Several hosts are separated by commas, each with a port of its own or none. */
+/** The parts of `database.url`. Several hosts are separated by commas, each with or without a port. */
 export interface DatabaseAddress {
-  /** A URL for each host, in the order in which they are tried, without what is said about TLS. */
+  /** A URL for each host, in the order in which they are tried, without the parameters about TLS. */
   servers: string[]
   /** As written; `ssl=true` is another spelling of `require`. */
   sslMode: string | undefined

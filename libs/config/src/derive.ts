@@ -6,8 +6,8 @@ import { DEFAULT_SCOPES } from './sign-in.schema.ts'
 const PRESETS = ['google', 'microsoft', 'github', 'gitlab'].map((id) => [id, `oauth.presets.${id}`] as const)
 
 /**
- * Fills in what follows from other keys and brings accepted spellings into one form. Faulty values are left as they are,
- * and what would follow from them gets a stand-in, so that one mistake is reported once.
+ * Fills in keys that follow from others, and normalizes accepted spellings. Faulty values stay as they are. Keys that follow from them
+ * get a placeholder, so that one mistake is reported once.
  */
 export function derive(written: Layer, cwd: string): Layer {
   const layer: Layer = new Map(written)
@@ -47,7 +47,7 @@ const soundUrl = (url: unknown) =>
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 
-/** The listening host as a browser on this machine reaches it. */
+/** The listening host as a browser on this machine can open it. */
 function visitable(host: unknown): string {
   if (host === '0.0.0.0' || host === '::') return 'localhost'
   return isText(host) && isIPv6(host) ? `[${host}]` : String(host)

@@ -1,10 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { didYouMean } from './faults.ts'
-import { type ConfigKey, configKeys, keyNamed } from './keys.ts'
-import { type Faults, type Layer, layerOfTree } from './layers.ts'
+import { type ConfigKey, configKeys, fromText, keyNamed, toText } from './keys.ts'
+import { didYouMean, type Faults, type Layer, layerOfTree } from './layers.ts'
 import type { Config, DeepPartial } from './schema.ts'
-import { fromText, toText } from './text.ts'
 
 export type Environment = Record<string, string | undefined>
 
@@ -21,7 +19,7 @@ export async function readEnvironment(env: Environment, cwd: string, faults: Fau
   return { layer, configFile: env[CONFIG_FILE] || undefined }
 }
 
-/** The `PARLEY_…` variables that make a child process load these values. Functions cannot travel and are left out. */
+/** The `PARLEY_…` variables with which a child process loads these values. Functions cannot be passed on and are left out. */
 export function configToEnvironment(partial: DeepPartial<Config>): Record<string, string> {
   const settings = [...layerOfTree(partial, 'configuration', [])]
   return Object.fromEntries(
@@ -40,7 +38,7 @@ export function childEnvironment(partial: DeepPartial<Config>, env: Environment 
   return { ...Object.fromEntries(inherited), ...configToEnvironment(partial) }
 }
 
-/** A variable beats its own `_FILE`, so that what a launcher hands its children beats what they inherit. */
+/** A variable wins over its own `_FILE`, so that what a launcher passes to its children wins over what they inherit. */
 async function firstOf({ key, variables }: ConfigKey, env: Environment, cwd: string, faults: Faults) {
   for (const name of variables) {
     if (env[name]) return { name, text: env[name] }
@@ -71,7 +69,7 @@ function reportUnknown(env: Environment, faults: Faults) {
   }
 }
 
-/** Kubernetes puts such variables into every pod for each Service, one called `parley` or `parley-…` included. */
+/** Kubernetes puts such variables into every pod for each Service, also for one called `parley` or `parley-…`. */
 const isServiceLink = (name: string, value: string) =>
   /_SERVICE_(HOST|PORT)(_[A-Z0-9_]+)?$/.test(name) ||
   /_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/.test(name) ||

@@ -2,14 +2,13 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { basename, extname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type Position, whereJsonBreaks } from './json-position.ts'
 import { type Faults, isTree, type Layer, layerOfTree } from './layers.ts'
 
 const EXTENSIONS = ['.json', '.js', '.mjs', '.ts']
 
 /**
  * Reads the configuration file: the one named, else `parley.config.{json,js,mjs,ts}` in `cwd`, else none.
- * A module's default export is the tree. Messages tell where a file breaks but quote nothing of it: it may hold secrets.
+ * A module's default export is the tree. Messages say where a file is broken but quote nothing of it: it may contain secrets.
  */
 export async function readConfigFile(named: string | undefined, cwd: string, faults: Faults): Promise<Layer> {
   const candidates = EXTENSIONS.map((extension) => resolve(cwd, `parley.config${extension}`))
@@ -69,4 +68,53 @@ function positionIn(stack: string, path: string): Partial<Position> | undefined 
   if (at < 0) return undefined
   const [, line, column] = /^(\d+)(?::(\d+))?/.exec(stack.slice(at + basename(path).length + 1)) ?? []
   return line === undefined ? undefined : { line: Number(line), ...(column && { column: Number(column) }) }
+}
+
+interface Position {
+  line: number
+  column: number
+}
+
+/**
+ * Where a text stops being JSON, counted from 1: the first character that is not allowed there, the beginning of a malformed string, or
+ * the end of a text that is incomplete. Node's own message sometimes has no position, and quotes the text.
+ */
+function whereJsonBreaks(text: string): Position {
+  const before = text.slice(0, offsetOfFault(text))
+  return { line: before.split('\n').length, column: before.length - before.lastIndexOf('\n') }
+}
+
+function offsetOfFault(text: string): number {
+  let at = 0
+  const take = (form: RegExp): boolean => {
+    form.lastIndex = at
+    if (!form.test(text)) return false
+    at = form.lastIndex
+    return true
+  }
+  const space = () => take(/[ \t\r\n]*/y)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids exactly these in strings
+  const string = () => take(/"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"/y)
+  const member = () => string() && space() && take(/:/y) && value()
+
+  function value(): boolean {
+    space()
+    if (take(/\{/y)) return list(member, /\}/y)
+    if (take(/\[/y)) return list(value, /\]/y)
+    return string() || take(/-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y)
+  }
+
+  function list(item: () => boolean, end: RegExp): boolean {
+    space()
+    if (take(end)) return true
+    do {
+      space()
+      if (!item()) return false
+      space()
+    } while (take(/,/y))
+    return take(end)
+  }
+
+  if (value()) space()
+  return at
 }

@@ -1,7 +1,5 @@
-import { didYouMean } from './faults.ts'
-import { configKeys } from './keys.ts'
-import type { Faults, Layer } from './layers.ts'
-import { fromText } from './text.ts'
+import { configKeys, fromText } from './keys.ts'
+import { didYouMean, type Faults, type Layer } from './layers.ts'
 
 export interface Flags {
   layer: Layer
@@ -25,7 +23,7 @@ export function readFlags(argv: readonly string[], faults: Faults): Flags {
     const key = keyOfFlag.get(name)
     const isSwitch = key?.schema.type === 'boolean'
     const next = argv[index + 1]
-    // The word after an unknown flag is taken too: it is its value, and may be a secret that must not be judged aloud.
+    // The word after an unknown flag is skipped too: it is probably its value, which may be a secret and must not be printed.
     const takesNext = next !== undefined && (isSwitch ? /^(true|false)$/.test(next) : !next.startsWith('--'))
     const value = inline ?? (takesNext ? argv[++index] : isSwitch ? 'true' : undefined)
 
@@ -44,8 +42,8 @@ export function readFlags(argv: readonly string[], faults: Faults): Flags {
 }
 
 /**
- * Parts a command line into the flags that are a command's `own` and the rest, which goes to `loadConfig`; what is neither comes
- * back as `unknown`, by name and never with a value. Own flags are left to the caller to parse: `--name`, `--name=value` or
+ * Splits a command line into a command's `own` flags and those for `loadConfig`. All others are answered as `unknown`, by name and
+ * never with a value. Own flags are left to the caller to parse: `--name`, `--name=value` or
  * `--name value`, the last for those in `own.withValue`.
  */
 export function separateFlags(
@@ -73,7 +71,7 @@ export function separateFlags(
 }
 
 /**
- * Takes a launcher's own flag (`--replicas 3` or `--replicas=3`) off a command line, so that the rest can go to
+ * Removes a launcher's own flag (`--replicas 3` or `--replicas=3`) from a command line, so that the rest can be given to
  * `loadConfig`. The command line defaults to this process's own. `value` is undefined when the flag is not there.
  */
 export function takeFlag(name: string, argv: readonly string[] = process.argv.slice(2)) {

@@ -61,3 +61,48 @@ function* leavesOf(node: Node, path: string, optionalBranch?: string): Generator
     }
   }
 }
+
+/**
+ * Converts the text of a variable or flag to the type of its key: numbers, `true`/`false` (also 1/0), lists comma-separated or as
+ * JSON. A text that does not fit stays as it is, so that validation reports it.
+ */
+export function fromText(schema: Node, text: string): unknown {
+  if (schema.type === 'integer') return /^[+-]?\d+$/.test(text.trim()) ? Number(text) : text
+  if (schema.type === 'boolean') return SWITCHES.get(text.trim().toLowerCase()) ?? text
+  if (schema.type === 'array') return listFrom(schema, text)
+  // A secret may contain a comma: where a single text is allowed too, a list must be JSON.
+  if (schema.anyOf) return jsonList(text) ?? text
+  return text
+}
+
+/** The reverse of `fromText`. */
+export function toText(schema: Node, value: unknown): string {
+  if (typeof value !== 'string') return typeof value === 'object' ? JSON.stringify(value) : String(value)
+  return schema.anyOf && jsonList(value) ? JSON.stringify([value]) : value
+}
+
+const SWITCHES = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+])
+
+function listFrom(schema: Node, text: string): unknown {
+  if (text.trim().startsWith('[')) return jsonList(text) ?? text
+  if (schema.items?.type !== 'string') return text
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
+}
+
+function jsonList(text: string): unknown[] | undefined {
+  if (!text.trim().startsWith('[')) return undefined
+  try {
+    const value: unknown = JSON.parse(text)
+    return Array.isArray(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}

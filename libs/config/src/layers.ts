@@ -1,16 +1,15 @@
-import { didYouMean, type Fault } from './faults.ts'
 import { type ConfigKey, keyNamed, type Node, rootNode } from './keys.ts'
 
-/** A value and where it was written, in words for a fault message; no source for what nobody wrote. */
+/** A value and where it was written, in words for a fault message. Defaults have no source. */
 export interface Setting {
   value: unknown
   source?: string
 }
 
-/** What one source says, by key. */
+/** The settings of one source, by key. */
 export type Layer = Map<string, Setting>
 
-/** What every source reports while it is read. A key with a fault of its own is not judged again. */
+/** The faults that were found so far. A key that has one is not checked again. */
 export type Faults = Fault[]
 
 /** Turns a tree (a file's export, a launcher's defaults) into a layer; keys that do not exist are faults. */
@@ -26,7 +25,7 @@ export function layerOfTree(tree: object, source: string, faults: Faults): Layer
       if (!schema) {
         faults.push({ key, message: `is not a configuration key (${source}).${didYouMean(key, keyNamed.keys())}` })
       } else if (value === undefined) {
-        // An absent value, written out.
+        // Written out, but absent.
       } else if (!schema.properties) {
         layer.set(key, { value, source })
       } else if (isTree(value)) {
@@ -38,10 +37,10 @@ export function layerOfTree(tree: object, source: string, faults: Faults): Layer
   }
 }
 
-/** Lays layers over each other: a later one wins, key by key. */
+/** Combines layers: a later one wins, key by key. */
 export const overlay = (...layers: Layer[]): Layer => new Map(layers.flatMap((layer) => [...layer]))
 
-/** The tree a layer stands for. Branches that may not be missing are there even when empty. */
+/** The configuration tree of a layer. Required branches are there even when they are empty. */
 export function treeOf(layer: Layer): Record<string, unknown> {
   const build = (node: Node, path: string): Record<string, unknown> =>
     Object.fromEntries(
@@ -55,7 +54,7 @@ export function treeOf(layer: Layer): Record<string, unknown> {
   return build(rootNode, '')
 }
 
-/** Whether anything is written below a branch, such as `oauth.presets.google`. */
+/** Whether any key below a branch is set, such as `oauth.presets.google`. */
 export const mentions = (layer: Layer, branch: string) => [...layer.keys()].some((key) => key.startsWith(`${branch}.`))
 
 /** Whether a key must have a value, given what else is written. */
@@ -64,3 +63,46 @@ export const isRequired = ({ required, optionalBranch }: ConfigKey, layer: Layer
 
 export const isTree = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** One mistake in the configuration. `key` is a configuration key, or the unknown flag or variable. */
+export interface Fault {
+  key: string
+  message: string
+}
+
+/** Thrown when the configuration cannot be used. Its message lists every fault on a line of its own and holds no values. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly faults: Fault[]
+
+  constructor(faults: Fault[]) {
+    const lines = faults.map(({ key, message }) => `  ${key}: ${message}`)
+    super(`The configuration has ${faults.length} fault${faults.length === 1 ? '' : 's'}:\n${lines.join('\n')}`)
+    this.faults = faults
+  }
+}
+
+/** ` Did you mean …?` when a known name is near the written one, else nothing. */
+export function didYouMean(written: string, known: Iterable<string>): string {
+  const limit = Math.max(2, Math.floor(written.length / 5))
+  let best: { name: string; distance: number } | undefined
+  for (const name of known) {
+    const distance = editDistance(written.toLowerCase(), name.toLowerCase())
+    if (distance <= limit && distance < (best?.distance ?? Number.POSITIVE_INFINITY)) best = { name, distance }
+  }
+  return best ? ` Did you mean ${best.name}?` : ''
+}
+
+/** Levenshtein distance, one row at a time. */
+function editDistance(left: string, right: string): number {
+  let row = Array.from({ length: right.length + 1 }, (_, column) => column)
+  for (let i = 1; i <= left.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= right.length; j++) {
+      const substitution = row[j - 1]! + (left[i - 1] === right[j - 1] ? 0 : 1)
+      next.push(Math.min(substitution, row[j]! + 1, next[j - 1]! + 1))
+    }
+    row = next
+  }
+  return row[right.length]!
+}

@@ -1,10 +1,9 @@
 import { derive } from './derive.ts'
 import { type Environment, readEnvironment } from './environment.ts'
-import { ConfigError, type Fault } from './faults.ts'
 import { readConfigFile } from './file.ts'
 import { readFlags } from './flags.ts'
 import { configKeys } from './keys.ts'
-import { type Faults, isTree, type Layer, layerOfTree, overlay, treeOf } from './layers.ts'
+import { ConfigError, type Fault, type Faults, isTree, type Layer, layerOfTree, overlay, treeOf } from './layers.ts'
 import { applyRules } from './rules.ts'
 import type { Config, DeepPartial } from './schema.ts'
 import { validate } from './validation.ts'
@@ -16,9 +15,9 @@ export interface LoadOptions {
   env?: Environment
   /** Folder of the configuration file and base of relative paths; by default the working directory. */
   cwd?: string
-  /** A launcher's own defaults: stronger than the built-in ones, weaker than everything a person writes. */
+  /** A launcher's own defaults: they win over the built-in ones and lose against everything that a person sets. */
   defaults?: DeepPartial<Config>
-  /** What a caller refuses beyond the rules here; it gets the sound values only. Its faults are reported with the others. */
+  /** Further checks of the caller. It gets only the valid values; its faults are reported with the others. */
   judge?: (config: DeepPartial<Config>) => Fault[]
 }
 
@@ -51,9 +50,35 @@ const builtIn: Layer = new Map(
     .map(({ key, schema }) => [key, { value: schema.default }]),
 )
 
-/** A frozen copy, so that what a launcher or a module handed in stays its own. */
+/** A frozen copy, so that objects of a launcher or module are not changed. */
 function frozen<T>(value: T): T {
   if (Array.isArray(value)) return Object.freeze(value.map(frozen)) as T
   if (!isTree(value)) return value
   return Object.freeze(Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, frozen(inner)]))) as T
 }
+
+/** A configuration that may be shown: secrets and passwords in URLs are `***`, functions are `[function]`. */
+export function maskSecrets(value: unknown, name = ''): unknown {
+  if (value === undefined || value === null) return value
+  if (typeof value === 'function') return '[function]'
+  if (/password$|secret$|secretAccessKey$/i.test(name)) return '***'
+  if (Array.isArray(value)) return value.map((item) => maskSecrets(item, name))
+  if (isTree(value))
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, maskSecrets(item, key)]))
+  return typeof value === 'string' ? maskUrl(value) : value
+}
+
+function maskUrl(text: string): string {
+  if (/^postgres(ql)?:/i.test(text)) return maskDatabaseUrl(text)
+  if (!URL.canParse(text)) return text
+  const url = new URL(text)
+  const isInQuery = url.searchParams.has('password')
+  if (url.password === '' && !isInQuery) return text
+  if (url.password !== '') url.password = '***'
+  if (isInQuery) url.searchParams.set('password', '***')
+  return url.href
+}
+
+/** It may name several hosts, which `URL` cannot parse. */
+const maskDatabaseUrl = (text: string) =>
+  text.replace(/^(\w+:\/\/[^/?#:]*):[^/?#]*@/, '$1:***@').replace(/([?&]password=)[^&#]*/gi, '$1***')

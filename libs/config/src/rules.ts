@@ -1,11 +1,11 @@
+import { isIPv4 } from 'node:net'
 import { type DatabaseAddress, parseDatabaseUrl, type SslMode, sslModes } from './database-address.ts'
 import { keyNamed } from './keys.ts'
 import type { Faults, Layer } from './layers.ts'
-import { isLoopbackHost } from './loopback.ts'
 import type { Config, DeepPartial } from './schema.ts'
 import { howToSet } from './validation.ts'
 
-/** A rule over several keys. It is asked only when each key it reads is sound; its fault belongs to `key`. */
+/** A rule about several keys. It is checked only when every key that it reads is valid. Its fault is reported for `key`. */
 interface Rule {
   key: string
   reads: string[]
@@ -17,7 +17,7 @@ const RULES: Rule[] = [
   {
     key: 'auth.jwtSecret',
     reads: ['environment'],
-    // A launcher makes a secret up for a developer; an installation names its own, the same for every process.
+    // A launcher generates a secret for a developer. An installation has its own, the same for every process.
     refuses: ({ environment }, written) => environment === 'production' && !written.has('auth.jwtSecret'),
     message: howToSet(keyNamed.get('auth.jwtSecret')!),
   },
@@ -88,7 +88,7 @@ const RULES: Rule[] = [
   {
     key: 'redis.url',
     reads: ['redis.sentinels', 'redis.clusterNodes'],
-    // A launcher offers a URL of its own to those who name nothing else.
+    // The URL that a launcher offers is used only when nothing else is set.
     refuses: ({ redis }, written) => written.has('redis.url') && Boolean(redis?.sentinels ?? redis?.clusterNodes),
     message: 'names one Redis: leave it out with redis.sentinels or redis.clusterNodes',
   },
@@ -149,7 +149,7 @@ const databaseAddress = ({ database }: DeepPartial<Config>): Partial<DatabaseAdd
 
 const isSecureRedis = (url = '') => /^rediss:/i.test(url)
 
-/** Applies the rules that span keys. `config` holds the sound values only, `written` what file, environment and flags say. */
+/** Applies the rules about several keys. `config` has only the valid values, `written` the settings of file, environment and flags. */
 export function applyRules(config: DeepPartial<Config>, written: Layer, faults: Faults): void {
   const faulty = new Set(faults.map(({ key }) => key))
   for (const { key, reads, refuses, message } of RULES) {
@@ -182,8 +182,18 @@ function repeatedProviders({ oauth }: DeepPartial<Config>): Faults {
   return (oauth?.custom ?? []).flatMap(({ id }, index) => {
     const isRepeated = taken.has(id)
     taken.add(id)
-    // Its start would be the address of the list of providers.
+    // Its start URL would be that of the list of providers.
     if (id === 'providers') return [{ key: `oauth.custom[${index}].id`, message: 'is reserved' }]
     return isRepeated ? [{ key: `oauth.custom[${index}].id`, message: 'is the id of another provider already' }] : []
   })
+}
+
+/** Whether a host name or address (IPv6 also in brackets) is reachable only from this machine. Names other than `localhost` count as public. */
+export function isLoopbackHost(host: string): boolean {
+  const name = host
+    .toLowerCase()
+    .replace(/^\[(.*)\]$/, '$1')
+    .replace(/^::ffff:(?=\d+\.)/, '')
+  if (isIPv4(name)) return name.startsWith('127.')
+  return name === '::1' || name === 'localhost' || name.endsWith('.localhost')
 }

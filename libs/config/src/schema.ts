@@ -16,7 +16,7 @@ import {
 import { Auth, Chat, Email, Oauth } from './sign-in.schema.ts'
 import { Text } from './values.schema.ts'
 
-/** Every key there is: the one source of parsing, validation and the generated reference. */
+/** All keys. Parsing, validation and the generated reference are made from it. */
 export const ConfigSchema = Type.Object({
   environment: Type.Enum(['production', 'development', 'test'], {
     description: 'What kind of installation this is.',

@@ -45,7 +45,7 @@ export const Server = Type.Object({
     default: 16_384,
   }),
   unreadSeconds: WholeNumber(1, 3_600, {
-    description: 'Time after which a reply or event stream is ended of which its client reads nothing.',
+    description: 'Time after which a reply or event stream is ended when its client reads nothing of it.',
     default: 30,
   }),
   uploadsPerPerson: WholeNumber(1, 1_000, {

@@ -1,8 +1,7 @@
 import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
-import { didYouMean } from './faults.ts'
 import { type ConfigKey, configKeys, type Node } from './keys.ts'
-import { type Faults, isRequired, isTree, type Layer, type Setting } from './layers.ts'
+import { didYouMean, type Faults, isRequired, isTree, type Layer, type Setting } from './layers.ts'
 
 /** Judges every key by its schema and returns the layer of those that are sound. Keys that have a fault already are skipped. */
 export function validate(layer: Layer, faults: Faults): Layer {

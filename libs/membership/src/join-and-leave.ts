@@ -13,11 +13,11 @@ interface Act {
 }
 
 /**
- * Makes the caller a member of a public channel and answers the channel. What was written there before counts as read. The channel's
- * audience is told by UPDATE_CHANNEL, the caller's own streams of joined channels by NEW_CHANNEL. Idempotent. Locks the person, then
- * the channel: hold no channel's lock when you call it.
+ * Makes the caller a member of a public channel and answers the channel. Earlier messages count as read. The channel's audience gets
+ * UPDATE_CHANNEL, the caller's own streams of `scope=joined` get NEW_CHANNEL. Idempotent. Locks the person, then the channel: do not
+ * hold another channel's lock when you call it.
  * @throws ApiError 404 when there is no such channel or the caller may not read it, 403 when it is private and the caller no member,
- * 401 when the caller was removed meanwhile.
+ * 401 when the caller was removed in the meantime.
  */
 export async function joinChannel(trx: Transaction, { caller, now }: Act, channelId: string): Promise<ChannelRow> {
   const { channel, isIn } = await lockChannelOf(trx, caller, channelId)
@@ -33,10 +33,10 @@ export async function joinChannel(trx: Transaction, { caller, now }: Act, channe
 }
 
 /**
- * Ends the caller's membership of a channel and answers the channel. Its audience is told by UPDATE_CHANNEL. Who may read the channel
- * no longer is told by DELETE_CHANNEL, like the caller's own streams of joined channels. Idempotent, as long as the caller may read
- * the channel. Locks the person, then the channel.
- * @throws ApiError 404 when there is no such channel or the caller may not read it, 401 when the caller was removed meanwhile.
+ * Ends the caller's membership of a channel and answers the channel. Its audience gets UPDATE_CHANNEL. All streams of a caller who
+ * loses access get DELETE_CHANNEL; otherwise only those of `scope=joined` do. Idempotent, as long as the caller may read the channel.
+ * Locks the person, then the channel.
+ * @throws ApiError 404 when there is no such channel or the caller may not read it, 401 when the caller was removed in the meantime.
  */
 export async function leaveChannel(
   trx: Transaction,
@@ -80,8 +80,8 @@ export async function joinPublicChannels(
 }
 
 /**
- * Ends all memberships of somebody who is removed, without telling anybody: REMOVE_USER says it. Conversations keep both
- * participants: they are what the other one still reads. Everybody may read a public channel as before, so its version stays.
+ * Ends all memberships of a removed person without an event: REMOVE_USER implies it. Conversations keep both participants, because the
+ * other one may still read them. Who may read a public channel does not change, so its version stays.
  */
 export async function leaveAllChannels(trx: Transaction, userId: string): Promise<void> {
   const channels = await trx
@@ -104,7 +104,7 @@ export async function leaveAllChannels(trx: Transaction, userId: string): Promis
     .execute()
 }
 
-/** The locked channel that the caller may read, and whether they are a member. Who may not read it does not learn that it exists. */
+/** The locked channel and whether the caller is a member. Callers who may not read it do not learn that it exists. */
 async function lockChannelOf(trx: Transaction, caller: Caller, channelId: string) {
   const live = await lockLivePeople(trx, [caller.userId])
   if (!live.has(caller.userId)) throw sessionEnded()
@@ -116,8 +116,7 @@ async function lockChannelOf(trx: Transaction, caller: Caller, channelId: string
 }
 
 /**
- * Whoever joins has read what was there before. Their streams, on which the channel may have been unread, are told. Takes the place
- * of what `tellOwnStreams` says of reading.
+ * Marks everything in a channel as read for a person who joins it, and tells their streams (READ_UPDATE) when something was unread.
  */
 async function readToTheEnd(trx: Transaction, { id, lastSeq }: ChannelRow, userId: string): Promise<void> {
   if (lastSeq === 0) return

@@ -6,7 +6,7 @@ import { administrationRoutes } from './people/administration.routes.ts'
 import { peopleRoutes } from './people/people.routes.ts'
 import { presenceRoutes } from './presence/presence.routes.ts'
 
-/** Who is there: people, channels and who belongs to them. */
+/** People, channels, and who belongs to which channel. */
 export const directory =
   (deps: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {

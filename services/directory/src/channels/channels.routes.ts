@@ -17,9 +17,7 @@ import { joinChannel, leaveChannel } from '@parley/membership'
 import { type Deps, sendJsonText } from '@parley/service'
 import { Type } from 'typebox'
 import { listChannelMembers } from '../people/people.queries.ts'
-import { changeChannel } from './channel-change.ts'
-import { createChannel } from './channel-creation.ts'
-import { deleteChannel } from './channel-deletion.ts'
+import { changeChannel, createChannel, deleteChannel } from './channel-changes.ts'
 import { findChannelSummary, findListedChannel, listChannels } from './channels.queries.ts'
 
 const ChannelParams = Type.Object({ channelId: Type.String() })

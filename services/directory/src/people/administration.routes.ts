@@ -1,12 +1,37 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { createPasswordHasher, lockAsAdmin, readEmail, removeUser, setPassword, setRole } from '@parley/accounts'
-import { Id, IdempotencyHeaders, invalid, limits, NewPassword, notFound, Ok, refusals, User } from '@parley/contract'
-import { audit, claimOf, isRowId, once } from '@parley/database'
+import {
+  type Act,
+  countMailByAdmin,
+  createOneTimeLinks,
+  createPasswordHasher,
+  createUser,
+  findServerName,
+  inviteMail,
+  lockAsAdmin,
+  type NewUser,
+  readEmail,
+  removeUser,
+  setPassword,
+  setRole,
+} from '@parley/accounts'
+import type { Config } from '@parley/config'
+import {
+  Id,
+  IdempotencyHeaders,
+  invalid,
+  limits,
+  NewPassword,
+  notFound,
+  Ok,
+  refusals,
+  tooMany,
+  User,
+} from '@parley/contract'
+import { audit, claimOf, isRowId, once, recordJob, type Transaction, type UserRow } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { type Deps, logSessionEnd } from '@parley/service'
 import { metric } from '@parley/telemetry'
 import { Type } from 'typebox'
-import { addUser, createInvitations } from './invitation.ts'
 
 const Role = Type.Enum(['user', 'admin'])
 const UserParams = Type.Object({ id: Type.String() })
@@ -144,3 +169,39 @@ export const administrationRoutes =
   }
 
 const unknownUser = () => invalid('There is no such user')
+
+type AddedUser = Pick<NewUser, 'email' | 'isAdmin' | 'passwordHash' | 'autoJoin'>
+
+/** An admin adds somebody. @throws ApiError 400 when somebody has the address. */
+async function addUser(trx: Transaction, added: AddedUser, { caller, ip, now }: Act): Promise<UserRow> {
+  const user = await createUser(trx, { ...added, actorId: caller.userId, ip, now })
+  if (!user) throw invalid('This e-mail address is already in use', 'duplicate')
+  return user
+}
+
+/**
+ * Sends people who were added the link by which they come in: to choose a password in password mode, to sign in in magic-link
+ * mode. In dev mode, and in password mode without e-mail, there are no invitations: people come in by other means, or an admin
+ * gives them a password.
+ */
+function createInvitations(config: Config) {
+  const links = createOneTimeLinks(config)
+  const { authMode } = config.auth
+  const areMailed = authMode !== 'dev' && config.email.host !== undefined
+
+  /** Whether the person needs an invitation: in password mode nobody does who has a password. */
+  const isFor = ({ passwordHash }: UserRow) => authMode !== 'password' || !passwordHash
+
+  /** The mail goes with the transaction. Answers whether there is one. @throws ApiError 429 when the address was sent too many. */
+  async function send(trx: Transaction, { id, email }: UserRow, { caller, now }: Act): Promise<boolean> {
+    if (!areMailed) return false
+    const seconds = await countMailByAdmin(trx, email, now)
+    if (seconds > 0) throw tooMany('Too many mails were sent to this address. Please try again later', seconds)
+    const link = await links.issue(trx, { purpose: 'invite', email, userId: id, now })
+    const from = { server: await findServerName(trx), inviter: caller.userName }
+    await recordJob(trx, 'send-mail', inviteMail(email, link, { ...from, setsPassword: authMode === 'password' }))
+    return true
+  }
+
+  return { isFor, send }
+}

@@ -1,0 +1,265 @@
+import { accessChannel } from '@parley/access'
+import { type Act, nameKey, readName } from '@parley/accounts'
+import { audienceOf, type Channel, forbidden, invalid, limits, onlyUsers, sessionEnded } from '@parley/contract'
+import {
+  audit,
+  type ChannelRow,
+  claimOf,
+  type Database,
+  isDuplicate,
+  once,
+  record,
+  recordJob,
+  type Transaction,
+  uuidv7,
+} from '@parley/database'
+import type { Caller } from '@parley/identity'
+import {
+  changeMembers,
+  channelView,
+  findAdmins,
+  listMembers,
+  lockLivePeople,
+  type MemberChange,
+  tellAudience,
+  tellOwnStreams,
+  toldChannel,
+} from '@parley/membership'
+import { startReading } from '@parley/read-states'
+import { insertChannel, listPrivateMembers, updateChannel } from './channels.queries.ts'
+
+/** What clients may set on a channel. On an update absent fields keep their values. */
+interface ChannelFields {
+  name?: string
+  topic?: string
+  isPrivate?: boolean
+  members?: string[]
+}
+
+/**
+ * Creates a channel with the caller and these people in it, and tells its audience (NEW_CHANNEL).
+ * With `key`, an `Idempotency-Key`, a repeated request gets the first answer.
+ * @throws ApiError 400 when the name is refused or taken, or a member is unknown; as `once` for the key.
+ */
+export function createChannel(
+  db: Database,
+  { caller, ip, now }: Act,
+  fields: ChannelFields & { name: string },
+  key?: string,
+): Promise<Channel> {
+  const name = readChannelName(fields.name)
+  const members = [...new Set([caller.userId, ...(fields.members ?? [])])]
+
+  const { topic = null, isPrivate = false } = fields
+  const claim = claimOf(caller.userId, key, 'POST /channels', fields.name, topic, isPrivate, members)
+  return db.transaction().execute((trx) => once(trx, claim, now, create))
+
+  async function create(trx: Transaction): Promise<Channel> {
+    const live = await lockLivePeople(trx, members)
+    if (!live.has(caller.userId)) throw sessionEnded()
+    if (live.size < members.length) throw unknownMember()
+
+    const { id } = await insertChannel(trx, {
+      ...name,
+      id: uuidv7(),
+      kind: kindOf(isPrivate),
+      topic: readTopic(fields.topic ?? ''),
+      createdBy: caller.userId,
+      createdAt: now,
+    }).catch(explainTakenName)
+    const row = await changeMembers(trx, id, { joined: members, left: [] }, now)
+    const channel = channelView(row, await listMembers(trx, id))
+
+    const payload = { ...(await toldChannel(trx, row)), lastSeq: row.lastSeq }
+    const membership = { joined: members, left: [] }
+    await record(trx, { type: 'NEW_CHANNEL', payload, routing: { ...audienceOf(row), membership } })
+    await audit(trx, {
+      action: 'channel.create',
+      actorId: caller.userId,
+      targetType: 'channel',
+      targetId: row.id,
+      metadata: { name: row.name, isPrivate: channel.isPrivate },
+      ip,
+    })
+    return channel
+  }
+}
+
+/** A channel with its members, before or after the change. */
+interface Seen {
+  row: ChannelRow
+  members: string[]
+}
+
+/**
+ * Changes the given fields of a channel, for its creator or an admin. People who lose access get DELETE_CHANNEL, people who gain it
+ * NEW_CHANNEL, and the audience gets UPDATE_CHANNEL. Nothing is recorded when nothing changes.
+ * @throws ApiError 400 when the name is refused or taken or a member unknown, 403 and 404 as `lockOwnChannel`.
+ */
+export async function changeChannel(
+  db: Database,
+  { caller, ip, now }: Act,
+  channelId: string,
+  fields: ChannelFields,
+): Promise<Channel> {
+  const name = fields.name === undefined ? {} : readChannelName(fields.name)
+  const topic = fields.topic === undefined ? {} : { topic: readTopic(fields.topic) }
+
+  for (;;) {
+    const changed = await db.transaction().execute(change)
+    if (changed) return changed
+  }
+
+  /** Answers undefined without a change when somebody joined before the channel was locked: their row has to be locked first. */
+  async function change(trx: Transaction): Promise<Channel | undefined> {
+    // What people are told depends on whether they are admins, so their rows stay locked until the commit. Removed people are no admins.
+    const present = fields.members === undefined ? [] : await listPrivateMembers(trx, channelId)
+    const live = await lockLivePeople(trx, [...present, ...(fields.members ?? [])])
+    const row = await lockOwnChannel(trx, caller, channelId)
+    const before = { row, members: await listMembers(trx, row.id) }
+    if (fields.members?.some((id) => !live.has(id))) throw unknownMember()
+
+    const kind = fields.isPrivate === undefined ? row.kind : kindOf(fields.isPrivate)
+    const wished = membersAfter(before, fields.members)
+    const joined = without(wished, before.members)
+    const left = without(before.members, wished)
+    const locked = new Set([...present, ...live])
+    if (row.kind === 'private' && left.some((id) => !locked.has(id))) return undefined
+    const membersChange = joined.length + left.length > 0
+    const wish: Partial<ChannelRow> = { ...name, ...topic }
+    const isSame = (Object.keys(wish) as (keyof ChannelRow)[]).every((field) => wish[field] === row[field])
+    if (isSame && kind === row.kind && !membersChange) return channelView(row, before.members)
+
+    if (row.kind === 'private') {
+      await startReading(trx, row.id, kind === 'public' ? { allBut: before.members } : { only: joined })
+    }
+    const { membersVersion } = membersChange ? await changeMembers(trx, row.id, { joined, left }, now) : row
+    const after = {
+      row: await updateChannel(trx, row.id, {
+        ...name,
+        ...topic,
+        kind,
+        updatedAt: now,
+        membersVersion: membersVersion + (kind === row.kind ? 0 : 1),
+      }).catch(explainTakenName),
+      members: await listMembers(trx, row.id),
+    }
+
+    await announce(trx, before, after, { joined, left })
+    await audit(trx, {
+      action: 'channel.update',
+      actorId: caller.userId,
+      targetType: 'channel',
+      targetId: row.id,
+      metadata: { from: auditView(before), to: auditView(after), joined, left },
+      ip,
+    })
+    return channelView(after.row, after.members)
+  }
+}
+
+/** The wished list, or the present one. A creator who is a member stays one. */
+function membersAfter({ row, members }: Seen, wish: string[] | undefined): string[] {
+  const creator = members.filter((id) => id === row.createdBy)
+  return wish === undefined ? members : [...new Set([...creator, ...wish])]
+}
+
+/** People who lose access are told the old name: they must not learn anything newer. */
+async function announce(trx: Transaction, before: Seen, after: Seen, { joined, left }: MemberChange): Promise<void> {
+  const channel = { ...(await toldChannel(trx, after.row)), lastSeq: after.row.lastSeq }
+  const gone = { id: before.row.id, name: before.row.name }
+  const wasPrivate = before.row.kind === 'private'
+  const isPrivate = after.row.kind === 'private'
+
+  if (wasPrivate && isPrivate) {
+    // Admins may read every channel, as members or not. The rows of those who join or leave are locked, so that stays true.
+    const admins = await findAdmins(trx, [...joined, ...left])
+    const losers = left.filter((id) => !admins.has(id))
+    const gainers = joined.filter((id) => !admins.has(id))
+    if (losers.length > 0) await record(trx, { type: 'DELETE_CHANNEL', payload: gone, routing: onlyUsers(...losers) })
+    if (gainers.length > 0) await record(trx, { type: 'NEW_CHANNEL', payload: channel, routing: onlyUsers(...gainers) })
+    const isAdmin = (id: string) => admins.has(id)
+    await tellOwnStreams(trx, after.row, { joined: joined.filter(isAdmin), left: left.filter(isAdmin) })
+  } else {
+    const outsiders = { to: 'outsiders', channel: gone.id } as const
+    if (isPrivate) {
+      const routing = { ...outsiders, members: after.members }
+      await record(trx, { type: 'DELETE_CHANNEL', payload: gone, routing })
+    } else if (wasPrivate) {
+      const routing = { ...outsiders, members: before.members }
+      await record(trx, { type: 'NEW_CHANNEL', payload: channel, routing })
+    }
+    await tellOwnStreams(trx, after.row, { joined, left })
+  }
+
+  const isSameKind = wasPrivate === isPrivate
+  await tellAudience(trx, after.row, isSameKind ? { joined, left } : undefined)
+}
+
+const auditView = ({ row: { name, topic, kind } }: Seen) => ({ name, topic, isPrivate: kind === 'private' })
+
+function without(ids: string[], others: string[]): string[] {
+  const excluded = new Set(others)
+  return ids.filter((id) => !excluded.has(id))
+}
+
+/**
+ * Deletes a channel for its creator or an admin, and tells everybody who could read it (DELETE_CHANNEL). The row is only marked; a job
+ * purges the content afterwards. Memberships stay for a day, because the realtime nodes need them to deliver the event.
+ * @throws ApiError 404 when there is no such channel, 403 for everybody else.
+ */
+export function deleteChannel(db: Database, { caller, ip, now }: Act, channelId: string): Promise<void> {
+  return db.transaction().execute(async (trx) => {
+    const channel = await lockOwnChannel(trx, caller, channelId)
+
+    const deleted = await updateChannel(trx, channel.id, {
+      deletedAt: now,
+      membersVersion: channel.membersVersion + 1,
+    })
+    await record(trx, {
+      type: 'DELETE_CHANNEL',
+      payload: { id: channel.id, name: channel.name },
+      routing: audienceOf(deleted),
+    })
+    await recordJob(trx, 'purge-channel', { channelId: channel.id })
+    await audit(trx, {
+      action: 'channel.delete',
+      actorId: caller.userId,
+      targetType: 'channel',
+      targetId: channel.id,
+      metadata: { name: channel.name },
+      ip,
+    })
+  })
+}
+
+/**
+ * The channel, locked until the transaction ends, if the caller is its creator or an admin.
+ * @throws ApiError 404 when there is no such channel, 403 for everybody else.
+ */
+async function lockOwnChannel(trx: Transaction, caller: Caller, channelId: string): Promise<ChannelRow> {
+  const channel = await accessChannel(trx, caller, channelId, { lock: true })
+  if (!caller.isAdmin && channel.createdBy !== caller.userId) {
+    throw forbidden('Only the creator of the channel or an admin may do this')
+  }
+  return channel
+}
+
+/** A channel's name and what makes it unique. @throws ApiError 400 when the name is refused. */
+function readChannelName(text: string): Pick<ChannelRow, 'name' | 'nameKey'> {
+  const name = readName(text, 'name', limits.channelName)
+  return { name, nameKey: nameKey(name) }
+}
+
+/** A blank topic counts as no topic. */
+const readTopic = (text: string): string | null => text.trim() || null
+
+const kindOf = (isPrivate: boolean) => (isPrivate ? 'private' : 'public')
+
+/** Rethrows an error of storing a channel. A taken name becomes a 400. */
+function explainTakenName(error: unknown): never {
+  if (isDuplicate(error, 'channels_live_name')) throw invalid('There is already a channel with this name', 'duplicate')
+  throw error
+}
+
+const unknownMember = () => invalid('members must contain only ids of users, and at least one of them is not')
