@@ -40,7 +40,6 @@ export const routingTable: readonly Row[] = [
   { path: '/channels/:channelId/leave', service: 'directory', token: 'access' },
   { path: '/channels/:channelId/members', service: 'directory', token: 'access' },
 
-  { path: '/channels/:channelId/members', service: 'directory', token: 'access' },
   { path: '/channels/:channelId/messages', service: 'messaging', token: 'access', keyed: true },
   { path: '/channels/:channelId/messages/image', service: 'messaging', token: 'access', transfer: 'upload' },
   {
