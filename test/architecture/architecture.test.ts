@@ -157,6 +157,13 @@ describe('architecture', () => {
     expect(names.filter((name) => !isRecorded(name))).toEqual([])
   })
 
+  test('no path stands twice in the routing table of the gateway', () => {
+    const table = readFileSync(path.join(root, 'services/gateway/src/routing-table.ts'), 'utf8')
+    const paths = [...table.matchAll(/\bpath: '([^']+)'/g)].map(([, each]) => each!)
+    expect(paths.length).toBeGreaterThan(40)
+    expect(paths.filter((each, index) => paths.indexOf(each) !== index)).toEqual([])
+  })
+
   test('no file is a drawer for everything', () => {
     const drawers = sources.filter(({ file }) => /\/(utils?|helpers?|common|types|misc|shared)(\.|\/)/.test(file))
     expect(drawers.map(({ file }) => file)).toEqual([])
