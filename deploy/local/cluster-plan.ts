@@ -6,7 +6,7 @@ import { keptPort } from '@parley/embedded'
 
 const repository = resolve(import.meta.dirname, '../..')
 const databaseUsers: readonly string[] = databaseRoles
-const upstreamServices = ['auth', 'directory', 'messaging', 'admin', 'realtime'] as const
+const upstreamServices = ['auth', 'directory', 'messaging', 'admin', 'realtime', 'web'] as const
 
 /** One process of the cluster. */
 export interface ProcessPlan {

@@ -1,5 +1,6 @@
 /** `npm run cluster [-- --replicas N]`: N processes of each service on one machine. SIGUSR2 starts a rolling restart. */
 import { takeFlag } from '@parley/config'
+import { buildPage } from '@parley/web/build'
 import { type ProcessPlan, planCluster } from './cluster-plan.ts'
 import { greeting } from './greeting.ts'
 import { type Launcher, launch, StartRefused } from './launcher.ts'
@@ -20,6 +21,7 @@ await launch(async (launcher) => {
     poolSize: Math.max(2, Math.min(10, Math.floor(connectionsOfAll / (6 * replicas)))),
   })
 
+  await buildPage()
   const plan = await planCluster({ config, replicas, configFile, databaseUrlOf })
   launcher.say(`Starting ${plan.length} processes …`)
   const running: { process: ProcessPlan; child: Supervised }[] = []

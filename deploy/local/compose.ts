@@ -22,7 +22,11 @@ export interface Solo {
  * Puts every service and the worker into one process, on the gateway's app.
  * @param depsOf the deps of each service when each has its own PostgreSQL role; otherwise all share `given`
  */
-export async function composeSolo(given: Deps, depsOf: (role: DatabaseRole) => Deps = () => given): Promise<Solo> {
+export async function composeSolo(
+  given: Deps,
+  depsOf: (role: DatabaseRole) => Deps = () => given,
+  others: Service[] = [],
+): Promise<Solo> {
   // The relay runs in this process: senders wake it directly, not through Redis.
   const background = worker(depsOf('worker'))
   const { wakeRelay } = background
@@ -39,6 +43,7 @@ export async function composeSolo(given: Deps, depsOf: (role: DatabaseRole) => D
     { plugin: messaging(as('messaging')) },
     { plugin: admin(as('admin')) },
     realtime(deps),
+    ...others,
   ]
   const checks: Checks = Object.assign(
     { postgresql: databaseCheck(deps) },

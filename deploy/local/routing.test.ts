@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { admin } from '@parley/admin'
 import { auth } from '@parley/auth'
 import { directory } from '@parley/directory'
-import { distributedGateway, type RoutedService, routedServices } from '@parley/gateway'
+import { distributedGateway, routedServices } from '@parley/gateway'
 import { messaging } from '@parley/messaging'
 import { realtime } from '@parley/realtime'
 import { buildApp, type Deps, openDeps, type Service } from '@parley/service'
@@ -12,7 +12,9 @@ import { configWithoutServers } from '@parley/test'
 import type { FastifyPluginAsync } from 'fastify'
 import { expect, onTestFinished, test } from 'vitest'
 
-const create: Record<RoutedService, (deps: Deps) => Service | FastifyPluginAsync> = {
+type ApiService = (typeof routedServices)[number]
+
+const create: Record<ApiService, (deps: Deps) => Service | FastifyPluginAsync> = {
   auth,
   directory,
   messaging,
@@ -59,7 +61,7 @@ test('the gateway sends every route of every service to that service, and stops 
 })
 
 /** The routes of a service as its own description has them. */
-async function routesOf(service: RoutedService, deps: Deps) {
+async function routesOf(service: ApiService, deps: Deps) {
   const { fastify } = await buildApp({ deps, position: 'inside', checks: {} })
   const created = create[service](deps)
   await fastify.register(typeof created === 'function' ? created : created.plugin!)

@@ -1,6 +1,9 @@
 /** `npm start`: every service in one process, with an embedded PostgreSQL and Redis unless others are configured. */
+import type { DatabaseRole } from '@parley/database'
 import { exposeMetrics, openDeps } from '@parley/service'
 import { shutdownTelemetry } from '@parley/telemetry'
+import { web } from '@parley/web'
+import { buildPage } from '@parley/web/build'
 import { composeSolo } from './compose.ts'
 import { greeting } from './greeting.ts'
 import { launch } from './launcher.ts'
@@ -15,7 +18,9 @@ await launch(async (launcher) => {
   const metrics = await exposeMetrics(config, deps.metrics)
   await launcher.done(async () => metrics?.close())
 
-  const solo = await composeSolo(deps, databaseUrlOf && ((role) => signedInAt(databaseUrlOf(role))))
+  await buildPage()
+  const depsOf = databaseUrlOf && ((role: DatabaseRole) => signedInAt(databaseUrlOf(role)))
+  const solo = await composeSolo(deps, depsOf, [{ plugin: web() }])
   await launcher.done(() => solo.stop())
   launcher.say(greeting(config, await solo.start()))
 })

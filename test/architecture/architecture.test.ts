@@ -69,6 +69,9 @@ function destination({ file, workspace }: SourceFile, specifier: string): string
   return layers.includes(name) ? `libs/${name}` : `services/${name}`
 }
 
+/** The web client and its build: they need nothing at run time that is not built in. */
+const isBuiltPage = (file: string) => /^services\/web\/(page\/|src\/(build|vite-config)\.ts)/.test(file)
+
 const crossings = (files: SourceFile[]) =>
   files.flatMap((source) =>
     source.imports.flatMap((specifier) => {
@@ -114,7 +117,8 @@ describe('architecture', () => {
   })
 
   test('the tests of test/ import no service: they stand outside, but for the harness', () => {
-    const outside = sources.filter(({ file }) => file.startsWith('test/') && file !== 'test/src/test-environment.ts')
+    const harness = ['test/src/test-environment.ts', 'test/src/global-setup.ts']
+    const outside = sources.filter(({ file }) => file.startsWith('test/') && !harness.includes(file))
     expect(crossings(outside).filter(({ to }) => to.startsWith('services/') || to.startsWith('deploy/'))).toEqual([])
   })
 
@@ -126,15 +130,17 @@ describe('architecture', () => {
   test('what a package imports stands in its package.json', () => {
     const missing = product.flatMap(({ file, workspace, imports }) => {
       if (workspace.startsWith('deploy/')) return []
-      const { dependencies = {}, optionalDependencies = {} } = JSON.parse(
-        readFileSync(path.join(root, workspace, 'package.json'), 'utf8'),
-      )
+      const {
+        dependencies = {},
+        optionalDependencies = {},
+        devDependencies = {},
+      } = JSON.parse(readFileSync(path.join(root, workspace, 'package.json'), 'utf8'))
       const known = new Set([
-        ...Object.keys({ ...dependencies, ...optionalDependencies }),
+        ...Object.keys({ ...dependencies, ...optionalDependencies, ...(isBuiltPage(file) && devDependencies) }),
         `@parley/${workspace.split('/')[1]}`,
       ])
       return imports
-        .filter((specifier) => !specifier.startsWith('.') && !specifier.startsWith('node:'))
+        .filter((specifier) => !/^(\.|node:|virtual:)/.test(specifier))
         .map((specifier) =>
           specifier
             .split('/')

@@ -38,6 +38,19 @@ test('an upload tells its progress, and what is downloaded is what was uploaded'
   expect(Buffer.from(await file.arrayBuffer()).equals(Buffer.from(await body.arrayBuffer()))).toBe(true)
 })
 
+test.each([
+  ['text', 'text/plain', 'just words'],
+  ['JSON', 'application/json', '{"a":1}'],
+])('a file that holds %s is handed over as it is', async (_, type, content) => {
+  const client = clientOf()
+  const { attachment } = await client.request('POST /files/binary', {
+    query: { filename: `file.${type === 'text/plain' ? 'txt' : 'json'}` },
+    body: new Blob([content], { type }),
+  })
+  const file = await client.request('GET /files/:filename', { params: { filename: attachment.filename } })
+  expect(await file.text()).toBe(content)
+})
+
 test('an upload can be broken off', async () => {
   const leaving = new AbortController()
   const why = new Error('not this one')

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { connectDatabase, migrate } from '@parley/database'
 import { startPostgres, startRedis } from '@parley/embedded'
+import { buildPage } from '@parley/web/build'
 import { sql } from 'kysely'
 import type { TestProject } from 'vitest/node'
 import {
@@ -28,6 +29,8 @@ declare module 'vitest' {
  * and its pub/sub knows no databases); here it is only fetched.
  */
 export default async function setup(project: TestProject) {
+  // Installations of the tests would build it several times over.
+  await buildPage()
   const { kind, postgres, discard } = await startInfrastructure(await chooseInfrastructure())
   await createTemplate(postgres.url)
   project.provide('postgresUrl', postgres.url)

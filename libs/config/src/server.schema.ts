@@ -153,6 +153,10 @@ export const Gateway = Type.Object({
     messaging: Upstreams('messaging'),
     admin: Upstreams('admin'),
     realtime: Upstreams('realtime'),
+    web: HttpUrls({
+      description: 'Replicas of web, for a distributed gateway. Without any it serves no web client.',
+      default: [],
+    }),
   }),
 })
 

@@ -1,6 +1,9 @@
-/** The services that answer requests from outside. */
+import { pageAddresses, pageFiles } from '@parley/service'
+
+/** The services of the API. */
 export const routedServices = ['auth', 'directory', 'messaging', 'admin', 'realtime'] as const
-export type RoutedService = (typeof routedServices)[number]
+/** An installation may do without `web`, which serves the web client. */
+export type RoutedService = (typeof routedServices)[number] | 'web'
 
 /** The body of an upload and the reply to a download may be large, so they are streamed. */
 export type Transfer = 'upload' | 'download'
@@ -18,6 +21,8 @@ export interface Row {
   transfer?: Transfer
   /** The service carries out a POST with an `Idempotency-Key` once, however often it is sent. */
   keyed?: true
+  /** Only for a browser that opens the address. */
+  isPage?: true
 }
 
 /** The service of each path. In solo the services are mounted side by side and only the tests read this table. */
@@ -87,4 +92,7 @@ export const routingTable: readonly Row[] = [
   { path: '/admin/audit-log', service: 'admin', token: 'access' },
 
   { path: '/events', service: 'realtime', token: 'access or query' },
+
+  ...pageAddresses.map((path): Row => ({ path, service: 'web', token: 'own', isPage: true })),
+  ...pageFiles.map((path): Row => ({ path, service: 'web', token: 'own' })),
 ]

@@ -81,7 +81,8 @@ export function createClient({
     const carriesOwnToken = input.token !== undefined || isOpen(operation)
     for (let tries = 0; ; tries++) {
       try {
-        return await (carriesOwnToken ? send(prepared, input).then(read) : sendAuthorized(prepared, input))
+        const response = await (carriesOwnToken ? send(prepared, input) : sendAuthorized(prepared, input))
+        return await read(operation, response)
       } catch (error) {
         if (!(error instanceof RequestFailed) || tries >= (input.repeats ?? times) || !mayRepeat(operation, error))
           throw error
@@ -94,14 +95,14 @@ export function createClient({
   }
 
   /** Sends once more with a fresh token when the first one is refused. A fresh token that is refused ends the session. */
-  async function sendAuthorized(prepared: PreparedRequest, input: LooseInput): Promise<unknown> {
+  async function sendAuthorized(prepared: PreparedRequest, input: LooseInput): Promise<Response> {
     const token = await session.accessToken()
     const response = await send(prepared, { ...input, token })
-    if (response.status !== 401) return read(response)
+    if (response.status !== 401) return response
     await response.body?.cancel()
     const second = await send(prepared, { ...input, token: await session.renew(token) })
     if (second.status === 401) throw session.end()
-    return read(second)
+    return second
   }
 
   async function send(prepared: PreparedRequest, { token, onProgress }: RequestOptions): Promise<Response> {
@@ -173,10 +174,12 @@ function prepare(baseUrl: string, operation: Operation, input: LooseInput): Prep
   }
 }
 
-async function read(response: Response): Promise<unknown> {
+async function read(operation: Operation, response: Response): Promise<unknown> {
   if (!response.ok) throw await RequestFailed.from(response)
   const type = response.headers.get('content-type') ?? ''
   try {
+    // A file is handed over as it is, also one that holds text or JSON.
+    if (operation.endsWith('/:filename')) return await response.blob()
     if (type.startsWith('application/json')) return await response.json()
     return await (/^text\/|ndjson/.test(type) ? response.text() : response.blob())
   } catch (error) {

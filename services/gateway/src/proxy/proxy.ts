@@ -17,7 +17,7 @@ export type ServiceProxy = ReturnType<typeof createProxy>
 
 /**
  * Passes requests on to the replicas of the services.
- * @throws ConfigError when a service has no replica.
+ * @throws ConfigError when a service of the API has no replica.
  */
 export function createProxy({ config, logger }: Pick<Deps, 'config' | 'logger'>) {
   const { upstreams } = config.gateway
@@ -25,8 +25,9 @@ export function createProxy({ config, logger }: Pick<Deps, 'config' | 'logger'>)
   if (missing.length > 0) {
     throw new ConfigError(missing.map((name) => ({ key: `gateway.upstreams.${name}`, message: 'names no replica' })))
   }
+  const names: readonly RoutedService[] = [...routedServices, 'web']
   const services = Object.fromEntries(
-    routedServices.map((name) => [name, connectReplicas(name, upstreams[name], logger)]),
+    names.map((name) => [name, connectReplicas(name, upstreams[name], logger)]),
   ) as Record<RoutedService, Replicas>
 
   /**
@@ -86,10 +87,10 @@ export function createProxy({ config, logger }: Pick<Deps, 'config' | 'logger'>)
     fetchFirst,
     /** Starts look-ups of names and health checks. Resolves when every name was looked up once. */
     async start() {
-      await Promise.all(routedServices.map((name) => services[name].start()))
+      await Promise.all(names.map((name) => services[name].start()))
     },
     async close() {
-      await Promise.all(routedServices.map((name) => services[name].close()))
+      await Promise.all(names.map((name) => services[name].close()))
     },
   }
 }

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '@parley/config'
 import { tooMany, unavailable } from '@parley/contract'
-import { type Access, bearerToken, ClientLeft, type Deps } from '@parley/service'
+import { type Access, bearerToken, ClientLeft, type Deps, distinguishPages, onlyForPages } from '@parley/service'
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { type Row, routingTable } from '../routing-table.ts'
 import type { ServiceProxy } from './proxy.ts'
@@ -29,12 +29,16 @@ export const proxiedRoutes =
       request.claims = await tokens.verifyAccess(typeof token === 'string' ? token : bearerToken(request))
     }
 
+    distinguishPages(app)
+    const hasWeb = config.gateway.upstreams.web.length > 0
     for (const row of routingTable) {
+      if (row.service === 'web' && !hasWeb) continue
       app.route({
         url: row.path,
         method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
         config: { access: accessOf[row.token], orCookie: row.token === 'access or cookie' },
         schema: { hide: true },
+        ...(row.isPage && { constraints: onlyForPages }),
         ...(row.token === 'access or query' && { onRequest: checkStreamToken }),
         async handler(request, reply) {
           if (row.service === 'realtime') streams.add(reply.raw, request.claims.userId)

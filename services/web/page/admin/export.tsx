@@ -1,0 +1,74 @@
+import type { Reply } from '@parley/client'
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { attempt } from '../app/problems.ts'
+import type { Workspace } from '../app/workspace.ts'
+import { t } from '../texts/texts.ts'
+
+type ExportState = Reply<'POST /admin/exports'>
+const pauseMs = 1_000
+
+/** Everything on the server as one file, which the worker computes. */
+export function Export({ workspace }: { workspace: Workspace }) {
+  const state = useSignal<ExportState | null>(null)
+  const { client } = workspace
+  const current = state.value
+  const isBusy = current?.state === 'waiting' || current?.state === 'running'
+
+  useEffect(() => {
+    if (!isBusy) return
+    const timer = setInterval(async () => {
+      const next = await attempt(client.request('GET /admin/exports/:exportId', { params: { exportId: current!.id } }))
+      if (next) state.value = next
+    }, pauseMs)
+    return () => clearInterval(timer)
+  }, [isBusy, current?.id])
+
+  async function download(event: MouseEvent) {
+    event.preventDefault()
+    event.stopPropagation()
+    const text = await attempt(
+      client.request('GET /admin/exports/:exportId/download', { params: { exportId: current!.id } }),
+    )
+    if (text === undefined) return
+    const url = URL.createObjectURL(new Blob([text]))
+    Object.assign(document.createElement('a'), { href: url, download: 'parley-export.json.gz' }).click()
+    setTimeout(() => URL.revokeObjectURL(url), 60_000)
+  }
+
+  return (
+    <>
+      <p>
+        <button
+          type="button"
+          class="button primary"
+          disabled={isBusy}
+          onClick={() =>
+            void attempt(client.request('POST /admin/exports')).then((begun) => {
+              if (begun) state.value = begun
+            })
+          }
+        >
+          {t('Export')}
+        </button>
+      </p>
+      {isBusy && (
+        <progress
+          aria-label={t('Export')}
+          max={current.progress.total ?? 1}
+          {...(current.progress.total !== null && { value: current.progress.records })}
+        />
+      )}
+      {current?.state === 'failed' && (
+        <p class="alert" role="alert">
+          {t('The export failed. Please try again')}
+        </p>
+      )}
+      {current?.state === 'ready' && (
+        <a class="button" href={`/admin/exports/${current.id}/download`} onClick={download}>
+          {t('Download')}
+        </a>
+      )}
+    </>
+  )
+}

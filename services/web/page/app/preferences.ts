@@ -1,0 +1,47 @@
+import { effect, signal } from '@preact/signals'
+import { type Language, languages } from '../texts/texts.ts'
+
+export type Theme = 'system' | 'light' | 'dark'
+export type Density = 'comfortable' | 'compact'
+
+interface Preferences {
+  theme: Theme
+  density: Density
+  language: Language | 'system'
+}
+
+const key = 'parley.preferences'
+const byDefault: Preferences = { theme: 'system', density: 'comfortable', language: 'system' }
+
+/** What this browser was told to look like. It belongs to the browser, not to the person. */
+export const preferences = signal<Preferences>(byDefault)
+
+/** Reads what is stored and keeps the page and the store in step with `preferences` from now on. */
+export function readPreferences(): Preferences {
+  preferences.value = { ...byDefault, ...known(localStorage.getItem(key)) }
+  effect(() => {
+    const { theme, density } = preferences.value
+    const { dataset } = document.documentElement
+    if (theme === 'system') delete dataset.theme
+    else dataset.theme = theme
+    dataset.density = density
+    localStorage.setItem(key, JSON.stringify(preferences.value))
+  })
+  return preferences.value
+}
+
+/** Only values that this version knows: an older or newer one may have stored others. */
+function known(text: string | null): Partial<Preferences> {
+  if (text === null) return {}
+  try {
+    const { theme, density, language } = JSON.parse(text) as Record<string, unknown>
+    return {
+      ...((theme === 'light' || theme === 'dark') && { theme }),
+      ...(density === 'compact' && { density }),
+      ...(typeof language === 'string' && language in languages && { language: language as Language }),
+    }
+  } catch (error) {
+    if (error instanceof SyntaxError) return {}
+    throw error
+  }
+}

@@ -1,0 +1,37 @@
+import { RequestFailed } from '@parley/client'
+import { signal } from '@preact/signals'
+import { t } from '../texts/texts.ts'
+
+/** Errors that are shown until they are closed. */
+export const problems = signal<readonly { id: number; text: string }[]>([])
+let lastId = 0
+
+export function closeProblem(id: number) {
+  problems.value = problems.value.filter((problem) => problem.id !== id)
+}
+
+/** What a person is told about a failure: the server's own sentence, or that it could not be reached. */
+export function textOf(error: unknown): string {
+  if (!(error instanceof RequestFailed)) throw error
+  return error.status === 0 ? t('The server cannot be reached. Please try again') : error.message
+}
+
+function show(text: string) {
+  problems.value = [...problems.value.filter((problem) => problem.text !== text), { id: ++lastId, text }]
+}
+
+/** The browser keeps nothing, because its storage is full or switched off. Everything works, but is forgotten on a reload. */
+export function report(error: unknown) {
+  reportError(error)
+  show(t('This browser cannot store anything. What you write may be lost on a reload'))
+}
+
+/** Does something and shows why it failed, if it did. Answers undefined then. */
+export async function attempt<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work
+  } catch (error) {
+    show(textOf(error))
+    return undefined
+  }
+}

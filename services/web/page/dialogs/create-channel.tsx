@@ -1,0 +1,26 @@
+import { channelAddress, navigate } from '../app/address.ts'
+import type { Workspace } from '../app/workspace.ts'
+import { t } from '../texts/texts.ts'
+import { Dialog } from '../ui/dialog.tsx'
+import { Field, Form } from '../ui/form.tsx'
+
+export const CreateChannel = ({ workspace, onClose }: { workspace: Workspace; onClose: () => void }) => (
+  <Dialog name={t('Create channel')} onClose={onClose}>
+    <Form
+      action={t('Create')}
+      onSubmit={async ({ name = '', topic = '', isPrivate }) => {
+        const body = { name, ...(topic !== '' && { topic }), isPrivate: isPrivate === 'on' }
+        const { channel } = await workspace.client.request('POST /channels', { body })
+        onClose()
+        navigate(channelAddress(channel.id))
+      }}
+    >
+      <Field label={t('Name')} name="name" maxLength={80} required autoFocus />
+      <Field label={t('Topic')} name="topic" maxLength={250} />
+      <label class="check">
+        <input type="checkbox" name="isPrivate" />
+        {t('Private')}
+      </label>
+    </Form>
+  </Dialog>
+)

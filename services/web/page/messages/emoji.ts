@@ -1,0 +1,44 @@
+import { signal } from '@preact/signals'
+
+export interface Emoji {
+  emoji: string
+  /** As written between colons, the usual one first. */
+  shortNames: readonly string[]
+  words: string
+}
+
+const all = signal<readonly Emoji[]>([])
+const byShortName = signal<ReadonlyMap<string, string>>(new Map())
+let loading: Promise<void> | undefined
+
+/** Loads the list of emoji, once. */
+export function loadEmoji(): Promise<void> {
+  loading ??= import('virtual:emoji').then(({ default: list }) => {
+    all.value = list.map(([emoji, shortNames, words]) => ({ emoji, shortNames, words }))
+    byShortName.value = new Map(list.flatMap(([emoji, shortNames]) => shortNames.map((name) => [name, emoji] as const)))
+  })
+  return loading
+}
+
+/** The emoji of a short name. It is undefined until the list is loaded, and for names that mean none. */
+export function emojiByName(name: string): string | undefined {
+  if (byShortName.value.size === 0) void loadEmoji()
+  return byShortName.value.get(name.toLowerCase())
+}
+
+/** Emoji whose short name begins with the text, then those that have it in a short name or in their words. */
+export function findEmoji(text: string, most: number): Emoji[] {
+  const wanted = text.trim().toLowerCase().replaceAll(/^:|:$/g, '')
+  if (wanted === '') return all.value.slice(0, most)
+  const rank = ({ shortNames, words }: Emoji) => {
+    if (shortNames.includes(wanted)) return 0
+    if (shortNames.some((name) => name.startsWith(wanted))) return 1
+    return shortNames.some((name) => name.includes(wanted)) || words.includes(wanted) ? 2 : 3
+  }
+  return all.value
+    .map((emoji) => ({ emoji, rank: rank(emoji) }))
+    .filter(({ rank: place }) => place < 3)
+    .sort((a, b) => a.rank - b.rank)
+    .slice(0, most)
+    .map(({ emoji }) => emoji)
+}

@@ -1,0 +1,47 @@
+import type { OutboxEntry } from '@parley/client'
+import { useId } from 'preact/hooks'
+import type { Workspace } from '../app/workspace.ts'
+import { t } from '../texts/texts.ts'
+import { Avatar } from './avatar.tsx'
+import { Text } from './markup.tsx'
+
+/** A message that is not at the server yet. */
+export function PendingArticle({ entry, workspace }: { entry: OutboxEntry; workspace: Workspace }) {
+  const { id, body, failure, state } = entry
+  const userName = workspace.me.value?.userName ?? ''
+  const ids = useId()
+  const hasFailed = state === 'failed'
+  return (
+    <article
+      class="message"
+      data-head
+      tabIndex={-1}
+      aria-labelledby={`${ids}-author ${ids}-state`}
+      aria-describedby={`${ids}-text`}
+    >
+      <Avatar name={userName} id={workspace.myId} />
+      <div>
+        <div class="message-head">
+          <span class="author" id={`${ids}-author`} dir="auto">
+            {userName}
+          </span>
+          <span class="send-state" id={`${ids}-state`} data-failed={hasFailed || undefined}>
+            {hasFailed ? t('Not sent') : t('Sending…')}
+          </span>
+        </div>
+        <Text id={`${ids}-text`} content={body.content} workspace={workspace} />
+        {hasFailed && (
+          <p class="send-state" data-failed>
+            {failure?.error}{' '}
+            <button type="button" class="link-button" onClick={() => void workspace.retry(id)}>
+              {t('Retry')}
+            </button>{' '}
+            <button type="button" class="link-button" onClick={() => void workspace.discard(id)}>
+              {t('Discard')}
+            </button>
+          </p>
+        )}
+      </div>
+    </article>
+  )
+}

@@ -1,0 +1,227 @@
+import { type Reply, RequestFailed } from '@parley/client'
+import { useEffect, useState } from 'preact/hooks'
+import { address, navigate } from '../app/address.ts'
+import { textOf } from '../app/problems.ts'
+import { client, enter } from '../app/session.ts'
+import { t } from '../texts/texts.ts'
+import { Field, Form } from '../ui/form.tsx'
+
+type SignInOptions = Reply<'GET /config.json'>['auth']
+type Provider = Reply<'GET /auth/oauth/providers'>['providers'][number]
+type Page = 'sign-in' | 'register' | 'forgotten'
+
+/** Everything before somebody is signed in: by what the server offers, and by the links of its mails. */
+export function SignIn() {
+  const [options, setOptions] = useState<SignInOptions>()
+  const [providers, setProviders] = useState<Provider[]>([])
+  const [failure, setFailure] = useState<string>()
+  const [page, setPage] = useState<Page>('sign-in')
+  const [sentTo, setSentTo] = useState<string>()
+  const link = readLink()
+
+  useEffect(() => {
+    void load().catch((error) => setFailure(textOf(error)))
+  }, [])
+
+  async function load() {
+    document.title = 'Parley'
+    const { auth } = await client.request('GET /config.json')
+    setOptions(auth)
+    if (auth.oauthEnabled) setProviders((await client.request('GET /auth/oauth/providers')).providers)
+    if (link.refusal) setFailure(link.refusal)
+    if (link.token && address.value.view !== 'reset') {
+      await signInByLink(link.email, link.token)
+    }
+  }
+
+  const content = () => {
+    if (failure && !options) return <p role="alert">{failure}</p>
+    if (!options) return <p role="status">{t('Connecting…')}</p>
+    if (address.value.view === 'reset') return <ChoosePassword email={link.email} token={link.token} />
+    if (sentTo) return <LinkSent email={sentTo} onBack={() => setSentTo(undefined)} />
+    if (page === 'forgotten') return <ForgottenPassword onSent={setSentTo} onBack={() => setPage('sign-in')} />
+    if (page === 'register') return <Register onBack={() => setPage('sign-in')} />
+    return <Ways options={options} providers={providers} onPage={setPage} onSent={setSentTo} />
+  }
+
+  return (
+    <div class="sign-in">
+      <main>
+        <img class="brand" src="/icon.svg" alt="" />
+        {failure && options && (
+          <div class="alert" role="alert">
+            {failure}
+          </div>
+        )}
+        {content()}
+      </main>
+    </div>
+  )
+}
+
+interface WaysProps {
+  options: SignInOptions
+  providers: Provider[]
+  onPage: (page: Page) => void
+  onSent: (email: string) => void
+}
+
+function Ways({ options, providers, onPage, onSent }: WaysProps) {
+  const { mode } = options
+  return (
+    <>
+      <h1>{t('Sign in')}</h1>
+      <Form
+        name={t('Sign in')}
+        action={mode === 'magic-link' ? t('Send link') : t('Sign in')}
+        onSubmit={async ({ email = '', password = '' }) => {
+          if (mode === 'password')
+            await arrive(() => client.signIn('POST /auth/password-login', { body: { email, password } }))
+          else if (mode === 'dev') await arrive(() => client.signIn('POST /auth/dev-login', { body: { email } }))
+          else {
+            await client.request('POST /auth/login', { body: { email } })
+            onSent(email)
+          }
+        }}
+      >
+        <EmailField />
+        {mode === 'password' && (
+          <Field label={t('Password')} name="password" type="password" autoComplete="current-password" required />
+        )}
+      </Form>
+      {options.passwordResetEnabled && (
+        <button type="button" class="link-button" onClick={() => onPage('forgotten')}>
+          {t('Forgot password?')}
+        </button>
+      )}
+      {options.registrationEnabled && (
+        <button type="button" class="link-button" onClick={() => onPage('register')}>
+          {t('Create account')}
+        </button>
+      )}
+      {providers.map(({ id, name, loginUrl }) => (
+        <a key={id} class="button" href={withCookie(loginUrl)} target="_self">
+          {t('Continue with {name}', { name })}
+        </a>
+      ))}
+    </>
+  )
+}
+
+const EmailField = ({ email }: { email?: string }) => (
+  <Field
+    label={t('Email')}
+    name="email"
+    type="email"
+    autoComplete="username"
+    defaultValue={email}
+    readOnly={email !== undefined}
+    autoFocus={email === undefined}
+    required
+  />
+)
+
+const BackToSignIn = ({ onBack }: { onBack: () => void }) => (
+  <button type="button" class="link-button" onClick={onBack}>
+    {t('Back to sign in')}
+  </button>
+)
+
+const LinkSent = ({ email, onBack }: { email: string; onBack: () => void }) => (
+  <>
+    <h1>{t('Look into your mail')}</h1>
+    <p role="status">{t('If {email} may sign in here, a mail with a link is on its way.', { email })}</p>
+    <BackToSignIn onBack={onBack} />
+  </>
+)
+
+const ForgottenPassword = ({ onSent, onBack }: { onSent: (email: string) => void; onBack: () => void }) => (
+  <>
+    <h1>{t('Reset password')}</h1>
+    <Form
+      action={t('Send reset link')}
+      onSubmit={async ({ email = '' }) => {
+        await client.request('POST /auth/request-password-reset', { body: { email } })
+        onSent(email)
+      }}
+    >
+      <EmailField />
+    </Form>
+    <BackToSignIn onBack={onBack} />
+  </>
+)
+
+const Register = ({ onBack }: { onBack: () => void }) => (
+  <>
+    <h1>{t('Create account')}</h1>
+    <Form
+      action={t('Create account')}
+      onSubmit={({ email = '', password = '' }) =>
+        arrive(() => client.signIn('POST /auth/register', { body: { email, password } }))
+      }
+    >
+      <EmailField />
+      <Field
+        label={t('Password')}
+        hint={t('At least 8 characters')}
+        name="password"
+        type="password"
+        autoComplete="new-password"
+        required
+      />
+    </Form>
+    <BackToSignIn onBack={onBack} />
+  </>
+)
+
+/** Where the links of resets and invitations lead to. */
+const ChoosePassword = ({ email, token }: { email: string; token: string | null }) => (
+  <>
+    <h1>{t('Choose a password')}</h1>
+    <Form
+      action={t('Set password')}
+      onSubmit={async ({ password = '', repeated = '' }) => {
+        if (password !== repeated) throw new RequestFailed(400, t('The two passwords differ'))
+        const body = { email, password, ...(token !== null && { token }) }
+        await arrive(() => client.signIn('POST /auth/setup-password', { body }))
+      }}
+    >
+      <EmailField email={email} />
+      <Field
+        label={t('New password')}
+        hint={t('At least 8 characters')}
+        name="password"
+        type="password"
+        autoComplete="new-password"
+        required
+      />
+      <Field label={t('Repeat password')} name="repeated" type="password" autoComplete="new-password" required />
+    </Form>
+  </>
+)
+
+async function arrive(signIn: () => Promise<unknown>) {
+  await signIn()
+  const { user } = await client.request('GET /auth/me')
+  const { view } = address.value
+  enter(user.id, view === 'sign-in' || view === 'reset' || view === 'home' ? '/' : location.pathname + location.search)
+}
+
+/** A link of a mail signs in by itself; its token must not stay in the address. */
+async function signInByLink(email: string, token: string) {
+  navigate('/', { replace: true })
+  await arrive(() => client.signIn('POST /auth/verify', { body: { email }, token }))
+}
+
+function readLink() {
+  const query = new URLSearchParams(location.search)
+  const token = query.get('token')
+  return { email: query.get('email') ?? '', token, refusal: query.get('oauth_error') }
+}
+
+/** The provider sends the browser back with the session in a cookie, and nothing in the address. */
+function withCookie(loginUrl: string): string {
+  const url = new URL(loginUrl, location.origin)
+  url.searchParams.set('session', 'cookie')
+  return url.pathname + url.search
+}

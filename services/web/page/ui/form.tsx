@@ -1,0 +1,103 @@
+import type { ComponentChildren } from 'preact'
+import { useId, useState } from 'preact/hooks'
+import { textOf } from '../app/problems.ts'
+
+interface FieldProps {
+  label: string
+  name: string
+  hint?: string
+  type?: 'text' | 'email' | 'password'
+  defaultValue?: string
+  value?: string
+  placeholder?: string
+  maxLength?: number
+  autoComplete?: string
+  autoFocus?: boolean
+  readOnly?: boolean
+  required?: boolean
+}
+
+/** A labelled text field. */
+export function Field({ label, hint, type = 'text', ...input }: FieldProps) {
+  const id = useId()
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <input id={id} class="input" {...input} type={type as 'text'} aria-describedby={hint && `${id}-hint`} />
+      {hint && (
+        <span class="hint" id={`${id}-hint`}>
+          {hint}
+        </span>
+      )}
+    </div>
+  )
+}
+
+interface SelectProps<T extends string> {
+  label: string
+  value: T
+  options: readonly (readonly [value: T, name: string])[]
+  onSelect: (value: T) => void
+}
+
+export function Select<T extends string>({ label, value, options, onSelect }: SelectProps<T>) {
+  const id = useId()
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <select id={id} class="input" value={value} onChange={(event) => onSelect(event.currentTarget.value as T)}>
+        {options.map(([option, name]) => (
+          <option key={option} value={option}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </div>
+  )
+}
+
+interface FormProps {
+  /** Gets the fields by their names. What it throws is shown in the form, which keeps what was typed. */
+  onSubmit: (fields: Record<string, string>) => Promise<unknown>
+  /** The text of the button. */
+  action: string
+  name?: string
+  children: ComponentChildren
+}
+
+/** A form with one button. While it is busy it cannot be sent again; a refusal is told as an alert. */
+export function Form({ onSubmit, action, name, children }: FormProps) {
+  const [isBusy, setBusy] = useState(false)
+  const [refusal, setRefusal] = useState<string | null>(null)
+
+  async function submit(event: SubmitEvent) {
+    event.preventDefault()
+    if (isBusy) return
+    const fields = Object.fromEntries(
+      [...new FormData(event.currentTarget as HTMLFormElement)].map(([key, value]) => [key, String(value)]),
+    )
+    setBusy(true)
+    setRefusal(null)
+    try {
+      await onSubmit(fields)
+    } catch (error) {
+      setRefusal(textOf(error))
+    } finally {
+      setBusy(false)
+    }
+  }
+
+  return (
+    <form onSubmit={submit} aria-label={name} noValidate>
+      {children}
+      {refusal !== null && (
+        <div class="alert" role="alert">
+          {refusal}
+        </div>
+      )}
+      <button type="submit" class="button primary" disabled={isBusy}>
+        {action}
+      </button>
+    </form>
+  )
+}

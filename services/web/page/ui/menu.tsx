@@ -1,0 +1,97 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { IconButton, type IconName } from './icons.tsx'
+
+export interface MenuItem {
+  name: string
+  onChoose?: () => void
+  href?: string
+  isDangerous?: boolean
+}
+
+interface MenuProps {
+  /** The name of the button that opens the menu. */
+  name: string
+  icon: IconName
+  items: readonly MenuItem[]
+  tabIndex?: number
+}
+
+/** A button with a menu: arrows move, Enter chooses, Escape closes and gives the focus back to the button. */
+export function Menu({ name, icon, items, tabIndex }: MenuProps) {
+  const [isOpen, setOpen] = useState(false)
+  const box = useRef<HTMLDivElement>(null)
+  const root = useRef<HTMLSpanElement>(null)
+  const button = () => root.current!.querySelector('button')!
+
+  useEffect(() => {
+    if (!isOpen) return
+    place(box.current!, button())
+    box.current!.querySelector<HTMLElement>('[role=menuitem]')?.focus()
+    const closeOutside = (event: Event) => {
+      if (!root.current!.contains(event.target as Node)) setOpen(false)
+    }
+    document.addEventListener('pointerdown', closeOutside)
+    return () => document.removeEventListener('pointerdown', closeOutside)
+  }, [isOpen])
+
+  function onKeyDown(event: KeyboardEvent) {
+    if (event.key === 'Escape' || event.key === 'Tab') {
+      event.stopPropagation()
+      setOpen(false)
+      button().focus()
+      return
+    }
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (step === undefined) return
+    event.preventDefault()
+    event.stopPropagation()
+    const all = [...box.current!.querySelectorAll<HTMLElement>('[role=menuitem]')]
+    const at = all.indexOf(document.activeElement as HTMLElement)
+    all[(at + step + all.length) % all.length]?.focus()
+  }
+
+  return (
+    <span ref={root}>
+      <IconButton icon={icon} name={name} expanded={isOpen} tabIndex={tabIndex} onClick={() => setOpen(!isOpen)} />
+      {isOpen && (
+        <div ref={box} class="menu" role="menu" aria-label={name} onKeyDown={onKeyDown}>
+          {items.map((item) => (
+            <Item key={item.name} item={item} close={() => setOpen(false)} />
+          ))}
+        </div>
+      )}
+    </span>
+  )
+}
+
+function Item({ item: { name, onChoose, href, isDangerous }, close }: { item: MenuItem; close: () => void }) {
+  const choose = () => {
+    close()
+    onChoose?.()
+  }
+  const props = {
+    role: 'menuitem' as const,
+    class: `menu-item ${isDangerous ? 'danger' : ''}`,
+    tabIndex: -1,
+    onClick: choose,
+  }
+  return href ? (
+    <a href={href} {...props}>
+      {name}
+    </a>
+  ) : (
+    <button type="button" {...props}>
+      {name}
+    </button>
+  )
+}
+
+/** Below its button, or above it where there is no room below, and within the window. */
+function place(box: HTMLElement, button: HTMLElement) {
+  const at = button.getBoundingClientRect()
+  const { offsetWidth: width, offsetHeight: height } = box
+  const below = at.bottom + 4
+  const top = below + height > innerHeight ? Math.max(4, at.top - height - 4) : below
+  box.style.top = `${top}px`
+  box.style.left = `${Math.min(Math.max(4, at.right - width), innerWidth - width - 4)}px`
+}

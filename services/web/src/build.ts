@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto'
+import { globSync } from 'node:fs'
+import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+
+const service = join(import.meta.dirname, '..')
+const libs = join(service, '../../libs')
+const stampName = '.built-from'
+const stampFile = join(service, 'dist', stampName)
+
+/** The folder of the built page. */
+export const pageDirectory = join(service, 'dist')
+
+/**
+ * Builds the page with Vite unless it is built from just these sources already, and compresses its files for the web service.
+ * It takes a few seconds. Two processes may build at once: each builds in a folder of its own and puts it in place when it is whole.
+ */
+export async function buildPage(): Promise<'built' | 'unchanged'> {
+  const stamp = await stampOfSources()
+  const isBuilt = async () => (await readFile(stampFile, 'utf8').catch(() => '')) === stamp
+  if (await isBuilt()) return 'unchanged'
+  const [{ build, mergeConfig }, { default: config }] = await Promise.all([import('vite'), import('./vite-config.ts')])
+  const outDir = await mkdtemp(join(service, 'dist.building-'))
+  try {
+    await build({ configFile: false, ...mergeConfig(config, { build: { outDir, emptyOutDir: true } }) })
+    await compressFiles(outDir)
+    await writeFile(join(outDir, stampName), stamp)
+    // Another process may have finished while this one was building.
+    if (await isBuilt()) return 'unchanged'
+    await rm(pageDirectory, { recursive: true, force: true })
+    await rename(outDir, pageDirectory)
+    return 'built'
+  } finally {
+    await rm(outDir, { recursive: true, force: true })
+  }
+}
+
+/** Changes whenever a source of the page, or the version of a package, does. */
+async function stampOfSources(): Promise<string> {
+  const patterns = ['page/**/*', 'src/vite-config.ts', 'src/build.ts'].map((pattern) => join(service, pattern))
+  const sources = ['client', 'contract', 'markup'].map((lib) => join(libs, lib, 'src/**/*'))
+  const hash = createHash('sha256')
+  for (const file of globSync([...patterns, ...sources], { withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort()) {
+    hash.update(file).update(await readFile(file))
+  }
+  hash.update(await readFile(join(service, 'package.json')))
+  return hash.digest('hex')
+}
+
+const smallestBytes = 1024
+
+async function compressFiles(directory: string) {
+  const files = globSync('**/*.{js,css,html,json,svg,webmanifest}', { cwd: directory })
+  await Promise.all(
+    files.map(async (name) => {
+      const file = join(directory, name)
+      const bytes = await readFile(file)
+      if (bytes.length < smallestBytes) return
+      const brotli = {
+        params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length },
+      }
+      await writeFile(`${file}.br`, await promisify(brotliCompress)(bytes, brotli))
+      await writeFile(`${file}.gz`, await promisify(gzip)(bytes, { level: 9 }))
+    }),
+  )
+}

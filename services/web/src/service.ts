@@ -1,0 +1,55 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import files from '@fastify/static'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { distinguishPages, onlyForPages, pageAddresses } from '@parley/service'
+import { pageDirectory } from './build.ts'
+
+/**
+ * Nothing inline, nothing from elsewhere, and no text becomes script: the one policy of Trusted Types is for the addresses of the page's
+ * own workers.
+ */
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' blob:",
+  "media-src 'self' blob:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "worker-src 'self'",
+  "manifest-src 'self'",
+  "form-action 'none'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  'trusted-types parley-workers',
+].join('; ')
+
+const yearMs = 31_536_000_000
+const open = { config: { access: 'none' }, schema: { hide: true } } as const
+
+/**
+ * The web client: one page for all addresses that it shows, and its files. The page is always asked for anew; the names of the other
+ * files change with their content.
+ * @throws Error when the page was not built.
+ */
+export const web = (): FastifyPluginAsyncTypebox => async (app) => {
+  if (!existsSync(join(pageDirectory, 'index.html'))) throw new Error(`The web client is not built in ${pageDirectory}`)
+  distinguishPages(app)
+  await app.register(files, { root: pageDirectory, serve: false, preCompressed: true })
+
+  for (const address of pageAddresses) {
+    app.get(address, { ...open, constraints: onlyForPages }, (_request, reply) =>
+      reply
+        .headers({ 'content-security-policy': contentSecurityPolicy, 'cache-control': 'no-cache', vary: 'Accept' })
+        .sendFile('index.html', { cacheControl: false }),
+    )
+  }
+  app.get<{ Params: { '*': string } }>('/assets/*', open, ({ params }, reply) =>
+    reply.sendFile(`assets/${params['*']}`, { maxAge: yearMs, immutable: true }),
+  )
+  app.get('/icon.svg', open, (_request, reply) =>
+    reply.header('cache-control', 'no-cache').sendFile('icon.svg', { cacheControl: false }),
+  )
+}

@@ -1,0 +1,111 @@
+import { globSync, readFileSync } from 'node:fs'
+import { buildApp, openDeps } from '@parley/service'
+import { configWithoutServers } from '@parley/test'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { buildPage } from './build.ts'
+import { web } from './service.ts'
+
+type App = Awaited<ReturnType<typeof buildApp>>['fastify']
+
+let app: App
+let close: () => Promise<unknown>
+
+beforeAll(async () => {
+  await buildPage()
+  const opened = openDeps('web', await configWithoutServers({}))
+  close = opened.close
+  ;({ fastify: app } = await buildApp({ deps: opened.deps, position: 'inside', checks: {} }))
+  await app.register(web())
+})
+afterAll(async () => {
+  await app.close()
+  await close()
+})
+
+const open = (url: string, headers: Record<string, string> = {}) =>
+  app.inject({ url, headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8', ...headers } })
+
+describe('the page', () => {
+  test.each(['/', '/c/some-id', '/c/some-id/m/other', '/search?q=word', '/admin/export', '/reset?token=x'])(
+    'is answered at %s to a browser',
+    async (url) => {
+      const reply = await open(url)
+      expect(reply.statusCode).toBe(200)
+      expect(reply.headers['content-type']).toBe('text/html; charset=utf-8')
+      expect(reply.body).toContain('<div id="app">')
+      expect(reply.headers['cache-control']).toBe('no-cache')
+      expect(reply.headers.vary).toContain('Accept')
+    },
+  )
+
+  test('is for those who ask for HTML: others get what the API says', async () => {
+    expect((await app.inject({ url: '/c/some-id', headers: { accept: 'application/json' } })).statusCode).toBe(404)
+  })
+
+  test('may load only its own files, and makes no text into script', async () => {
+    const policy = String((await open('/')).headers['content-security-policy'])
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).toContain("require-trusted-types-for 'script'")
+    expect(policy).not.toMatch(/unsafe|https:|data:/)
+  })
+
+  test('has no inline script or style', async () => {
+    const { body } = await open('/')
+    expect(body).not.toMatch(/<style|style=|<script(?![^>]*\ssrc=)| on\w+=/)
+  })
+
+  test('is asked for anew each time, and not sent again when it is the same', async () => {
+    const { etag } = (await open('/')).headers
+    expect((await open('/', { 'if-none-match': String(etag) })).statusCode).toBe(304)
+  })
+})
+
+describe('its files', () => {
+  const script = async () => /src="(\/assets\/[^"]+\.js)"/.exec((await open('/')).body)![1]!
+
+  test('are kept for ever, because their names change with their content', async () => {
+    const reply = await app.inject(await script())
+    expect([reply.statusCode, reply.headers['cache-control']]).toEqual([200, 'public, max-age=31536000, immutable'])
+  })
+
+  test.each(['br', 'gzip'])('are sent as %s', async (encoding) => {
+    const reply = await app.inject({ url: await script(), headers: { 'accept-encoding': encoding } })
+    expect(reply.headers['content-encoding']).toBe(encoding)
+    expect(reply.rawPayload.length).toBeLessThan(90 * 1024)
+  })
+
+  test.each(['/assets/none.js', '/assets/../package.json', '/assets/'])(
+    'are all there is: %s is not found',
+    async (url) => {
+      expect((await app.inject(url)).statusCode).toBe(404)
+    },
+  )
+})
+
+test('no address leads out of the folder of its files', async () => {
+  const { statusCode } = await app.inject('/assets/%2e%2e%2findex.html')
+  expect(statusCode).toBe(400)
+})
+
+test('a page that is built from these sources already is not built again', async () => {
+  expect(await buildPage()).toBe('unchanged')
+})
+
+test.each(['de'])('every text is translated to %s', (language) => {
+  const read = (name: string) =>
+    JSON.parse(readFileSync(new URL(`../page/texts/${name}.json`, import.meta.url), 'utf8')) as Record<string, string>
+  expect(Object.keys(read(language))).toEqual(Object.keys(read('en')))
+  expect(Object.values(read(language)).filter((text) => text === '')).toEqual([])
+})
+
+test('en.json lists the texts of the page', () => {
+  const page = new URL('../page/', import.meta.url)
+  const used = new Set<string>()
+  for (const file of globSync('**/*.{ts,tsx}', { cwd: page })) {
+    for (const [, text] of readFileSync(new URL(file, page), 'utf8').matchAll(/\bt\(\s*'((?:[^'\\]|\\.)*)'/g)) {
+      used.add(text!.replaceAll("\\'", "'"))
+    }
+  }
+  const listed = JSON.parse(readFileSync(new URL('texts/en.json', page), 'utf8')) as Record<string, string>
+  expect(Object.keys(listed).sort()).toEqual([...used].sort())
+})
