@@ -16,8 +16,9 @@ const { sql: senderCanRead } = new PostgresQueryCompiler().compileQuery(
  * - `asked` reads who asks, where, and whether the key was used before, all of it as of the statement's start. The
  *   try-lock on the key is held until the commit: another process that finds it taken answers 409.
  * - `locked` takes the channels' locks in id order. After a wait it has read newer rows than `asked`.
- * - `judged` therefore stores nothing where membership has changed since (`moved`: to be asked again), and counts `seq`
- *   from what the locked row says.
+ * - `judged` therefore stores nothing where rights have changed since (`moved`: to be asked again), and counts `seq`
+ *   from what the locked row says. Who joins or leaves a public channel changes no rights there: a burst of them must not
+ *   hold up the sends.
  * - An author who is no member of a public channel comes back as `unjoined`: they join it first (`joining.ts`).
  * - `storeAccepted` writes messages and events.
  *
@@ -72,22 +73,22 @@ with asked as materialized (
       offset 0
     ) k on true
 ), locked as materialized (
-  select id, last_seq, members_version from channels
+  select id, kind, last_seq, members_version from channels
   where id = any(array(select channel_id from asked where refusal is null)) and deleted_at is null
   order by id ${locking}
 ), judged as materialized (
   select j.*, j.last_seq + row_number() over (partition by j.channel_id, j.outcome order by j.n) as seq
   from (
-    select asked.*, locked.last_seq, coalesce(refusal,
+    select asked.*, locked.last_seq, locked.members_version as version, coalesce(refusal,
       case when locked.id is null then 'busy'
-           when locked.members_version <> asked.members_version then 'moved'
+           when locked.members_version <> asked.members_version and (asked.kind, locked.kind) <> ('public', 'public') then 'moved'
            else 'stored' end) as outcome
     from asked left join locked on locked.id = asked.channel_id
   ) j
 ), accepted as materialized (
   select m.*, ${messageJson} as message
   from (
-    select id, channel_id, kind, members_version, null::uuid as thread_id, seq, user_id as author_id,
+    select id, channel_id, kind, version as members_version, null::uuid as thread_id, seq, user_id as author_id,
       null::uuid as webhook_id, ${personJson('user_id', 'user_name')} as author, content, null::jsonb as attachments,
       null::text[] as images, null::jsonb as image_sizes, quoted as quoted_message_id, mentions::text[] as mentions, created_at, tail,
       null::text as parent, null::text[] as parent_mentions, trace, key, hash

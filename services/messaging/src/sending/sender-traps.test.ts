@@ -39,6 +39,35 @@ describe('trap: membership changes while the statement waits for the channel', (
     expect((await environment.recorded(message.id)).routing).toMatchObject({ version: 2 })
   })
 
+  test('a send to a public channel is stored at once: who joins or leaves there changes no rights', async () => {
+    const ann = await environment.person('ann')
+    const channel = await environment.channel('public', ann)
+    const lock = await environment.lock(channel)
+    const own = sending(ann, channel, 'not delayed')
+    const rows = runSend(environment.connection().pool, [own], sendWaiting, Date.now())
+    await environment.untilWaiting(1)
+    await lock.query('update channels set members_version = members_version + 1 where id = $1', [channel])
+    await lock.release()
+
+    expect((await rows).map(([, outcome]) => outcome)).toEqual(['stored'])
+    expect((await environment.recorded(own.id)).routing).toMatchObject({ version: 2 })
+  })
+
+  test('a send to a channel that became private meanwhile is judged anew', async () => {
+    const ann = await environment.person('ann')
+    const channel = await environment.channel('public', ann)
+    const lock = await environment.lock(channel)
+    const rows = runSend(environment.connection().pool, [sending(ann, channel, 'x')], sendWaiting, Date.now())
+    await environment.untilWaiting(1)
+    await lock.query("update channels set kind = 'private', members_version = members_version + 1 where id = $1", [
+      channel,
+    ])
+    await lock.release()
+
+    expect((await rows).map(([, outcome]) => outcome)).toEqual(['moved'])
+    expect(await contents(channel)).toEqual([])
+  })
+
   test('a channel deleted meanwhile takes no message', async () => {
     const ann = await environment.person('ann')
     const channel = await environment.channel('public', ann)
