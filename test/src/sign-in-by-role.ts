@@ -6,4 +6,5 @@ export {}
 
 const service = /\/services\/(\w+)\/src\/main\.ts$/.exec(process.argv[1] ?? '')?.[1]
 const urls = JSON.parse(process.env.TEST_DATABASE_URLS!) as Record<string, string>
-if (service && urls[service]) process.env.DATABASE_URL = urls[service]
+// The launcher hands the address on by the longer name.
+if (service && urls[service]) process.env.PARLEY_DATABASE_URL = urls[service]
