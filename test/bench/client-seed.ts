@@ -18,17 +18,22 @@ export async function seedLargeServer(foundation: Foundation): Promise<LargeServ
   const people = await seedPeople(foundation, clientPeople)
   const channels = await seedChannels(foundation, clientChannels)
   const clients = people.slice(0, clientStorm)
-  const { pool } = foundation.database
   const ids = clients.map(({ userId }) => userId)
-  const now = Date.now()
-  await pool.query(
-    `insert into channel_members (channel_id, user_id, joined_at)
-     select ($2::uuid[])[1 + (person * 13 + n) % cardinality($2::uuid[])], ($1::uuid[])[person], $3::bigint
-     from generate_series(1, cardinality($1::uuid[])) person, generate_series(0, ${joinedChannels - 1}) n
-     on conflict do nothing`,
-    [ids, channels, now],
-  )
-  await pool.query('vacuum analyze')
+  const client = await foundation.database.pool.connect()
+  try {
+    // A million memberships take minutes.
+    await client.query('set statement_timeout = 0')
+    await client.query(
+      `insert into channel_members (channel_id, user_id, joined_at)
+       select ($2::uuid[])[1 + (person * 13 + n) % cardinality($2::uuid[])], ($1::uuid[])[person], $3::bigint
+       from generate_series(1, cardinality($1::uuid[])) person, generate_series(0, ${joinedChannels - 1}) n
+       on conflict do nothing`,
+      [ids, channels, Date.now()],
+    )
+    await client.query('vacuum analyze')
+  } finally {
+    client.release(true)
+  }
   return { clients, channelId: channels[13 % channels.length]! }
 }
 
