@@ -6,9 +6,14 @@ import { somethingOfEverything, type TargetServer } from './target-server.ts'
 
 /**
  * They are for people and things in a state that the server does not make at once: somebody without a password, a webhook without an admin,
- * an avatar that the worker has encoded.
+ * an avatar that the worker has encoded, a public channel.
  */
-const wantsMore = ['/users/{id}/invite', '/webhooks/{webhookId}/take-over', '/users/{id}/avatar/{version}']
+const wantsMore = [
+  '/users/{id}/invite',
+  '/webhooks/{webhookId}/take-over',
+  '/users/{id}/avatar/{version}',
+  '/channels/{channelId}/join',
+]
 
 export function bodyAttacks(server: TargetServer) {
   test('the same requests unspoilt are taken: it is what is spoilt below that is refused', async () => {
