@@ -27,6 +27,9 @@ export function scopeJourneys(server: TestServer) {
     const channel = await ann.creates({ name: server.unique('scope') })
     const [joined, elsewhere, all] = [await follow(bob), await follow(bob), await bob.opensStream()]
     onTestFinished(() => all.close())
+    // The channel's creation may reach a node after the stream was opened there.
+    await heardOf(all, channel)
+    all.received.length = 0
     await ann.says('not for who has not joined', channel)
 
     expect((await bob.post(`/channels/${channel.id}/join`)).status).toBe(200)
@@ -119,6 +122,8 @@ export function scopeJourneys(server: TestServer) {
     const [ann, bob] = await Promise.all([server.newcomer('ann'), server.newcomer('bob')])
     const channel = await ann.creates({ name: server.unique('resume scope') })
     const first = await follow(bob)
+    // Its cursor then lies behind the channel's creation, which no node may have delivered when it was opened.
+    await heardOf(first, channel)
     await first.close()
     await ann.says('missed', channel)
 
