@@ -1,4 +1,4 @@
-import { accessChannel } from '@parley/access'
+import { accessChannel, findChannel } from '@parley/access'
 import { type Act, nameKey, readName } from '@parley/accounts'
 import { audienceOf, type Channel, forbidden, invalid, limits, onlyUsers, sessionEnded } from '@parley/contract'
 import {
@@ -234,15 +234,16 @@ export function deleteChannel(db: Database, { caller, ip, now }: Act, channelId:
 }
 
 /**
- * The channel, locked until the transaction ends, if the caller is its creator or an admin.
+ * The channel, locked until the transaction ends, if the caller is its creator or an admin. A creator who has left a private channel
+ * cannot read it, but keeps this right.
  * @throws ApiError 404 when there is no such channel, 403 for everybody else.
  */
 async function lockOwnChannel(trx: Transaction, caller: Caller, channelId: string): Promise<ChannelRow> {
-  const channel = await accessChannel(trx, caller, channelId, { lock: true })
-  if (!caller.isAdmin && channel.createdBy !== caller.userId) {
-    throw forbidden('Only the creator of the channel or an admin may do this')
-  }
-  return channel
+  const channel = await findChannel(trx, channelId, true)
+  if (channel && channel.kind !== 'direct' && channel.createdBy === caller.userId) return channel
+  const readable = await accessChannel(trx, caller, channelId, { lock: true })
+  if (!caller.isAdmin) throw forbidden('Only the creator of the channel or an admin may do this')
+  return readable
 }
 
 /** A channel's name and what makes it unique. @throws ApiError 400 when the name is refused. */

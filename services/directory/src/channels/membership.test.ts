@@ -132,6 +132,16 @@ describe('POST /channels/:channelId/leave', () => {
     })
     expect(await ann.delete(`/channels/${open.id}`)).toMatchObject({ status: 200 })
   })
+
+  test('a creator who leaves a private channel keeps them too, without reading it', async () => {
+    expect(await leave(ann, closed)).toMatchObject({ status: 200 })
+    expect(await ann.get(`/channels/${closed.id}`)).toMatchObject({ status: 403 })
+    expect(await ann.put(`/channels/${closed.id}`, { topic: 'still mine' })).toMatchObject({ status: 200 })
+    expect(await cat.put(`/channels/${closed.id}`, { topic: 'not mine' })).toMatchObject({ status: 403 })
+    expect(await ann.put(`/channels/${closed.id}`, { members: [bob.id, ann.id] })).toMatchObject({ status: 200 })
+    expect(await ann.get(`/channels/${closed.id}`)).toMatchObject({ status: 200 })
+    expect(await ann.delete(`/channels/${closed.id}`)).toMatchObject({ status: 200 })
+  })
 })
 
 describe.each(['join', 'leave'])('POST /channels/:channelId/%s', (action) => {
