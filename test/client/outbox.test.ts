@@ -101,6 +101,32 @@ test('one message of a conversation is sent at a time, in the order in which the
   expect(most).toBe(1)
 })
 
+test('a message that is queued just when the one before it has been sent is sent too', async () => {
+  const { bob } = environment.people
+  for (let turns = 0; turns < 8; turns++) {
+    const channel = await newChannel()
+    const bot = createSyncEngine({
+      client: createClient({
+        baseUrl: environment.baseUrl,
+        tokens: tokensInMemory({ accessToken: bob.token!, refreshToken: bob.refreshToken }),
+      }),
+    })
+    undo.push(bot.close)
+    await bot.openMessages(channel.id)
+    const answered = Promise.withResolvers<unknown>()
+    const stop = bot.subscribe(`outbox:${channel.id}`, async () => {
+      if (bot.outbox(channel.id).length > 0) return
+      stop()
+      for (let turn = 0; turn < turns; turn++) await null
+      answered.resolve(bot.send({ channelId: channel.id, body: { content: 'second' } }))
+    })
+    await bot.send({ channelId: channel.id, body: { content: 'first' } })
+    await answered.promise
+    await expect.poll(() => bot.outboxSize()).toBe(0)
+    expect(await saidIn(channel.id)).toEqual(['first', 'second'])
+  }
+})
+
 test('what could not be sent survives the page, and is sent once by the next one, also when the answer was lost', async () => {
   const { bob } = environment.people
   const channel = await newChannel()

@@ -144,8 +144,10 @@ test('every environment is a configuration that the code accepts', async () => {
     if (name === 'migrate') continue
     expect(Number.parseInt(stop_grace_period as string, 10)).toBeGreaterThan(config.server.shutdownSeconds)
     if (name !== 'gateway') continue
-    for (const [service, urls] of Object.entries(config.gateway.upstreams))
-      expect(urls).toEqual([`http://${service}:3000`])
+    // The image has no web client yet.
+    const { web, ...upstreams } = config.gateway.upstreams
+    expect(web).toEqual([])
+    for (const [service, urls] of Object.entries(upstreams)) expect(urls).toEqual([`http://${service}:3000`])
   }
 })
 

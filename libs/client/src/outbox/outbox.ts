@@ -118,9 +118,7 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
     for (const channelId of new Set([...entries.values()].map((entry) => entry.channelId))) {
       if (draining.has(channelId)) continue
       draining.add(channelId)
-      drain(channelId)
-        .catch(parts.onStoreFailed)
-        .finally(() => draining.delete(channelId))
+      drain(channelId).catch(parts.onStoreFailed)
     }
   }
 
@@ -129,12 +127,17 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
   /** One after the other, until none is left that may be sent. */
   async function drain(channelId: string) {
     let failures = 0
-    for (let entry = next(channelId); entry && canSend(); entry = next(channelId)) {
-      const outcome = await sendOnce(entry)
-      if (outcome === 'signed out') return
-      if (outcome === 'again') {
-        await pause(jittered(failures++, backoff), AbortSignal.any([closing.signal, waking.signal]))
-      } else failures = 0
+    try {
+      for (let entry = next(channelId); entry && canSend(); entry = next(channelId)) {
+        const outcome = await sendOnce(entry)
+        if (outcome === 'signed out') return
+        if (outcome === 'again') {
+          await pause(jittered(failures++, backoff), AbortSignal.any([closing.signal, waking.signal]))
+        } else failures = 0
+      }
+    } finally {
+      // In the same step as the last look: an entry that comes a moment later starts anew.
+      draining.delete(channelId)
     }
   }
 

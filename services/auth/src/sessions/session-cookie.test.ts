@@ -155,6 +155,14 @@ describe('a logout with the cookie', () => {
   })
 })
 
+test('a logout with a token in its body says nothing about the cookie', async () => {
+  for (const refreshToken of ['', 'a', 'nonsense']) {
+    const reply = await server.nobody.post('/auth/logout', { refreshToken }, { ...asCookie, cookie: first })
+    expect([reply.status, sessionCookie(reply)]).toEqual([401, undefined])
+  }
+  expect((await refresh(first)).status).toBe(200)
+})
+
 describe('forged requests that bring the cookie', () => {
   test.each([
     ['a form', 'application/x-www-form-urlencoded', 'a=b'],

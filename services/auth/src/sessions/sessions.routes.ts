@@ -115,7 +115,8 @@ export const sessionRoutes =
       // Null when only the cookie says whose session it is.
       const caller = request.caller as Caller | null
       const userId = caller?.userId ?? ofCookie?.userId
-      if (wantsCookie(request) && (!ofCookie || ofCookie.userId === userId)) cookie.clear(reply)
+      const isOfCookie = wantsCookie(request) && request.body.refreshToken === undefined
+      if (isOfCookie && (!ofCookie || ofCookie.userId === userId)) cookie.clear(reply)
       if (userId === undefined) throw unauthorized()
       await endOwnSessions(request, userId, 'logout', async (trx) => {
         if (!caller) return { only: [ofCookie!.sessionId] }
