@@ -12,7 +12,7 @@ const now = 1_800_000_000_000
 describe('cleaning up', () => {
   beforeEach(() =>
     held.database.pool.query(
-      'truncate idempotency_keys, sessions, users, one_time_links, attempts, jobs, uploads cascade',
+      'truncate idempotency_keys, sessions, users, user_words, one_time_links, attempts, jobs, uploads cascade',
     ),
   )
 

@@ -20,7 +20,7 @@ export async function fillServer(pool: Pool, messages: number): Promise<void> {
   const client = await pool.connect()
   try {
     await client.query('set statement_timeout = 0')
-    await client.query('truncate users, channels, messages, threads, reactions, jobs cascade')
+    await client.query('truncate users, user_words, channels, messages, threads, reactions, jobs cascade')
     await client.query(`
       insert into users (id, user_name, user_name_key, email, created_at, removed_at)
       select gen_random_uuid(), 'person ' || n, 'person ' || n, n || '@example.com', n, case when n % 10 = 0 then n end

@@ -85,7 +85,7 @@ const recorded = async () =>
 
 beforeEach(async () => {
   const { pool } = held.database
-  await pool.query(`truncate ${of.join(', ')}, channels, users, jobs cascade`)
+  await pool.query(`truncate ${of.join(', ')}, channels, users, user_words, jobs cascade`)
   await pool.query(
     `insert into users (id, user_name, user_name_key, email, created_at) values ($1, 'a', 'a', 'a', 1)`,
     [reader],
