@@ -34,6 +34,8 @@ export function scopeJourneys(server: TestServer) {
 
     expect((await bob.post(`/channels/${channel.id}/join`)).status).toBe(200)
     const message = await ann.says('for members', channel)
+    // Membership is judged at delivery: a message that is still on its way when somebody leaves does not come.
+    for (const stream of [joined, elsewhere]) await stream.waitFor('NEW_MESSAGE', { id: message.id })
     expect((await bob.post(`/channels/${channel.id}/leave`)).status).toBe(200)
     await ann.says('no longer', channel)
     for (const stream of [joined, elsewhere]) {
