@@ -1,7 +1,8 @@
 import { isIPv6 } from 'node:net'
 import { resolve } from 'node:path'
 import { isTree, type Layer, mentions } from './layers.ts'
-import { DEFAULT_SCOPES } from './sign-in.schema.ts'
+import { DEFAULT_SCOPES } from './providers.schema.ts'
+import { readSamlMetadata } from './saml-metadata.ts'
 
 const PRESETS = ['google', 'microsoft', 'github', 'gitlab'].map((id) => [id, `oauth.presets.${id}`] as const)
 
@@ -21,6 +22,9 @@ export function derive(written: Layer, cwd: string): Layer {
   }
 
   rewrite('dataDir', isText, (folder) => (folder === '' ? folder : resolve(cwd, folder)))
+  for (const key of ['auth.jwtKeys', 'auth.jwtPublicKeys']) {
+    rewrite(key, Array.isArray, (paths) => paths.map((path: unknown) => (isText(path) ? resolve(cwd, path) : path)))
+  }
   fallback('database.preparedStatements', read('database.pooler') !== 'transaction')
   fallback('auth.appUrl', soundUrl(`http://${visitable(read('server.host'))}:${read('server.port')}`))
   rewrite('auth.appUrl', isText, (url) => url.replace(/\/+$/, ''))
@@ -39,7 +43,17 @@ export function derive(written: Layer, cwd: string): Layer {
       return { ...provider, redirectUri, scopes: isText(scopes) ? scopes.split(/\s+/).filter(Boolean) : scopes }
     }),
   )
+  rewrite('saml', Array.isArray, (providers) =>
+    providers.map((provider: unknown) => (isTree(provider) ? completeSaml(provider, appUrl) : provider)),
+  )
   return layer
+}
+
+/** Fills in what the provider's metadata says. */
+function completeSaml(provider: Record<string, unknown>, appUrl: string) {
+  const { metadata } = provider
+  const entityId = `${appUrl}/auth/saml/${provider.id}/metadata`
+  return { entityId, ...(isText(metadata) && readSamlMetadata(metadata)), ...provider }
 }
 
 const soundUrl = (url: unknown) =>

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type ConfigKey, configKeys, fromText, keyNamed, toText } from './keys.ts'
-import { didYouMean, type Faults, type Layer, layerOfTree } from './layers.ts'
+import { didYouMean, type Faults, isTree, type Layer, layerOfTree } from './layers.ts'
 import type { Config, DeepPartial } from './schema.ts'
 
 export type Environment = Record<string, string | undefined>
@@ -45,15 +45,55 @@ async function firstOf({ key, variables }: ConfigKey, env: Environment, cwd: str
 
     const path = env[`${name}_FILE`]
     if (!path) continue
-    try {
-      const text = (await readFile(resolve(cwd, path), 'utf8')).replace(/\r?\n$/, '')
-      if (text !== '') return { name: `${name}_FILE`, text }
-      faults.push({ key, message: `${name}_FILE names an empty file` })
-    } catch (error) {
-      const reason = (error as NodeJS.ErrnoException).code ?? 'unknown reason'
-      faults.push({ key, message: `${name}_FILE names a file that cannot be read (${reason})` })
-    }
-    return undefined
+    const text = await readNamedFile({ key, name: `${name}_FILE`, path }, cwd, faults)
+    return text === undefined ? undefined : { name: `${name}_FILE`, text }
+  }
+  return undefined
+}
+
+/**
+ * Replaces `<name>_FILE` in the entries of lists, such as `clientSecret_FILE` of a provider, by what the file holds. An entry may have
+ * such a form of each of its texts.
+ */
+export async function readEntryFiles(layer: Layer, cwd: string, faults: Faults): Promise<Layer> {
+  const read = new Map(layer)
+  for (const { key, schema } of configKeys) {
+    const setting = layer.get(key)
+    const { properties } = schema.items ?? {}
+    if (!properties || !Array.isArray(setting?.value)) continue
+    const entries = setting.value.map(async (entry: unknown, index) => {
+      if (!isTree(entry)) return entry
+      const complete: Record<string, unknown> = {}
+      for (const [written, value] of Object.entries(entry)) {
+        const [, name] = /^(.+)_FILE$/.exec(written) ?? []
+        const isFile = name !== undefined && properties[name]?.type === 'string' && typeof value === 'string'
+        if (!isFile) complete[written] = value
+        else
+          complete[name] = await readNamedFile(
+            { key: `${key}[${index}].${name}`, name: written, path: value },
+            cwd,
+            faults,
+          )
+      }
+      return complete
+    })
+    read.set(key, { ...setting, value: await Promise.all(entries) })
+  }
+  return read
+}
+
+async function readNamedFile(
+  { key, name, path }: { key: string; name: string; path: string },
+  cwd: string,
+  faults: Faults,
+): Promise<string | undefined> {
+  try {
+    const text = (await readFile(resolve(cwd, path), 'utf8')).replace(/\r?\n$/, '')
+    if (text !== '') return text
+    faults.push({ key, message: `${name} names an empty file` })
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code ?? 'unknown reason'
+    faults.push({ key, message: `${name} names a file that cannot be read (${reason})` })
   }
   return undefined
 }

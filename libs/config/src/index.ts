@@ -1,6 +1,7 @@
 export { type DatabaseAddress, parseDatabaseUrl } from './database-address.ts'
 export { childEnvironment, configToEnvironment } from './environment.ts'
 export { separateFlags, takeFlag } from './flags.ts'
+export { readKeyFile } from './key-files.ts'
 export { ConfigError, type Fault } from './layers.ts'
 export { type LoadOptions, loadConfig, maskSecrets } from './load.ts'
 export { renderReference } from './reference.ts'

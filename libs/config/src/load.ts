@@ -1,7 +1,8 @@
 import { derive } from './derive.ts'
-import { type Environment, readEnvironment } from './environment.ts'
+import { type Environment, readEntryFiles, readEnvironment } from './environment.ts'
 import { readConfigFile } from './file.ts'
 import { readFlags } from './flags.ts'
+import { judgeKeyFiles } from './key-files.ts'
 import { configKeys } from './keys.ts'
 import { ConfigError, type Fault, type Faults, isTree, type Layer, layerOfTree, overlay, treeOf } from './layers.ts'
 import { applyRules } from './rules.ts'
@@ -35,9 +36,10 @@ export async function loadConfig(options: LoadOptions = {}): Promise<Config> {
   const written = overlay(file, environment.layer, flags.layer)
   const launcher = layerOfTree(defaults, 'defaults of the launcher', faults)
 
-  const sound = validate(derive(overlay(builtIn, launcher, written), cwd), faults)
+  const sound = validate(derive(await readEntryFiles(overlay(builtIn, launcher, written), cwd, faults), cwd), faults)
   const config = treeOf(sound)
   applyRules(config as DeepPartial<Config>, written, faults)
+  judgeKeyFiles(config as DeepPartial<Config>, faults)
   if (judge) faults.push(...judge(config as DeepPartial<Config>))
   if (faults.length > 0) throw new ConfigError(faults)
 

@@ -15,7 +15,7 @@ export function renderReference(): string {
     'General',
     configKeys.filter(({ key }) => !key.includes('.')),
   )
-  return `${[INTRODUCTION, general, ...sections, customProviders()].join('\n\n')}\n`
+  return `${[INTRODUCTION, general, ...sections, ...listEntries()].join('\n\n')}\n`
 }
 
 const INTRODUCTION = `# Configuration
@@ -44,7 +44,8 @@ What depends on several keys:
 - \`auth.jwtSecret\` is always required. \`npm start\` makes one up and keeps it, but not in production.
 - \`auth.authMode\` \`dev\` is refused in production and on an address that is not loopback, unless \`auth.allowPublicDevMode\` is set.
 - \`auth.authMode\` \`magic-link\` needs \`email.host\`; \`password\` needs \`email.host\` or, until somebody has a password, \`chat.initialUser.password\`.
-- OAuth addresses are https, except on a loopback host. Provider ids differ from each other.
+- Addresses of sign-in providers are https, except on a loopback host. Provider ids differ from each other, those of \`saml\` too.
+- A text in an entry of a list can be read from a file: \`clientSecret_FILE\` or \`metadata_FILE\` names it, in the place of the key.
 - Of \`redis.url\`, \`redis.sentinels\` (with \`redis.sentinelName\`) and \`redis.clusterNodes\` exactly one is set; see [Redis](redis.md).
 - \`storage.store\` \`s3\` needs \`storage.s3.bucket\`; an access key and its secret come together.`
 
@@ -64,15 +65,21 @@ function section(title: string, keys: ConfigKey[]): string {
   )
 }
 
-function customProviders(): string {
-  const { properties = {}, required = [] } = rootNode.properties!.oauth!.properties!.custom!.items!
-  const rows = Object.entries(properties).map(([name, schema]) => {
-    const standard = standardOf(schema, required.includes(name))
-    return row([code(name), standard, `${schema.description} ${accepts(schema)}`])
-  })
-  const heading = ['## An entry of oauth.custom', '', row(['Key', 'Default', 'Meaning']), row(Array(3).fill('---'))]
-  return [...heading, ...rows].join('\n')
+/** A section for each list whose entries have keys of their own. */
+const listEntries = (): string[] =>
+  configKeys.filter(({ schema }) => schema.items?.properties).map(({ key, schema }) => entrySection(key, schema.items!))
+
+function entrySection(key: string, entry: Node): string {
+  const heading = [`## An entry of ${key}`, '', row(['Key', 'Default', 'Meaning']), row(Array(3).fill('---'))]
+  return [...heading, ...entryRows(entry, '')].join('\n')
 }
+
+const entryRows = ({ properties = {}, required = [] }: Node, path: string): string[] =>
+  Object.entries(properties).flatMap(([name, schema]) => {
+    if (schema.properties) return entryRows(schema, `${path}${name}.`)
+    const standard = standardOf(schema, required.includes(name))
+    return [row([code(path + name), standard, `${schema.description} ${accepts(schema)}`])]
+  })
 
 function standardOf(schema: Node, required: boolean): string {
   if (schema.derived) return code(schema.derived)

@@ -155,15 +155,44 @@ export function applyRules(config: DeepPartial<Config>, written: Layer, faults: 
   for (const { key, reads, refuses, message } of RULES) {
     if (![key, ...reads].some((name) => faulty.has(name)) && refuses(config, written)) faults.push({ key, message })
   }
-  faults.push(...insecureUrls(config), ...repeatedProviders(config))
+  faults.push(...insecureUrls(config), ...repeatedProviders(config), ...incompleteProviders(config))
 }
 
-const PROVIDER_URLS = ['authorizationUrl', 'tokenUrl', 'userInfoUrl', 'redirectUri'] as const
+const PROVIDER_URLS = ['issuer', 'authorizationUrl', 'tokenUrl', 'userInfoUrl', 'redirectUri', 'entryPoint'] as const
+const WITHOUT_ISSUER = ['authorizationUrl', 'tokenUrl', 'userInfoUrl'] as const
+const WITHOUT_METADATA = ['entryPoint', 'certificates', 'idpIssuer'] as const
+const WITH_ISSUER = ['claims', 'adminRoles', 'allowedDomains', 'trustEmail'] as const
 
-function insecureUrls({ oauth }: DeepPartial<Config>): Faults {
+/** A provider is described by one key (`issuer`, `metadata`) or by three others. What a directory says needs an issuer. */
+function incompleteProviders({ oauth, saml = [] }: DeepPartial<Config>): Faults {
+  const custom = (oauth?.custom ?? []).flatMap((provider, index): Faults => {
+    const path = `oauth.custom[${index}]`
+    if (provider.issuer === undefined) {
+      const missing = faultsAt(path, missingIn(provider, WITHOUT_ISSUER), 'is required without issuer')
+      return [...missing, ...faultsAt(path, presentIn(provider, WITH_ISSUER), 'needs issuer')]
+    }
+    return faultsAt(path, presentIn(provider, WITHOUT_ISSUER), 'is discovered from issuer: leave one of them out')
+  })
+  const ofSaml = saml.flatMap((provider, index) =>
+    provider.metadata === undefined
+      ? faultsAt(`saml[${index}]`, missingIn(provider, WITHOUT_METADATA), 'is required without metadata')
+      : [],
+  )
+  return [...custom, ...ofSaml]
+}
+
+const presentIn = (entry: object, names: readonly string[]) =>
+  names.filter((name) => (entry as Record<string, unknown>)[name] !== undefined)
+const missingIn = (entry: object, names: readonly string[]) =>
+  names.filter((name) => (entry as Record<string, unknown>)[name] === undefined)
+const faultsAt = (path: string, names: readonly string[], message: string): Faults =>
+  names.map((name) => ({ key: `${path}.${name}`, message }))
+
+function insecureUrls({ oauth, saml = [] }: DeepPartial<Config>): Faults {
   const presets = Object.entries(oauth?.presets ?? {}).map(([id, preset]) => [`oauth.presets.${id}`, preset] as const)
   const custom = (oauth?.custom ?? []).map((provider, index) => [`oauth.custom[${index}]`, provider] as const)
-  return [...presets, ...custom].flatMap(([path, provider]) =>
+  const ofSaml = saml.map((provider, index) => [`saml[${index}]`, provider] as const)
+  return [...presets, ...custom, ...ofSaml].flatMap(([path, provider]) =>
     PROVIDER_URLS.filter((name) => isInsecure((provider as Record<string, unknown>)[name])).map((name) => ({
       key: `${path}.${name}`,
       message: `must be https, except on a loopback host${name === 'redirectUri' ? ' (it follows auth.appUrl unless set)' : ''}`,
@@ -177,14 +206,16 @@ function isInsecure(value: unknown): boolean {
   return url.protocol !== 'https:' && !isLoopbackHost(url.hostname)
 }
 
-function repeatedProviders({ oauth }: DeepPartial<Config>): Faults {
+function repeatedProviders({ oauth, saml = [] }: DeepPartial<Config>): Faults {
   const taken = new Set(Object.keys(oauth?.presets ?? {}))
-  return (oauth?.custom ?? []).flatMap(({ id }, index) => {
+  const custom = (oauth?.custom ?? []).map(({ id }, index) => ({ id, key: `oauth.custom[${index}].id` }))
+  const ofSaml = saml.map(({ id }, index) => ({ id, key: `saml[${index}].id` }))
+  return [...custom, ...ofSaml].flatMap(({ id, key }) => {
     const isRepeated = taken.has(id)
     taken.add(id)
     // Its start URL would be that of the list of providers.
-    if (id === 'providers') return [{ key: `oauth.custom[${index}].id`, message: 'is reserved' }]
-    return isRepeated ? [{ key: `oauth.custom[${index}].id`, message: 'is the id of another provider already' }] : []
+    if (id === 'providers') return [{ key, message: 'is reserved' }]
+    return isRepeated ? [{ key, message: 'is the id of another provider already' }] : []
   })
 }
 

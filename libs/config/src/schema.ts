@@ -1,9 +1,11 @@
 import { type Static, Type } from 'typebox'
 import { DatabaseSettings, RedisSettings, Storage } from './data.schema.ts'
+import { Saml } from './providers.schema.ts'
 import {
   Events,
   Exports,
   Gateway,
+  Integrations,
   Jobs,
   Log,
   Messages,
@@ -13,7 +15,7 @@ import {
   Uploads,
   Webhooks,
 } from './server.schema.ts'
-import { Auth, Chat, Email, Oauth } from './sign-in.schema.ts'
+import { Auth, Chat, Email, Oauth, Scim } from './sign-in.schema.ts'
 import { Text } from './values.schema.ts'
 
 /** All keys. Parsing, validation and the generated reference are made from it. */
@@ -29,12 +31,15 @@ export const ConfigSchema = Type.Object({
   auth: Auth,
   email: Email,
   oauth: Oauth,
+  saml: Saml,
+  scim: Scim,
   chat: Chat,
   database: DatabaseSettings,
   redis: RedisSettings,
   storage: Storage,
   rateLimit: RateLimit,
   webhooks: Webhooks,
+  integrations: Integrations,
   messages: Messages,
   uploads: Uploads,
   events: Events,

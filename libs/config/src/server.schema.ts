@@ -88,6 +88,11 @@ export const Events = Type.Object({
     description: 'Memory in which each realtime node keeps the newest events; older ones are read from Redis.',
     default: 67_108_864,
   }),
+  consumerDays: WholeNumber(1, 90, {
+    description:
+      'How long events are kept for consumers of bots and event subscriptions that have yet to read them; PostgreSQL needs the space.',
+    default: 7,
+  }),
   keepAliveSeconds: WholeNumber(1, 300, { description: 'Pause between keep-alive comments.', default: 25 }),
   maxStreamsPerUser: WholeNumber(1, 10_000, {
     description: 'Streams one person may hold open, on all nodes together.',
@@ -127,6 +132,20 @@ export const Exports = Type.Object({
 
 export const Webhooks = Type.Object({
   perMinute: WholeNumber(1, 600, { description: 'Posts a minute and webhook.', default: 60 }),
+  mentionsEverybody: Switch({
+    description: 'Whether `@channel` and `@here` of a webhook are mentions.',
+    default: true,
+  }),
+  maxMentions: WholeNumber(0, 50, { description: 'People that a post of a webhook mentions at most.', default: 10 }),
+})
+
+export const Integrations = Type.Object({
+  allowedNetworks: Networks({
+    description:
+      'Addresses of internal networks that the server may call for link previews, event subscriptions and commands. It always may call ' +
+      'public addresses, and never others.',
+    default: [],
+  }),
 })
 
 export const Messages = Type.Object({
@@ -143,15 +162,19 @@ export const Uploads = Type.Object({
   }),
 })
 
-const Upstreams = (service: string) =>
-  HttpUrls({ description: `Replicas of ${service}, for a distributed gateway.`, default: [] })
+const Upstreams = (service: string, isCalled = false) =>
+  HttpUrls({
+    description: `Replicas of ${service}, for a distributed gateway${isCalled ? ' and for integrations' : ''}.`,
+    default: [],
+  })
 
 export const Gateway = Type.Object({
   upstreams: Type.Object({
     auth: Upstreams('auth'),
-    directory: Upstreams('directory'),
-    messaging: Upstreams('messaging'),
+    directory: Upstreams('directory', true),
+    messaging: Upstreams('messaging', true),
     admin: Upstreams('admin'),
+    integrations: Upstreams('integrations'),
     realtime: Upstreams('realtime'),
     web: HttpUrls({
       description: 'Replicas of web, for a distributed gateway. Without any it serves no web client.',

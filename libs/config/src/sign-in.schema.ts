@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
-import { BaseUrl, HttpUrl, Switch, Text, WholeNumber } from './values.schema.ts'
+import { CustomProvider, credentials } from './providers.schema.ts'
+import { BaseUrl, Switch, Text, WholeNumber } from './values.schema.ts'
 
 /** Builds one version of the magic-link e-mail. */
 export type MailTemplate = (magicLink: string, expiryMinutes: number) => string
@@ -21,6 +22,18 @@ export const Auth = Type.Object({
     description: 'Secret that signs tokens. Of several, the first signs and all verify. A list is written as JSON.',
     expects: 'a text of at least 32 characters, or a list of such texts',
   }),
+  jwtKeys: Type.Array(Type.String({ minLength: 1 }), {
+    description:
+      'PEM files with private keys, Ed25519 or P-256, for the auth service alone: it signs access tokens with the first one, and all verify. ' +
+      'Without them, `auth.jwtSecret` signs.',
+    default: [],
+    expects: 'a list of files',
+  }),
+  jwtPublicKeys: Type.Array(Type.String({ minLength: 1 }), {
+    description: 'PEM files with the public keys of `auth.jwtKeys`, for the services other than auth.',
+    default: [],
+    expects: 'a list of files',
+  }),
   issuer: Text({ description: 'Issuer named in tokens (`iss`).', default: 'parley' }),
   appUrl: BaseUrl({
     description: 'Public address of the application, for links and redirects.',
@@ -36,6 +49,16 @@ export const Auth = Type.Object({
   maxActiveSessions: WholeNumber(1, 1000, {
     description: 'Sessions a person may hold; one more ends the oldest.',
     default: 3,
+  }),
+  sessionMaxDays: WholeNumber(1, 3_650, {
+    description: 'Days after which a session ends, however often it was refreshed.',
+    default: 90,
+  }),
+  mfa: Type.Enum(['off', 'optional', 'required'], {
+    description:
+      'Second factors. `required`: whoever signs in by password, magic link or dev mode can do nothing until they have set one up. ' +
+      '`off`: none can be set up, and none is asked for.',
+    default: 'optional',
   }),
   registrationsPerNetwork: WholeNumber(1, 1000, {
     description: 'Registrations from one network (IPv4 address, or /64 of IPv6) in 15 minutes, successful or not.',
@@ -73,41 +96,7 @@ export const Email = Type.Object({
   }),
 })
 
-const ProviderUrl = (description: string) => HttpUrl({ description })
-
-const RedirectUri = HttpUrl({
-  description: 'Callback address registered with the provider.',
-  derived: '<auth.appUrl>/auth/oauth/<provider id>/callback',
-})
-
-const credentials = {
-  clientId: Text({ description: 'Client id given by the provider.' }),
-  clientSecret: Text({ description: 'Client secret given by the provider.' }),
-  redirectUri: RedirectUri,
-}
-
 const Preset = Type.Optional(Type.Object(credentials))
-
-/** What a custom provider is asked for when its entry names nothing. */
-export const DEFAULT_SCOPES = ['openid', 'email', 'profile']
-
-const CustomProvider = Type.Object({
-  id: Text({
-    description: 'Name of the provider in paths.',
-    pattern: '^[A-Za-z0-9][A-Za-z0-9_-]*$',
-    expects: 'letters, digits, `-` and `_`',
-  }),
-  name: Text({ description: 'Name people see.' }),
-  authorizationUrl: ProviderUrl('Where the browser is sent.'),
-  tokenUrl: ProviderUrl('Where a code is exchanged.'),
-  userInfoUrl: ProviderUrl('Where the profile is read.'),
-  ...credentials,
-  scopes: Type.Array(Type.String({ minLength: 1 }), {
-    description: 'Scopes asked for: a list, or a text with spaces.',
-    default: DEFAULT_SCOPES,
-    expects: 'a list of scopes, or a text with spaces',
-  }),
-})
 
 export const Oauth = Type.Object({
   attemptsPerNetwork: WholeNumber(1, 1_000_000, {
@@ -128,9 +117,18 @@ export const Oauth = Type.Object({
     gitlab: Preset,
   }),
   custom: Type.Array(CustomProvider, {
-    description: 'Further OAuth 2.0 providers; in a variable or flag as JSON.',
+    description: 'Further OAuth 2.0 and OpenID Connect providers; in a variable or flag as JSON.',
     default: [],
     expects: 'a list of providers (in a variable or flag as JSON)',
+  }),
+})
+
+export const Scim = Type.Object({
+  adminGroups: Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
+    description:
+      'Names of groups of a SCIM directory whose members are admins. Who leaves all of them is an ordinary person again, unless an admin appointed them.',
+    default: [],
+    expects: 'a list of names of groups',
   }),
 })
 
@@ -157,5 +155,11 @@ export const Chat = Type.Object({
       'Names of public channels that new people join, beside General. A name without such a channel is passed over.',
     default: [],
     expects: 'a list of names of channels',
+  }),
+  linkPreviews: Switch({
+    description:
+      'The worker fetches what links in messages lead to, and shows title, description and image below the message. Whoever runs the site ' +
+      'sees that this server asked.',
+    default: true,
   }),
 })

@@ -13,7 +13,8 @@ export function validate(layer: Layer, faults: Faults): Layer {
     if (setting) {
       const found = faultsOf(key.schema, setting, key.key)
       if (found.length === 0) sound.set(key.key, setting)
-      faults.push(...found)
+      // Part of an entry may have a fault already, such as a file that cannot be read.
+      faults.push(...found.filter((fault) => !faulty.has(fault.key)))
     } else if (isRequired(key, layer)) {
       faults.push({ key: key.key, message: howToSet(key) })
     }

@@ -4,15 +4,23 @@ import { type Static, Type } from 'typebox'
 export type ErrorCode =
   | 'invalid_request'
   | 'invalid_cursor'
+  | 'weak_password'
   | 'duplicate'
   | 'last_admin'
   | 'recipient_gone'
   | 'idempotency_key_reused'
   | 'unauthorized'
   | 'forbidden'
+  | 'account_deactivated'
+  | 'insufficient_scope'
+  | 'mfa_enrolment_required'
+  | 'mfa_required'
+  | 'mfa_attempt_ended'
+  | 'already_set_up'
   | 'not_found'
   | 'request_timeout'
   | 'idempotency_key_running'
+  | 'managed_by_directory'
   | 'body_too_large'
   | 'quota_exceeded'
   | 'invalid_range'
@@ -57,7 +65,30 @@ export const unauthorized = (message = 'Please sign in') => new ApiError(401, 'u
 export const sessionEnded = () => unauthorized('The session has ended. Please sign in again')
 
 /** 403: it exists, and the caller may not do this. */
-export const forbidden = (message: string) => new ApiError(403, 'forbidden', message)
+export const forbidden = (message: string, code: ErrorCode = 'forbidden') => new ApiError(403, code, message)
+
+/** 403: the API token may not do this; `none` when no API token may. */
+export const insufficientScope = (needed: string) =>
+  new ApiError(
+    403,
+    'insufficient_scope',
+    needed === 'none' ? 'API tokens may not do this. Please sign in' : `This needs a token with the scope ${needed}`,
+  )
+
+/** 403: the configuration requires a second factor, and the person has not set one up yet. */
+export const enrolmentRequired = () =>
+  new ApiError(403, 'mfa_enrolment_required', 'This server requires a second factor. Please set one up first')
+
+/** 403: the request needs a second factor beside what it has. */
+export const secondFactorRequired = () =>
+  new ApiError(403, 'mfa_required', 'This needs your second factor too: code, recoveryCode or credential')
+
+/** 401: the sign-in that waited for a second factor has expired, was finished, or had too many wrong answers. */
+export const attemptEnded = () =>
+  new ApiError(401, 'mfa_attempt_ended', 'This sign-in has ended. Please sign in again from the beginning')
+
+/** 409: it was set up before, and must be removed first. */
+export const alreadySetUp = (message: string) => new ApiError(409, 'already_set_up', message)
 
 /** 404: it does not exist. `what` is a noun such as `message`. */
 export const notFound = (what: string) => new ApiError(404, 'not_found', `There is no such ${what}`)

@@ -1,18 +1,9 @@
 import { type Static, Type } from 'typebox'
-import {
-  Channel,
-  Conversation,
-  Id,
-  limits,
-  Message,
-  Nullable,
-  ParentRev,
-  Presence,
-  ReadState,
-  ThreadMeta,
-  User,
-  UserView,
-} from './resources.ts'
+import { Channel, Conversation, ReadState } from './channels.ts'
+import { Id, Nullable } from './fields.ts'
+import { limits } from './limits.ts'
+import { EphemeralMessage, Message, ParentRev, ThreadMeta } from './messages.ts'
+import { Group, Presence, Role, User, UserView } from './users.ts'
 
 const seqOfDeleted = Type.Integer({ description: 'seq it had: whoever had read that far has nothing less to read' })
 const MessageRef = Type.Object({ id: Id, channelId: Type.String(), seq: seqOfDeleted })
@@ -32,6 +23,8 @@ const ThreadReply = Type.Object({
   threadMeta: Nullable(ThreadMeta),
   parentRev: ParentRev,
 })
+const Joined = Type.Array(Id, { description: 'Who is in it with this change' })
+const Left = Type.Array(Id, { description: 'Who ceased to be in it with this change' })
 const ToldChannel = Type.Object({
   ...Channel.properties,
   members: Type.Optional({
@@ -49,6 +42,8 @@ export const eventPayloads = {
     message: Type.String(),
     timestamp: Type.String(),
     userId: Id,
+    /** Absent from servers of the version before. */
+    role: Type.Optional(Role),
     connectionId: Type.String(),
     resumed: Type.Boolean({ description: 'false: events may have been missed, fetch everything anew' }),
   }),
@@ -68,7 +63,11 @@ export const eventPayloads = {
   NEW_USER: User,
   REMOVE_USER: Type.Object({ id: Id, email: Type.String() }),
   USER_EXIT: Type.Object({ id: Id, userName: Type.String() }),
-  UPDATE_USER: Type.Pick(UserView, ['id', 'userName', 'isAdmin', 'avatarVersion']),
+  /** Of a change of more than `limits.eventMembers` people some are in this event, and the others in further ones (UPDATE_GROUP). */
+  NEW_GROUP: Type.Object({ ...Group.properties, joined: Joined }),
+  UPDATE_GROUP: Type.Object({ ...Group.properties, joined: Joined, left: Left }),
+  DELETE_GROUP: Type.Object({ id: Id }),
+  UPDATE_USER: Type.Omit(UserView, ['email']),
   /** Each of the two people gets their own event, in which `otherUser` is the other one. */
   NEW_CONVERSATION: Conversation,
   NEW_DM_MESSAGE: DirectMessage,
@@ -98,6 +97,8 @@ export const eventPayloads = {
   PRESENCE_UPDATE: Presence,
   /** The counts are those at `lastSeq`. A NEW_MESSAGE with a higher seq, before or after this event, adds to them. */
   READ_UPDATE: Type.Object({ channelId: Type.String(), ...ReadState.properties }),
+  /** What an app or the server tells one person in a channel. It is never stored. */
+  EPHEMERAL_MESSAGE: EphemeralMessage,
   TYPING: Type.Object({ channelId: Type.String(), userId: Id, userName: Type.String() }),
 } as const
 
@@ -108,35 +109,40 @@ export type WireEvent = { [T in EventType]: { type: T; payload: EventPayload<T> 
 
 /**
  * Who gets an event. The realtime node decides at delivery:
- * - `everyone`: every open stream.
+ * - `everyone`: every open stream. With `guests` those of all but guests, and of these guests.
  * - `users`: the streams of these people.
  * - `joined`: the streams of these people that were opened with `scope=joined`. They are told when the person joins a channel or
  *   leaves it. Other streams show every channel that the person may read.
  * - `channel`: the audience of a channel (everyone for a public one; members and admins for a private one). `version`
  *   is the channel's membership version when the event was recorded: a node that knows an older one reloads first. `mentions`
- *   are the people whom the event's message mentions by name: they get it on streams of `scope=joined` without having joined.
+ *   are the people whom the event's message mentions by name, and the groups (`group:<id>`): they get it on streams of `scope=joined`
+ *   without having joined. With `scopedOnly` only streams of `scope=joined` get the event: the others know it from another one.
  * - `outsiders`: everyone who is neither an admin nor one of `members`, when `channel` became private or public again.
  * - `nobody`: no stream. The event only carries `Control` for the nodes.
  */
 export type Audience =
-  | { to: 'everyone' }
+  | { to: 'everyone'; guests?: string[] }
   | { to: 'users'; users: string[] }
   | { to: 'joined'; users: string[] }
-  | { to: 'channel'; channel: string; version: number; mentions?: string[] }
+  | { to: 'channel'; channel: string; version: number; mentions?: string[]; scopedOnly?: true }
   | { to: 'outsiders'; members: string[]; channel?: string }
   | { to: 'nobody' }
 
-/** What a realtime node must do before it delivers the event. */
+/** What a realtime node must do before it delivers the event; and what only receivers outside are told. */
 export interface Control {
   /** Ended sessions, whose streams must end. */
   endSessions?: string[]
-  /** Users whose admin flag changed or who were removed. The node reads them again. */
+  /** Users whose role changed, or who were deactivated or removed. The node reads them again. */
   reloadUsers?: string[]
+  /** Groups with other members than before. The node reads them again when they are mentioned. */
+  reloadGroups?: string[]
   /**
    * Of a channel's event: who joined and who left since the version before. Only where nothing else about the channel's readers
    * has changed. Without it a node that knows an older version reads the members again.
    */
   membership?: { joined: string[]; left: string[] }
+  /** Of a changed message: somebody has only pinned it, or unpinned it. */
+  pin?: { by: string; isPinned: boolean }
 }
 
 /** Stored with the event in the outbox and sent to the realtime nodes. Clients never see it. */
@@ -149,7 +155,7 @@ export const onlyJoinedStreams = (...users: string[]): Audience => ({ to: 'joine
 
 /**
  * `channel.id` is the row id, `channel.membersVersion` the version that the recording transaction read under its lock. Of
- * `mentions` only people count, not `@channel` and `@here`.
+ * `mentions` only people and groups count, not `@channel` and `@here`.
  */
 export function audienceOf(
   channel: { id: string; membersVersion: number },

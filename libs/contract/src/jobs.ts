@@ -12,6 +12,8 @@ export const jobData = {
   'purge-channel': Type.Object({ channelId: Type.String(), afterSeq: Type.Optional(Type.Integer()) }),
   /** For an image that was uploaded without a thumbnail. */
   'make-thumbnail': Type.Object({ filename: Type.String() }),
+  /** For a message that may have links, or has lost those that it had. */
+  'make-previews': Type.Object({ messageId: Type.String() }),
   /** A picture of a person that waits in `avatars`. */
   'make-avatar': Type.Object({ version: Type.String() }),
   /** Keys of uploads, avatars or parts of exports that no row refers to any more. */

@@ -13,6 +13,9 @@ export function isDatabaseAway(error: unknown): boolean {
   return typeof message === 'string' && awayMessages.test(message)
 }
 
+/** Whether another transaction held a lock for too long, or both waited for each other. */
+export const isLockBusy = (error: unknown): boolean => ['55P03', '40P01'].includes((error as PostgresError).code ?? '')
+
 /** Whether a statement exceeded its time limit. */
 export const isOutOfTime = (error: unknown): boolean => (error as PostgresError).code === '57014'
 

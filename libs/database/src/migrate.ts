@@ -1,9 +1,10 @@
 import { promises as fs } from 'node:fs'
 import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { FileMigrationProvider, type Migration, Migrator } from 'kysely/migration'
 import type { Database } from './connect.ts'
-import { isSchemaMissing } from './failures.ts'
+import { isLockBusy, isSchemaMissing } from './failures.ts'
 import { grantRights } from './roles.ts'
 
 const ourMigrations = new FileMigrationProvider({
@@ -13,27 +14,73 @@ const ourMigrations = new FileMigrationProvider({
 })
 
 /**
+ * How long a migration waits for a table that is in use. While it waits, every new statement on that table waits behind it. It is shorter
+ * than PostgreSQL's `deadlock_timeout` of a second, so the migration gives way before PostgreSQL ends a transaction of a service.
+ */
+const lockTimeoutMs = 500
+const pauseMs = 250
+/** An export, for instance, reads the messages for minutes. */
+const patienceMs = 600_000
+
+/**
  * Runs the migrations that are missing and returns their names. Any number of processes may call it at once: one does the work under
- * a lock, and the others wait. A database with migrations of a newer version is not changed, since this version runs on it too.
- * Every role gets its rights (`rights.ts`). Rights that only the version before needs are taken away by the next call.
- * @throws the database's error when a migration fails. Its transaction is rolled back.
+ * a lock, and the others wait. The version before may serve meanwhile: each migration is a transaction of its own, and one that finds a
+ * table in use lets the table go and begins again later. A database with migrations of a newer version is not changed, since this
+ * version runs on it too. Every role gets its rights (`rights.ts`). Rights that only the version before needs are taken away by the next
+ * call.
+ * @throws the database's error when a migration fails, or a table is in use for ten minutes. The transaction is rolled back.
  */
 export async function migrate(db: Database): Promise<string[]> {
   const known = await ourMigrations.getMigrations()
-  const newer = await findNewerMigrations(db, Object.keys(known).sort().at(-1)!)
   const isNew = await isUnmigrated(db)
-  const migrator = new Migrator({ db, provider: { getMigrations: async () => ({ ...known, ...newer }) } })
-  const { error, results } = await migrator.migrateToLatest()
-  if (error) throw error
+  const newer = isNew ? {} : await findNewerMigrations(db, Object.keys(known).sort().at(-1)!)
+  const names = await runMissing(db, { ...known, ...newer })
   // Only the newer version knows the rights on its tables.
-  const names = (results ?? []).map(({ migrationName }) => migrationName)
-  if (Object.keys(newer).length === 0) await grantRights(db, { isUpgrade: !isNew && names.length > 0 })
+  if (Object.keys(newer).length === 0) {
+    const isUpgrade = !isNew && names.length > 0
+    await whenTablesAreFree(() => grantRights(db, { isUpgrade }))
+  }
   return names
+}
+
+async function runMissing(db: Database, migrations: Record<string, Migration>): Promise<string[]> {
+  const givingWay = Object.entries(migrations).map(([name, migration]) => [name, giveWay(migration)])
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => Object.fromEntries(givingWay) } })
+  const names: string[] = []
+  for (;;) {
+    const ran = await whenTablesAreFree(async () => {
+      const { error, results = [] } = await migrator.migrateUp()
+      if (error) throw error
+      return results.map(({ migrationName }) => migrationName)
+    })
+    if (ran.length === 0) return names
+    names.push(...ran)
+  }
+}
+
+/** The same migration, with the time limit for locks. */
+const giveWay = ({ up }: Migration): Migration => ({
+  async up(db) {
+    await sql`select set_config('lock_timeout', ${String(lockTimeoutMs)}, true)`.execute(db)
+    await up(db)
+  },
+})
+
+/** Repeats the work while somebody else holds the locks that it needs. */
+async function whenTablesAreFree<Result>(work: () => Promise<Result>): Promise<Result> {
+  const end = performance.now() + patienceMs
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isLockBusy(error) || performance.now() >= end) throw error
+      await delay(pauseMs)
+    }
+  }
 }
 
 /** The migrations of a newer version, as empty ones: Kysely refuses a database with migrations that it does not know. */
 async function findNewerMigrations(db: Database, newestOfOurs: string): Promise<Record<string, Migration>> {
-  if (await isUnmigrated(db)) return {}
   const newer = await sql<{ name: string }>`select name from kysely_migration where name > ${newestOfOurs}`.execute(db)
   return Object.fromEntries(newer.rows.map(({ name }) => [name, { up: async () => {} }]))
 }

@@ -2,7 +2,7 @@
  * The rights of each service's PostgreSQL role, by table. A row lock needs the right to update some column: a service that locks rows
  * without changing them has the right to update one harmless column.
  */
-export type DatabaseRole = 'auth' | 'directory' | 'messaging' | 'admin' | 'realtime' | 'worker'
+export type DatabaseRole = 'auth' | 'directory' | 'messaging' | 'admin' | 'integrations' | 'realtime' | 'worker'
 
 type Rights = Record<string, string>
 
@@ -11,10 +11,12 @@ const schema: Rights = { kysely_migration: 'select' }
 
 /** All columns but the password hashes, which only auth and directory may read. A new column of the table must be added here. */
 const people =
-  'select (id, user_name, user_name_key, user_name_skeleton, email, email_unproven, is_admin, created_at, removed_at, avatar_version)'
+  'select (id, user_name, user_name_key, user_name_skeleton, email, email_unproven, is_admin, is_guest, role, guest_expires_at, ' +
+  'created_at, removed_at, deactivated_at, is_bot, display_name, title, managed_by, avatar_version, ' +
+  'external_id, scim_user_name, scim_deleted_at, changed_at)'
 
 /** For `libs/identity`, which finds out who calls. */
-const identity: Rights = { sessions: 'select', users: people }
+const identity: Rights = { sessions: 'select, update (last_used_at)', users: people }
 
 /** For `record`, `recordJob` and `audit`. No service can change entries of the audit log. */
 const recording: Rights = {
@@ -35,8 +37,16 @@ const accounts: Rights = {
   sessions: 'select, insert, update',
   one_time_links: 'select, insert, update, delete',
   attempts: 'select, insert, update, delete',
+  // To delete what a removed person had set up.
+  totp_secrets: 'select, delete',
+  recovery_codes: 'select, delete',
+  passkeys: 'select, delete',
+  mfa_attempts: 'select, delete',
   channels: 'select, insert, update',
-  channel_members: 'select, insert, delete',
+  channel_members: 'select, insert, delete, update (by_hand)',
+  groups: 'select, insert, update',
+  group_members: 'select, insert, delete',
+  channel_groups: 'select, insert, delete',
   read_states: 'select, insert, update',
   read_folds: 'select',
   server_settings: 'select',
@@ -50,15 +60,25 @@ export const rights: Record<DatabaseRole, Rights> = {
     ...recording,
     ...accounts,
     oauth_states: 'select, insert, delete, update (expires_at)',
+    identities: 'select, insert, update',
+    provider_sessions: 'select, insert',
+    used_tokens: 'select, insert, delete, update (expires_at)',
+    totp_secrets: 'select, insert, update, delete',
+    recovery_codes: 'select, insert, delete',
+    passkeys: 'select, insert, update, delete',
+    mfa_attempts: 'select, insert, update, delete',
+    webauthn_challenges: 'select, insert, delete, update (expires_at)',
   },
   directory: {
     ...schema,
     ...recording,
     ...repeating,
     ...accounts,
+    scim_clients: 'select, insert, update',
     messages: 'select',
     user_words: 'select',
     presence: 'select, insert, update',
+    apps: 'select, insert, update',
     avatars: 'select, insert, update, delete',
     blobs: 'select, insert, update, delete',
     blob_chunks: 'select, insert, delete',
@@ -69,7 +89,10 @@ export const rights: Record<DatabaseRole, Rights> = {
     ...identity,
     users: `${people}, update (created_at)`,
     channels: 'select, insert, update',
-    channel_members: 'select, insert',
+    channel_members: 'select, insert, update (by_hand)',
+    groups: 'select',
+    group_members: 'select',
+    channel_groups: 'select',
     messages: 'select, insert, update',
     threads: 'select, insert, update, delete',
     reactions: 'select, insert, delete',
@@ -104,21 +127,54 @@ export const rights: Record<DatabaseRole, Rights> = {
     blobs: 'select',
     blob_chunks: 'select',
   },
+  integrations: {
+    ...schema,
+    ...recording,
+    ...identity,
+    users: `${people}, update (created_at)`,
+    // To find a message by Slack's `ts`, and the channel of a webhook.
+    messages: 'select (id, channel_id, thread_id, seq, ts, created_at, deleted_at)',
+    webhooks: 'select (id, channel_id, deleted_at)',
+    // Whom the mention of a group means.
+    group_members: 'select',
+    // What is told of a file.
+    uploads:
+      'select (filename, kind, channel_id, original_name, content_type, size, width, height, uploaded_by, created_at, stored_at)',
+    message_uploads: 'select',
+    // Events are sent to subscriptions.
+    outbox: 'select, insert',
+    event_positions: 'select',
+    relay_lease: 'select',
+    channels: 'select',
+    channel_members: 'select',
+    subscriptions: 'select, insert, update',
+    subscription_deliveries: 'select, insert, delete',
+    delivery_lease: 'select, update',
+    // Commands and buttons.
+    apps: 'select, insert, update',
+    commands: 'select, insert, update',
+    app_responses: 'select, insert, update, delete',
+  },
   realtime: {
     ...schema,
     ...identity,
     channels: 'select',
     channel_members: 'select',
+    // Whom the mention of a group means.
+    group_members: 'select',
     relay_lease: 'select',
     outbox: 'select',
     event_positions: 'select',
     presence: 'select, insert, update',
+    consumers: 'select, insert, update, delete',
     presence_nodes: 'select, insert, update, delete',
   },
   worker: {
     ...schema,
     ...identity,
-    users: `${people}, update (avatar_version)`,
+    // A guest whose time is over loses known devices and sign-ins under way, too.
+    users: `${people}, select (device_generation, auto_joined), update (avatar_version, deactivated_at, device_generation, auto_joined)`,
+    mfa_attempts: 'select (user_id), delete',
     avatars: 'select, update, delete',
     // To tell about an avatar that is ready.
     outbox: 'select, insert',
@@ -129,14 +185,19 @@ export const rights: Record<DatabaseRole, Rights> = {
     outbox_ring: 'select, update',
     event_positions: 'select, insert, delete',
     relay_lease: 'select, update',
+    // The outbox keeps what consumers have yet to read.
+    consumers: 'select, delete',
+    subscriptions: 'select',
     jobs: 'select, insert, update, delete',
-    sessions: 'select, delete, update (user_agent)',
+    sessions: 'select, delete, update (user_agent, ended_at)',
     idempotency_keys: 'select, delete, update (created_at)',
     one_time_links: 'select, delete, update (expires_at)',
     attempts: 'select, delete, update (last_attempt_at)',
-    channels: 'select, update (created_at)',
-    channel_members: 'select, delete',
-    messages: 'select, delete',
+    channels: 'select, update (created_at, members_version)',
+    channel_members: 'select, insert, delete',
+    // The worker puts previews and the sizes of old images on messages.
+    messages: 'select, delete, update (previews, rev, image_sizes)',
+    link_previews: 'select, insert, update, delete',
     threads: 'select, delete',
     reactions: 'select, delete',
     read_states: 'select, insert, update, delete',
@@ -145,8 +206,8 @@ export const rights: Record<DatabaseRole, Rights> = {
     message_search: 'select, insert, update, delete',
     search_segments: 'select, insert, update',
     search_progress: 'select, update',
-    uploads: 'select, update, delete',
-    message_uploads: 'select, delete',
+    uploads: 'select, insert, update, delete',
+    message_uploads: 'select, insert, delete',
     blobs: 'select, insert, update, delete',
     blob_chunks: 'select, insert, delete',
     // An export is entered in the audit log.

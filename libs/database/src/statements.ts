@@ -47,3 +47,24 @@ class Placeholder {
     this.key = key
   }
 }
+
+/** Tables with a column `expires_at` and its index, from which nothing else deletes what has expired, and their primary keys. */
+const expiring = {
+  oauthStates: 'stateHash',
+  webauthnChallenges: 'challengeHash',
+  mfaAttempts: 'tokenHash',
+  usedTokens: 'digest',
+} as const
+
+/**
+ * Deletes up to 100 rows that have expired at `now`, the oldest first; call it with each new row, so that the table stays small. Rows that
+ * somebody else has locked are left.
+ */
+export async function deleteSomeExpired(db: Reader, table: keyof typeof expiring, now: number): Promise<void> {
+  const [from, key] = [sql.table(table), sql.ref(expiring[table])]
+  await sql`
+    delete from ${from} where ${key} in (
+      select ${key} from ${from} where expires_at <= ${now} order by expires_at limit 100 for update skip locked)`.execute(
+    db,
+  )
+}

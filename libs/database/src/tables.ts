@@ -1,8 +1,10 @@
 import type { Insertable, Selectable } from 'kysely'
+import type { AppResponses, Apps, Commands } from './tables/apps.ts'
 import type {
   ChannelMembers,
   Channels,
   IdempotencyKeys,
+  LinkPreviews,
   Messages,
   MessageUploads,
   Reactions,
@@ -21,18 +23,43 @@ import type {
   SearchProgress,
   SearchSegments,
 } from './tables/copies.ts'
-import type { EventPositions, Jobs, Outbox, OutboxRing, PresenceNodes, Presences, RelayLease } from './tables/events.ts'
+import type {
+  Consumers,
+  DeliveryLease,
+  EventPositions,
+  Jobs,
+  Outbox,
+  OutboxRing,
+  PresenceNodes,
+  Presences,
+  RelayLease,
+  SubscriptionDeliveries,
+  Subscriptions,
+} from './tables/events.ts'
 import type {
   Attempts,
   AuditLog,
   Avatars,
+  ChannelGroups,
+  GroupMembers,
+  Groups,
+  Identities,
+  MfaAttempts,
   OauthStates,
   OneTimeLinks,
+  Passkeys,
+  ProviderSessions,
+  RecoveryCodes,
+  ScimClients,
   ServerSettings,
   Sessions,
+  TotpSecrets,
+  UsedTokens,
   Users,
+  WebauthnChallenges,
 } from './tables/people.ts'
 
+export type * from './tables/apps.ts'
 export type * from './tables/channels.ts'
 export type * from './tables/copies.ts'
 export type * from './tables/events.ts'
@@ -42,12 +69,20 @@ export type * from './tables/people.ts'
 export interface Tables {
   users: Users
   avatars: Avatars
+  scimClients: ScimClients
+  groups: Groups
+  groupMembers: GroupMembers
+  channelGroups: ChannelGroups
   sessions: Sessions
+  identities: Identities
+  providerSessions: ProviderSessions
+  usedTokens: UsedTokens
   channels: Channels
   channelMembers: ChannelMembers
   messages: Messages
   uploads: Uploads
   messageUploads: MessageUploads
+  linkPreviews: LinkPreviews
   webhooks: Webhooks
   threads: Threads
   readStates: ReadStates
@@ -60,12 +95,24 @@ export interface Tables {
   outboxRing: OutboxRing
   eventPositions: EventPositions
   relayLease: RelayLease
+  consumers: Consumers
+  subscriptions: Subscriptions
+  subscriptionDeliveries: SubscriptionDeliveries
+  deliveryLease: DeliveryLease
+  apps: Apps
+  commands: Commands
+  appResponses: AppResponses
   jobs: Jobs
   serverSettings: ServerSettings
   auditLog: AuditLog
   oauthStates: OauthStates
   oneTimeLinks: OneTimeLinks
   attempts: Attempts
+  totpSecrets: TotpSecrets
+  recoveryCodes: RecoveryCodes
+  passkeys: Passkeys
+  mfaAttempts: MfaAttempts
+  webauthnChallenges: WebauthnChallenges
   exports: Exports
   exportParts: ExportParts
   blobs: Blobs
@@ -78,6 +125,12 @@ export interface Tables {
 export type UserRow = Selectable<Users>
 export type SessionRow = Selectable<Sessions>
 export type NewSession = Insertable<Sessions>
-export type ChannelRow = Selectable<Channels>
-export type MessageRow = Selectable<Messages>
+export type GroupRow = Selectable<Groups>
+export type PasskeyRow = Selectable<Passkeys>
+export type ChannelRow = Omit<Selectable<Channels>, 'lastTs'>
+export type MessageRow = Omit<Selectable<Messages>, 'ts'>
+export type SubscriptionRow = Selectable<Subscriptions>
+export type AppRow = Selectable<Apps>
+export type CommandRow = Selectable<Commands>
+export type AppResponseRow = Selectable<AppResponses>
 export type UploadRow = Selectable<Uploads>

@@ -52,7 +52,7 @@ export function deliveryEnvironment() {
         redis: { url: held.redis.url },
         logger,
         metrics,
-        events: { replaySeconds: 3_600, replayMaxEvents: 1_000 },
+        events: { replaySeconds: 3_600, replayMaxEvents: 1_000, consumerDays: 7 },
         holder: `relay ${open.length}`,
         ...options,
       })

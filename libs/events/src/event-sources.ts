@@ -4,7 +4,7 @@ import { decodeBatch, decodeLines, type PositionedEvent } from './batch.ts'
 import { type Pool, readBatches } from './positions.queries.ts'
 
 /** The newest events in memory, without gaps, bounded in number and size. */
-export interface Window {
+interface Window {
   add(events: readonly PositionedEvent[]): void
   /** Up to `limit` events after a position, or undefined when the first of them is no longer here. */
   after(pos: number, limit: number): PositionedEvent[] | undefined
@@ -51,7 +51,7 @@ export function createWindow(maxEvents: number, maxBytes: number): Window {
 /** Bytes of an object with its routing, and its text twice: as received and as the frame that is sent. */
 const sizeOf = ({ event }: PositionedEvent) => 300 + 2 * (event?.length ?? 0)
 
-export type Source = 'redis' | 'postgresql'
+type Source = 'redis' | 'postgresql'
 
 export interface Reading {
   /** The events after the position asked for, in order and without gaps. */
@@ -105,3 +105,15 @@ function decodeEntry(text = ''): PositionedEvent[] {
     return []
   }
 }
+
+/**
+ * About `limit` events after a position, in order and without gaps, as PostgreSQL keeps them: for readers at their own pace, which need
+ * neither Redis nor the newest event at once. Empty when there are none; 'gone' when the next one is no longer kept.
+ */
+export async function readLog(pool: Pool, after: number, limit: number): Promise<PositionedEvent[] | 'gone'> {
+  const batches = await readBatches(pool, after, limit)
+  return batches === 'gone' ? 'gone' : batches.flatMap(decodeLines).filter(({ pos }) => pos > after)
+}
+
+/** The position before the oldest event after `after` that is still kept; undefined when none is. */
+export { findOldestPosition } from './positions.queries.ts'

@@ -5,6 +5,8 @@ import { findRotationOverdue, findWindowFloor, purgePositions, rotateOutbox } fr
 const { held, relay, feed, says, stepWithoutAppend, lease, positioned } = deliveryEnvironment()
 
 const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+const windows = { window: hourMs, keep: dayMs }
 
 const ring = async () => (await held.database.pool.query('select slot from outbox_ring')).rows[0].slot as number
 const fill = (slot: number) => held.database.pool.query('update outbox_ring set slot = $1', [slot])
@@ -20,9 +22,9 @@ describe('the oldest generation of the outbox', () => {
     await says('new')
     const [oldId] = await rowsIn(1)
 
-    expect(await rotateOutbox(held.database.as('worker').pool, { id: oldId!, pos: 1 }, hourMs)).toBe(false)
+    expect(await rotateOutbox(held.database.as('worker').pool, { id: oldId!, pos: 1 }, windows)).toBe(false)
     await age()
-    expect(await rotateOutbox(held.database.as('worker').pool, { id: oldId!, pos: 1 }, hourMs)).toBe(true)
+    expect(await rotateOutbox(held.database.as('worker').pool, { id: oldId!, pos: 1 }, windows)).toBe(true)
     expect(await ring()).toBe(1)
     expect([await rowsIn(0), await rowsIn(1)]).toEqual([[oldId! + 1], []])
     await says('next')
@@ -35,7 +37,7 @@ describe('the oldest generation of the outbox', () => {
     await fill(0)
     await age()
     const [settled] = await rowsIn(1)
-    expect(await rotateOutbox(held.database.as('worker').pool, { id: settled!, pos: 1 }, hourMs)).toBe(false)
+    expect(await rotateOutbox(held.database.as('worker').pool, { id: settled!, pos: 1 }, windows)).toBe(false)
     expect([await ring(), (await rowsIn(1)).length]).toEqual([0, 2])
   })
 
@@ -46,12 +48,60 @@ describe('the oldest generation of the outbox', () => {
     await writer.query('insert into outbox (id, slot, routing, created_at) values (-1, 1, $1, 0)', ['{}'])
     await fill(0)
     await age()
-    expect(await rotateOutbox(held.database.as('worker').pool, { id: 1e9, pos: 1 }, hourMs)).toBe(false)
-    expect(await findRotationOverdue(held.database.as('worker').pool, hourMs / 2)).toBeGreaterThan(1_800)
+    expect(await rotateOutbox(held.database.as('worker').pool, { id: 1e9, pos: 1 }, windows)).toBe(false)
+    expect(
+      await findRotationOverdue(held.database.as('worker').pool, { ...windows, window: hourMs / 2 }),
+    ).toBeGreaterThan(1_800)
     await writer.query('rollback')
     writer.release()
-    expect(await rotateOutbox(held.database.as('worker').pool, { id: 1e9, pos: 1 }, hourMs)).toBe(true)
-    expect(await findRotationOverdue(held.database.as('worker').pool, hourMs / 2)).toBe(0)
+    expect(await rotateOutbox(held.database.as('worker').pool, { id: 1e9, pos: 1 }, windows)).toBe(true)
+    expect(await findRotationOverdue(held.database.as('worker').pool, { ...windows, window: hourMs / 2 })).toBe(0)
+  })
+})
+
+describe('what a consumer has yet to read', () => {
+  /** A consumer after this position, and two events: the first in the oldest generation, two hours ago. */
+  async function consumerAt(pos: number) {
+    const { pool } = held.database
+    await pool.query('truncate consumers')
+    await pool.query(
+      `insert into consumers select gen_random_uuid(), 'reader', epoch, $1, 1, 1, null from relay_lease`,
+      [pos],
+    )
+    await fill(1)
+    await says('old')
+    await stepWithoutAppend()
+    await pool.query('update event_positions set created_at = now_ms() - $1', [2 * hourMs + 1])
+    await fill(0)
+    await says('new')
+    await stepWithoutAppend()
+    await age()
+    await pool.query('update relay_lease set low_pos = 2')
+    const tidy = async () => ({
+      isOverdue: (await findRotationOverdue(held.database.as('worker').pool, { ...windows, window: hourMs / 2 })) > 0,
+      purged: await purgePositions(held.database.as('worker').pool, windows),
+      rotated: await rotateOutbox(held.database.as('worker').pool, { id: 1e9, pos: 2 }, windows),
+    })
+    return { tidy, pool }
+  }
+
+  test('is kept beyond the window, and goes once it was read', async () => {
+    const { tidy, pool } = await consumerAt(0)
+    expect(await tidy()).toEqual({ isOverdue: false, purged: 0, rotated: false })
+    await pool.query('update consumers set pos = 1')
+    expect(await tidy()).toEqual({ isOverdue: true, purged: 1, rotated: true })
+  })
+
+  test('is kept for so many days and no longer', async () => {
+    const { tidy, pool } = await consumerAt(0)
+    await pool.query('update event_positions set created_at = now_ms() - $1 where last_pos = 1', [dayMs + 1])
+    expect(await tidy()).toEqual({ isOverdue: true, purged: 1, rotated: true })
+  })
+
+  test('is not kept when the order of events has begun anew', async () => {
+    const { tidy, pool } = await consumerAt(0)
+    await pool.query(`update consumers set epoch = 'another'`)
+    expect(await tidy()).toMatchObject({ rotated: true })
   })
 })
 
@@ -64,9 +114,9 @@ describe('old positions', () => {
     const { pool } = held.database
     await pool.query('update event_positions set created_at = now_ms() - $1 where last_pos < 3', [2 * hourMs + 1])
     // Knowing of more settled positions than the lease says is of no use to the next leader.
-    expect(await purgePositions(pool, hourMs)).toBe(0)
+    expect(await purgePositions(pool, windows)).toBe(0)
     await pool.query('update relay_lease set low_pos = 1')
-    expect(await purgePositions(pool, hourMs)).toBe(1)
+    expect(await purgePositions(pool, windows)).toBe(1)
     const { rows } = await pool.query('select last_pos from event_positions order by last_pos')
     expect(rows).toEqual([{ last_pos: 2 }, { last_pos: 3 }])
   })
@@ -90,7 +140,7 @@ describe('old positions', () => {
     const { low_id, low_pos } = await lease()
     for (let turn = 0; turn < 3; turn++) {
       await age()
-      expect(await rotateOutbox(held.database.as('worker').pool, { id: low_id, pos: low_pos }, hourMs)).toBe(true)
+      expect(await rotateOutbox(held.database.as('worker').pool, { id: low_id, pos: low_pos }, windows)).toBe(true)
     }
     await says('two')
     await eventually(() => expect(listener.names()).toEqual(['one', 'two']))

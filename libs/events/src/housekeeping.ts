@@ -9,7 +9,32 @@ const slots = 3
 const shortestWindowMs = 60_000
 const purgeLimit = 20_000
 
+/** In milliseconds. */
+export interface Windows {
+  /** Events are kept for one to two of these. */
+  window: number
+  /** And so long for consumers that have yet to read them. */
+  keep: number
+}
+
 export const windowMs = (replaySeconds: number) => Math.max(replaySeconds * 1_000, shortestWindowMs)
+
+/**
+ * SQL: the consumers that have events to read which are kept for them, with the time at which the oldest of these got its position. `keep` is
+ * a parameter. Served by the primary key of event_positions.
+ */
+const waitingConsumers = (keep: string) => `(
+  select c.pos, next.created_at from (
+    select epoch, pos from consumers union all select epoch, pos from subscriptions where deleted_at is null
+  ) c cross join lateral (
+    select p.created_at from event_positions p where p.last_pos > c.pos order by p.last_pos limit 1
+  ) next
+  where c.epoch = (select epoch from relay_lease) and next.created_at > now_ms() - ${keep}
+) waiting`
+
+/** SQL: whether the oldest generation may have events that consumers have yet to read. It has nothing newer than the last rotation. */
+const isHeld = (keep: string) =>
+  `exists (select from ${waitingConsumers(keep)} where waiting.created_at <= outbox_ring.rotated_at)`
 
 /**
  * Runs in the transaction that empties a generation of the outbox, before its rows are gone. `table` is the generation's table.
@@ -18,21 +43,21 @@ export const windowMs = (replaySeconds: number) => Math.max(replaySeconds * 1_00
 export type RotationHook = (client: Client, table: string) => Promise<void>
 
 /**
- * Empties the oldest generation of the outbox and directs new rows there, once the current generation is a window old and
- * everything in the oldest has its position. It is truncated, because deleting rows one by one would cost as much as writing
+ * Empties the oldest generation of the outbox and directs new rows there, once the current generation is a window old,
+ * everything in the oldest has its position, and no consumer has yet to read it. It is truncated, because deleting rows one by one would cost as much as writing
  * them. Answers false when nothing was due, or when a transaction holds the generation: waiting would block every writer.
  */
 export async function rotateOutbox(
   pool: Pool,
   low: LowWater,
-  window: number,
+  windows: Windows,
   beforeRotation: RotationHook = async () => {},
 ): Promise<boolean> {
   const client = await connect(pool)
   try {
     await client.query('begin')
     await client.query(`set local lock_timeout = '200ms'`)
-    const rotated = await rotate(client, low, window, beforeRotation)
+    const rotated = await rotate(client, low, windows, beforeRotation)
     await client.query(rotated ? 'commit' : 'rollback')
     client.release()
     return rotated
@@ -44,10 +69,10 @@ export async function rotateOutbox(
   }
 }
 
-async function rotate(client: Client, low: LowWater, window: number, beforeRotation: RotationHook) {
+async function rotate(client: Client, low: LowWater, { window, keep }: Windows, beforeRotation: RotationHook) {
   const { rows: due } = await client.query<{ slot: number }>(
-    'select slot from outbox_ring where rotated_at <= now_ms() - $1 for update',
-    [window],
+    `select slot from outbox_ring where rotated_at <= now_ms() - $1 and not ${isHeld('$2::bigint')} for update`,
+    [window, keep],
   )
   if (!due[0]) return false
 
@@ -64,24 +89,26 @@ async function rotate(client: Client, low: LowWater, window: number, beforeRotat
 
 /**
  * Deletes positions older than two windows, whose outbox rows may be gone. Keeps those above the low-water mark in the lease
- * row, which the next leader needs.
+ * row, which the next leader needs, and those that consumers have yet to read.
  */
-export async function purgePositions(pool: Pool, window: number): Promise<number> {
+export async function purgePositions(pool: Pool, { window, keep }: Windows): Promise<number> {
   const { rowCount } = await pool.query(
     `delete from event_positions where last_pos = any(array(
        select last_pos from event_positions where created_at < now_ms() - $1 and last_pos <= (select low_pos from relay_lease)
+         and last_pos <= coalesce((select min(pos) from ${waitingConsumers('$2::bigint')}), 9223372036854775807)
        order by created_at limit ${purgeLimit}
      ))`,
-    [2 * window],
+    [2 * window, keep],
   )
   return rowCount ?? 0
 }
 
-/** For how many seconds a rotation has been due; 0 when none is. */
-export async function findRotationOverdue(pool: Pool, window: number): Promise<number> {
+/** For how many seconds a rotation has been due; 0 when none is, or while it waits for consumers. */
+export async function findRotationOverdue(pool: Pool, { window, keep }: Windows): Promise<number> {
   const { rows } = await pool.query<{ overdue: number }>(
-    'select greatest(now_ms() - $1 - rotated_at, 0) / 1000.0::float8 as overdue from outbox_ring',
-    [window],
+    `select case when ${isHeld('$2::bigint')} then 0 else greatest(now_ms() - $1 - rotated_at, 0) / 1000.0 end::float8 as overdue
+     from outbox_ring`,
+    [window, keep],
   )
   return rows[0]!.overdue
 }
@@ -104,6 +131,7 @@ export interface ChoresOptions {
   logger: Logger
   progress: Progress
   replaySeconds: number
+  windows: Windows
   beforeRotation?: RotationHook
   /** Receives the position up to which everything is older than the replay window. */
   onFloor(pos: number): void
@@ -114,13 +142,20 @@ const choresMs = 10_000
 const overdueSeconds = 600
 
 /** The leader's periodic work: rotates the outbox, deletes old positions, trims the replay window. */
-export function startChores({ pool, logger, progress, replaySeconds, beforeRotation, onFloor }: ChoresOptions): Chores {
-  const window = windowMs(replaySeconds)
+export function startChores({
+  pool,
+  logger,
+  progress,
+  replaySeconds,
+  windows,
+  beforeRotation,
+  onFloor,
+}: ChoresOptions): Chores {
   let running: Promise<void> | undefined
   let isWarned = false
 
   async function warnOfDelay() {
-    const overdue = await findRotationOverdue(pool, window)
+    const overdue = await findRotationOverdue(pool, windows)
     if (overdue > overdueSeconds && !isWarned)
       logger.warn({ overdue }, 'the outbox cannot be emptied, somebody holds it: see pg_locks')
     isWarned = overdue > overdueSeconds
@@ -129,10 +164,10 @@ export function startChores({ pool, logger, progress, replaySeconds, beforeRotat
   const run = async () => {
     try {
       onFloor((await findWindowFloor(pool, replaySeconds)) + 1)
-      if (await rotateOutbox(pool, progress.low, window, beforeRotation))
+      if (await rotateOutbox(pool, progress.low, windows, beforeRotation))
         logger.debug('the oldest outbox generation was emptied')
       else await warnOfDelay()
-      await purgePositions(pool, window)
+      await purgePositions(pool, windows)
     } catch (err) {
       logger.warn({ err }, 'the relay could not tidy up, it will try again')
     }

@@ -6,6 +6,7 @@ export {
   type EphemeralFeed,
   type EphemeralPublisher,
 } from './ephemeral.ts'
+export { findOldestPosition, readLog } from './event-sources.ts'
 export { createFeed, type Feed, type FeedOptions } from './feed.ts'
 export type { RotationHook } from './housekeeping.ts'
 export { createRelay, type Relay, type RelayOptions } from './relay.ts'

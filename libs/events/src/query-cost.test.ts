@@ -5,9 +5,10 @@ import { findWindowFloor, purgePositions, rotateOutbox } from './housekeeping.ts
 import { findOldestPosition, findTop, readBatches } from './positions.queries.ts'
 import { acquireLease } from './relay.queries.ts'
 
-const events = 100_000
+const events = 40_000
 const batch = 20
 const hourMs = 3_600_000
+const windows = { window: hourMs, keep: 24 * hourMs }
 
 const fill = (pool: ReturnType<typeof largeDatabase>['pool']) =>
   pool.query(`
@@ -38,8 +39,8 @@ describe.each(everyStatistics)('with %s', (statistics) => {
     ['what the next 500 events changed', () => readChanges(database.db, events / 2, 500), 3 * 500],
     ['taking the lease', () => acquireLease(database.pool, 'somebody'), 10],
     ['where the replay window begins', () => findWindowFloor(database.pool, 1), 5],
-    ['positions to forget', () => purgePositions(database.pool, hourMs), 5],
-    ['a generation of the outbox to empty', () => rotateOutbox(database.pool, { id: 0, pos: 0 }, hourMs), 5],
+    ['positions to forget', () => purgePositions(database.pool, windows), 5],
+    ['a generation of the outbox to empty', () => rotateOutbox(database.pool, { id: 0, pos: 0 }, windows), 5],
   ]
 
   test.each(works)('reading %s costs a few rows per result', async (_what, work, most) => {

@@ -46,7 +46,7 @@ describe('the stream in Redis', () => {
   })
 
   test('does not reach further back than the largest number of events', async () => {
-    relay({ events: { replaySeconds: 3_600, replayMaxEvents: 10 } })
+    relay({ events: { replaySeconds: 3_600, replayMaxEvents: 10, consumerDays: 7 } })
     for (let n = 0; n < 6; n++) {
       await says(...Array.from({ length: 5 }, (_, i) => `${n}/${i}`))
       await eventually(async () => expect(await lease()).toMatchObject({ pos: 5 * (n + 1) }))

@@ -14,10 +14,29 @@ const missingTls = await whyNoRedis('tls')
 describe('Redis in every shape', () => {
   const { held, relay, feed, says, logger, metrics, onEnd } = deliveryEnvironment()
   let shapes: RedisShapes
+  let prepared: Awaited<ReturnType<typeof prepare>>
   beforeAll(async () => {
-    if (!missing) shapes = await redisShapes()
+    if (missing) return
+    shapes = await redisShapes()
+    prepared = await prepare()
   })
   afterAll(() => shapes?.discard())
+
+  /** A new cluster waits two seconds before it takes writes: all shapes that take long begin together. */
+  async function prepare() {
+    const [sentinel, nodes, secure] = await Promise.all([shapes.sentinel(), shapes.cluster(), secureCluster()])
+    return { sentinel, nodes, secure }
+  }
+
+  async function secureCluster() {
+    if (missingTls) return undefined
+    const { ca, lines } = await shapes.certificate()
+    const nodes = await shapes.cluster([...lines, 'tls-cluster yes', 'requirepass secret'], {
+      password: 'secret',
+      tls: { ca },
+    })
+    return { nodes, ca }
+  }
 
   function connect(settings: RedisSettings) {
     const redis = connectRedis({ settings, name: 'test', logger })
@@ -87,14 +106,12 @@ describe('Redis in every shape', () => {
   })
 
   test.skipIf(missingTls)(`a cluster with TLS and a password${because(missingTls)}`, async () => {
-    const { ca, lines } = await shapes.certificate()
-    const secure = [...lines, 'tls-cluster yes', 'requirepass secret']
-    const nodes = await shapes.cluster(secure, { password: 'secret', tls: { ca } })
+    const { nodes, ca } = prepared.secure!
     await deliversAll({ clusterNodes: [nodes[1]!.address], password: 'secret', tls: { enabled: true, ca } })
   })
 
   test.skipIf(missing)(`a master that dies, and Sentinels that know the next one${because(missing)}`, async () => {
-    const { master, replica, sentinel } = await shapes.sentinel()
+    const { master, replica, sentinel } = prepared.sentinel
     // The first one is not there: the next one is asked.
     const settings = { sentinels: ['127.0.0.1:1', sentinel.address], sentinelName: 'chat' }
     const { live, streamed, published } = await exchange(settings)
@@ -125,7 +142,7 @@ describe('Redis in every shape', () => {
   })
 
   test.skipIf(missing)(`a cluster, one node of which dies and comes back empty${because(missing)}`, async () => {
-    const nodes = await shapes.cluster()
+    const { nodes } = prepared
     const settings = { clusterNodes: nodes.map(({ address }) => address) }
     await deliversAll(settings)
     const { live, published, streamed } = await exchange(settings)

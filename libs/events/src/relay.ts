@@ -4,7 +4,7 @@ import { connectRedis, followChannel, type RedisSettings, redisNames } from '@pa
 import { type Logger, type Metrics, metric } from '@parley/telemetry'
 import type { Redis } from 'ioredis'
 import { type Batch, traceBatch } from './batch.ts'
-import { findRotationOverdue, type RotationHook, startChores, windowMs } from './housekeeping.ts'
+import { findRotationOverdue, type RotationHook, startChores, type Windows, windowMs } from './housekeeping.ts'
 import { type Client, connect, type Pool } from './positions.queries.ts'
 import { createProgress, type Progress } from './progress.ts'
 import { type EventStream, openEventStream } from './redis-stream.ts'
@@ -25,7 +25,7 @@ export interface RelayOptions {
   redis: RedisSettings
   logger: Logger
   metrics: Metrics
-  events: Pick<Config['events'], 'replaySeconds' | 'replayMaxEvents'>
+  events: Pick<Config['events'], 'replaySeconds' | 'replayMaxEvents' | 'consumerDays'>
   /** Names this candidate, unlike any other: host and process. */
   holder: string
   beforeRotation?: RotationHook
@@ -109,7 +109,7 @@ interface TermOptions extends Omit<RelayOptions, 'redis'> {
 
 const pollMs = 100
 /** Least time between two steps, so that under load each carries many events. */
-const stepMs = 8
+const stepMs = 16
 const renewMs = 900
 
 /**
@@ -129,9 +129,10 @@ async function lead(options: TermOptions): Promise<void> {
     maxEvents: events.replayMaxEvents,
     onError: (err) => logger.warn({ err }, 'events could not be appended to Redis'),
   })
-  const { replaySeconds } = events
-  const chores = startChores({ pool, logger, progress, replaySeconds, beforeRotation, onFloor: stream.trim })
-  const endObservations = observeBacklog(options, progress)
+  const { replaySeconds, consumerDays } = events
+  const windows = { window: windowMs(replaySeconds), keep: consumerDays * 86_400_000 }
+  const chores = startChores({ pool, logger, progress, replaySeconds, windows, beforeRotation, onFloor: stream.trim })
+  const endObservations = observeBacklog(options, progress, windows)
   try {
     await relayEvents(options, client, progress, stream)
     if (stream.isAhead) await beginEpoch(options)
@@ -186,7 +187,7 @@ async function beginEpoch({ pool, redis, names, term, events, logger }: TermOpti
   await redis.expire(names.stream(term.epoch), events.replaySeconds)
 }
 
-function observeBacklog({ metrics, pool, events }: TermOptions, progress: Progress) {
+function observeBacklog({ metrics, pool }: TermOptions, progress: Progress, windows: Windows) {
   const find = async () => {
     const { rows } = await pool.query<{ depth: number; lag: number }>(
       `select count(*) as depth, coalesce(greatest(now_ms() - min(created_at), 0) / 1000.0, 0)::float8 as lag
@@ -198,7 +199,7 @@ function observeBacklog({ metrics, pool, events }: TermOptions, progress: Progre
   const ends = [
     metrics.gauge(metric.outboxDepth, async () => (await find()).depth),
     metrics.gauge(metric.outboxLag, async () => (await find()).lag),
-    metrics.gauge(metric.outboxRotationOverdue, () => findRotationOverdue(pool, windowMs(events.replaySeconds))),
+    metrics.gauge(metric.outboxRotationOverdue, () => findRotationOverdue(pool, windows)),
   ]
   return () => {
     for (const end of ends) end()

@@ -39,10 +39,10 @@ export interface Waker {
   close(): void
 }
 
-const quietMs = 5
+const quietMs = 10
 
 /**
- * The first hint is published at once, those of the next 5 ms together. A hint may get lost: the relay polls every 100 ms
+ * The first hint is published at once, those of the next 10 ms together. A hint may get lost: the relay polls every 100 ms
  * anyway.
  */
 export function createWaker(settings: RedisSettings, logger?: Logger): Waker {

@@ -26,6 +26,72 @@ export interface EventPositions {
   createdAt: Moment
 }
 
+/** A bot's named position in the order of events. */
+export interface Consumers {
+  userId: string
+  name: string
+  epoch: string
+  /** The bot has dealt with the events up to here. */
+  pos: number
+  createdAt: Moment
+  updatedAt: Moment
+  /** Its newest stream; others end. */
+  streamId: string | null
+}
+
+/** A receiver of events outside. */
+export interface Subscriptions {
+  id: string
+  /** It receives what this bot may read. */
+  botId: string
+  createdBy: string
+  url: string
+  format: Generated<'parley' | 'slack'>
+  /** By their names in this format. */
+  events: string[]
+  /** Null: every channel. */
+  channelIds: string[] | null
+  /** Encrypted by `Seals`. Empty in Slack's format, which the signing secret of the bot signs. */
+  sealedSecret: string
+  isPaused: Generated<boolean>
+  /** Why the server paused it; null when somebody did. */
+  pauseReason: string | null
+  epoch: string
+  /** The receiver has the events up to here, but for what it did not ask for. */
+  pos: number
+  /** Raised when it is put to another position. */
+  generation: Generated<number>
+  /** Failed ones since the last success. */
+  attempts: Generated<number>
+  failingSince: Moment | null
+  retryAt: Moment | null
+  createdAt: Moment
+  /** Raised by every change but that of the position: whoever delivers reads it again. */
+  updatedAt: Moment
+  deletedAt: Moment | null
+}
+
+/** One attempt. */
+export interface SubscriptionDeliveries {
+  id: string
+  subscriptionId: string
+  eventId: string
+  type: string
+  attempt: number
+  /** Null without a reply. */
+  status: number | null
+  durationMs: number
+  error: string | null
+  createdAt: Moment
+}
+
+/** Which process delivers to subscriptions. */
+export interface DeliveryLease {
+  id: Generated<number>
+  holder: string | null
+  expiresAt: Moment
+}
+
 export interface RelayLease {
   id: Generated<number>
   token: number

@@ -1,0 +1,52 @@
+import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { Faults } from './layers.ts'
+import type { Config, DeepPartial } from './schema.ts'
+
+/**
+ * Reads a key of `auth.jwtKeys` (`private`) or `auth.jwtPublicKeys` (`public`): a PEM file with an Ed25519 or P-256 key.
+ * @throws Error whose message says what is wrong, without the key.
+ */
+export function readKeyFile(path: string, kind: 'private' | 'public'): KeyObject {
+  const pem = readPem(path)
+  // From a private key node:crypto would make a public one.
+  if (kind === 'public' && /PRIVATE KEY/.test(pem))
+    throw new Error(`${path} has a private key, where a public one belongs`)
+  const key = parse(pem, kind)
+  const isUsual =
+    key?.asymmetricKeyType === 'ed25519' ||
+    (key?.asymmetricKeyType === 'ec' && key.asymmetricKeyDetails?.namedCurve === 'prime256v1')
+  if (!key || !isUsual) throw new Error(`${path} is not a PEM file with an Ed25519 or P-256 ${kind} key`)
+  return key
+}
+
+function readPem(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new Error(`${path} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown reason'})`)
+  }
+}
+
+function parse(pem: string, kind: 'private' | 'public'): KeyObject | undefined {
+  try {
+    return kind === 'private' ? createPrivateKey(pem) : createPublicKey(pem)
+  } catch {
+    return undefined
+  }
+}
+
+/** Reports every key file that cannot be used. */
+export function judgeKeyFiles({ auth }: DeepPartial<Config>, faults: Faults): void {
+  const judge = (key: string, paths: readonly string[] = [], kind: 'private' | 'public') => {
+    for (const path of paths) {
+      try {
+        readKeyFile(path, kind)
+      } catch (error) {
+        faults.push({ key, message: (error as Error).message })
+      }
+    }
+  }
+  judge('auth.jwtKeys', auth?.jwtKeys, 'private')
+  judge('auth.jwtPublicKeys', auth?.jwtPublicKeys, 'public')
+}

@@ -1,0 +1,135 @@
+import { X509Certificate } from 'node:crypto'
+import { Type } from 'typebox'
+import { readSamlMetadata } from './saml-metadata.ts'
+import { BaseUrl, HttpUrl, Switch, Text } from './values.schema.ts'
+
+export const RedirectUri = HttpUrl({
+  description: 'Callback address registered with the provider.',
+  derived: '<auth.appUrl>/auth/oauth/<provider id>/callback',
+})
+
+export const credentials = {
+  clientId: Text({ description: 'Client id given by the provider.' }),
+  clientSecret: Text({ description: 'Client secret given by the provider.' }),
+  redirectUri: RedirectUri,
+}
+
+/** What a custom provider is asked for when its entry names nothing. */
+export const DEFAULT_SCOPES = ['openid', 'email', 'profile']
+
+const idAndName = {
+  id: Text({
+    description: 'Name of the provider in paths.',
+    pattern: '^[A-Za-z0-9][A-Za-z0-9_-]*$',
+    expects: 'letters, digits, `-` and `_`',
+  }),
+  name: Text({ description: 'Name people see.' }),
+}
+
+const Claim = (description: string, usual: string) =>
+  Type.Optional(Text({ description: `${description} Default: ${usual}.`, maxLength: 200 }))
+
+const Values = (description: string, expects: string) =>
+  Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { description, expects }))
+
+/** What a provider of an organisation may say about people, and what follows from it. */
+const directory = (usual: Record<'email' | 'userName' | 'displayName' | 'groups' | 'roles', string>) => ({
+  claims: Type.Optional(
+    Type.Object({
+      email: Claim('Where the e-mail address is.', usual.email),
+      userName: Claim('Where the preferred user name is.', usual.userName),
+      displayName: Claim('Where the display name is.', usual.displayName),
+      groups: Claim('Where the list of groups is. At a sign-in the person is put into exactly these.', usual.groups),
+      roles: Claim('Where the list of roles is.', usual.roles),
+    }),
+  ),
+  adminRoles: Values(
+    'Roles that make an admin. Who loses all of them is an ordinary person again, unless an admin appointed them.',
+    'a list of roles',
+  ),
+  allowedDomains: Values(
+    'Only people with a verified e-mail address in one of these domains may sign in. Empty: any domain.',
+    'a list of domains',
+  ),
+})
+
+export const CustomProvider = Type.Object({
+  ...idAndName,
+  issuer: Type.Optional(
+    BaseUrl({
+      description:
+        'Issuer of an OpenID Connect provider, whose addresses are discovered. Without it the three addresses are required.',
+    }),
+  ),
+  authorizationUrl: Type.Optional(HttpUrl({ description: 'Where the browser is sent, without an issuer.' })),
+  tokenUrl: Type.Optional(HttpUrl({ description: 'Where a code is exchanged, without an issuer.' })),
+  userInfoUrl: Type.Optional(HttpUrl({ description: 'Where the profile is read, without an issuer.' })),
+  ...credentials,
+  scopes: Type.Array(Type.String({ minLength: 1 }), {
+    description: 'Scopes asked for: a list, or a text with spaces.',
+    default: DEFAULT_SCOPES,
+    expects: 'a list of scopes, or a text with spaces',
+  }),
+  ...directory({
+    email: '`email`',
+    userName: '`preferred_username`',
+    displayName: '`name`',
+    groups: '`groups`',
+    roles: '`roles`',
+  }),
+  trustEmail: Type.Optional(
+    Switch({
+      description:
+        'With an issuer: believe e-mail addresses that the provider does not mark as verified. Default: `false`.',
+    }),
+  ),
+})
+
+const isCertificate = (text: string) => {
+  try {
+    return new X509Certificate(text) !== undefined
+  } catch {
+    return false
+  }
+}
+
+export const SamlProvider = Type.Object({
+  ...idAndName,
+  metadata: Type.Optional(
+    Type.Refine(
+      Text({
+        description: 'XML metadata of the provider. It gives the next three keys.',
+        expects: 'XML metadata with an entity id, a sign-on address for HTTP-Redirect and a signing certificate',
+      }),
+      (xml) => readSamlMetadata(xml) !== undefined,
+    ),
+  ),
+  entryPoint: Type.Optional(
+    HttpUrl({ description: 'Where the browser is sent to sign in (binding HTTP-Redirect), without metadata.' }),
+  ),
+  certificates: Type.Optional(
+    Type.Array(Type.Refine(Type.String(), isCertificate), {
+      minItems: 1,
+      description: 'Certificates of the keys that may sign, in PEM, without metadata.',
+      expects: 'a list of X.509 certificates in PEM',
+    }),
+  ),
+  idpIssuer: Type.Optional(Text({ description: 'Entity id of the provider, without metadata.' })),
+  entityId: Text({
+    description: 'Entity id of this server, which is the audience of assertions.',
+    derived: '<auth.appUrl>/auth/saml/<id>/metadata',
+  }),
+  ...directory({
+    email: '`email`, `mail` or their usual URIs, else the `NameID` of the format `emailAddress`',
+    userName: '`userName`, `uid` or the part of the address before the @',
+    displayName: '`displayName`, `cn` or their usual URIs',
+    groups: '`groups` or its usual URI',
+    roles: '`roles` or its usual URI',
+  }),
+})
+
+export const Saml = Type.Array(SamlProvider, {
+  description: 'SAML 2.0 providers; in a variable or flag as JSON.',
+  default: [],
+  expects: 'a list of providers (in a variable or flag as JSON)',
+})

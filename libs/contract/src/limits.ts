@@ -1,0 +1,57 @@
+/** Longest allowed texts: in code points, as JSON Schema counts. `lengthOf` counts them where no schema does. */
+export const limits = {
+  userName: 64,
+  displayName: 100,
+  title: 100,
+  channelName: 80,
+  groupName: 100,
+  /** Of a change of a group or a channel in one request. */
+  groupMembers: 10_000,
+  topic: 250,
+  content: 16_000,
+  search: 1_000,
+  reaction: 64,
+  serverName: 80,
+  webhookName: 80,
+  tokenName: 80,
+  commandName: 32,
+  commandHint: 200,
+  mentions: 50,
+  pageSize: 200,
+  /** Members of a channel whose ids its events carry. */
+  eventMembers: 200,
+  /** Of people and of their presence, which are short. */
+  peoplePageSize: 1_000,
+  email: 254,
+  shortestPassword: 8,
+  password: 1_000,
+  idempotencyKey: 255,
+  nonce: 64,
+  /** Of a message, and as many images. */
+  attachments: 50,
+  storedName: 100,
+  /** Bytes. */
+  file: 25 * 1024 * 1024,
+  image: 10 * 1024 * 1024,
+  thumbnail: 1024 * 1024,
+  avatar: 1024 * 1024,
+} as const
+
+/** The length of a text in code points: an emoji beyond the Basic Multilingual Plane is one, not two as in `text.length`. */
+export function lengthOf(text: string): number {
+  let length = 0
+  for (let at = 0; at < text.length; at += text.codePointAt(at)! > 0xffff ? 2 : 1) length++
+  return length
+}
+
+/** The first code points of a text. */
+export const firstCharacters = (text: string, count: number): string =>
+  // No code point takes more than two code units.
+  [...text.slice(0, 2 * count)].slice(0, count).join('')
+
+/** What may be uploaded, by the extension of its name. */
+// biome-ignore format: a short list
+export const fileExtensions = [
+  'pdf', 'txt', 'md', 'markdown', 'csv', 'json', 'zip', 'doc', 'xls', 'ppt', 'docx', 'xlsx', 'pptx',
+] as const
+export const imageExtensions = ['jpg', 'jpeg', 'png', 'webp', 'svg'] as const

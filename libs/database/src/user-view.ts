@@ -1,0 +1,59 @@
+import type { EventPayload, User } from '@parley/contract'
+import { sql } from 'kysely'
+import { isUnset } from './statements.ts'
+import type { UserRow } from './tables.ts'
+
+/** The columns that `userView` needs. */
+export const userFields = [
+  'id',
+  'userName',
+  'displayName',
+  'title',
+  'email',
+  'role',
+  'isAdmin',
+  'isBot',
+  'deactivatedAt',
+  'avatarVersion',
+  'guestExpiresAt',
+  'createdAt',
+] as const satisfies (keyof UserRow)[]
+export type UserFields = Pick<UserRow, (typeof userFields)[number]>
+
+/** A person as requests are answered with them. */
+export const userView = (user: UserFields): User => ({
+  ...toldUser(user),
+  email: user.email,
+  createdAt: user.createdAt,
+})
+
+/** The payload of UPDATE_USER. */
+export const toldUser = ({
+  deactivatedAt,
+  ...user
+}: Omit<UserFields, 'email' | 'createdAt'>): EventPayload<'UPDATE_USER'> => ({
+  id: user.id,
+  userName: user.userName,
+  displayName: user.displayName,
+  title: user.title,
+  role: user.role,
+  isAdmin: user.isAdmin,
+  isActive: deactivatedAt === null,
+  isBot: user.isBot,
+  avatarVersion: user.avatarVersion,
+  expiresAt: user.role === 'guest' ? user.guestExpiresAt : null,
+})
+
+/** `userView` in SQL: the columns of a row of `users`, named as in `User`. */
+export const userColumns = sql`
+  id, user_name as "userName", display_name as "displayName", title, email, role, is_admin as "isAdmin",
+  deactivated_at is null as "isActive", is_bot as "isBot", avatar_version as "avatarVersion",
+  case when role = 'guest' then guest_expires_at end as "expiresAt", created_at as "createdAt"`
+
+/** Whether a user of the statement may act: they are not deactivated, and as a guest not beyond their time. */
+export const isActive = (now: number) => sql<boolean>`(
+  ${isUnset('deactivated_at')} and (guest_expires_at is null or role <> 'guest' or guest_expires_at > ${now}))`
+
+/** The same as text, for the row of `users` with this alias; `now` is a parameter such as `$1`. */
+export const isActiveText = (user: string, now: string): string =>
+  `coalesce(${user}.deactivated_at, 0) = 0 and (${user}.guest_expires_at is null or ${user}.role <> 'guest' or ${user}.guest_expires_at > ${now})`
