@@ -1,4 +1,4 @@
-export type { Outbox, OutboxEntry } from './outbox/outbox.ts'
+export type { Outbox } from './outbox/outbox.ts'
 export { type Client, type ClientOptions, createClient } from './requests/client.ts'
 export { RequestFailed } from './requests/request-failed.ts'
 export type {
@@ -22,10 +22,19 @@ export {
   tokensInStorage,
 } from './session/tokens.ts'
 export { storeInIndexedDb } from './store/indexed-db.ts'
-export { type Batch, type Store, type Stored, type StoredState, storeInMemory } from './store/store.ts'
+export {
+  type Batch,
+  type OutboxEntry,
+  type Store,
+  type Stored,
+  type StoredState,
+  storeInMemory,
+} from './store/store.ts'
 export type { EventStream, StreamHandlers, StreamOptions } from './stream/event-stream.ts'
-export { joinTabs, soleTab, type Tabs } from './stream/tabs.ts'
+export { joinTabs } from './stream/joined-tabs.ts'
+export { soleTab, type Tabs } from './stream/tabs.ts'
 export { type Anchor, type ChannelMessages, createChannelMessages, type Fetched } from './sync/channel-messages.ts'
-export { createSyncEngine, type SyncEngine, type SyncEngineOptions } from './sync/engine.ts'
+export { createSyncEngine, type SyncEngine } from './sync/engine.ts'
+export type { SyncEngineOptions } from './sync/engine-options.ts'
 export type { Spot } from './sync/open-channels.ts'
 export type { KnownChannel, KnownConversation } from './sync/places.ts'

@@ -3,29 +3,9 @@ import { jittered, pause } from '../requests/backoff.ts'
 import type { Client } from '../requests/client.ts'
 import { RequestFailed } from '../requests/request-failed.ts'
 import type { MessageBody } from '../requests/routes.ts'
-import type { Store } from '../store/store.ts'
+import type { OutboxEntry, Store } from '../store/store.ts'
 import { randomId, type Tabs } from '../stream/tabs.ts'
 import type { Changes } from '../sync/changes.ts'
-
-/** A message that is still to be sent. */
-export interface OutboxEntry {
-  /** Its `nonce`, by which it is known when it comes back, and its `Idempotency-Key`. */
-  id: string
-  /** The author. */
-  userId: string
-  /** A channel or conversation. */
-  channelId: string
-  /** Of a reply, the message that it answers. */
-  parentId?: string | undefined
-  body: MessageBody
-  /** When it was typed, in epoch milliseconds; the order in which the messages of a conversation are sent. */
-  createdAt: number
-  state: 'waiting' | 'sending' | 'failed'
-  /** When it was first sent. */
-  triedAt?: number
-  /** Why it failed: the server's sentence for the person, and its code. */
-  failure?: { error: string; code: string }
-}
 
 export interface OutboxParts {
   client: Client

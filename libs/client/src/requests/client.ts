@@ -41,10 +41,18 @@ export interface Client {
    * @throws RequestFailed with the server's refusal, or status 0 when no answer came.
    */
   request<O extends Operation>(operation: O, ...input: InputOf<O>): Promise<Reply<O>>
-  /** Signs in and keeps the tokens of the reply. @throws RequestFailed */
+  /**
+   * Signs in and keeps the tokens of the reply. A reply with `mfaRequired` has none: sign in with `POST /auth/mfa` then.
+   * @throws RequestFailed
+   */
   signIn<O extends SignInOperation>(operation: O, ...input: InputOf<O>): Promise<Reply<O>>
-  /** Ends the session on the server and here. What else is kept of the person is wiped by `SyncEngine.signOut`. */
-  signOut(): Promise<void>
+  /**
+   * Ends the session on the server and here. What else is kept of the person is wiped by `SyncEngine.signOut`. Answers where the browser
+   * may end the session at the provider that the person signed in through.
+   */
+  signOut(): Promise<string | undefined>
+  /** The id of the person who is signed in. @throws RequestFailed 401 when the session has ended. */
+  userId(): Promise<string>
   /** Follows what happens, through a connection of its own. */
   openStream(handlers: StreamHandlers, options?: StreamOptions): EventStream
   /** Follows what happens through one connection for all tabs that `joinTabs` has joined. */
@@ -81,7 +89,9 @@ export function createClient({
     const carriesOwnToken = input.token !== undefined || isOpen(operation)
     for (let tries = 0; ; tries++) {
       try {
-        const response = await (carriesOwnToken ? send(prepared, input) : sendAuthorized(prepared, input))
+        const response = await (carriesOwnToken
+          ? send(prepared, input)
+          : session.authorized((token) => send(prepared, { ...input, token })))
         return await read(operation, response)
       } catch (error) {
         if (!(error instanceof RequestFailed) || tries >= (input.repeats ?? times) || !mayRepeat(operation, error))
@@ -92,17 +102,6 @@ export function createClient({
         if (input.signal?.aborted) throw input.signal.reason
       }
     }
-  }
-
-  /** Sends once more with a fresh token when the first one is refused. A fresh token that is refused ends the session. */
-  async function sendAuthorized(prepared: PreparedRequest, input: LooseInput): Promise<Response> {
-    const token = await session.accessToken()
-    const response = await send(prepared, { ...input, token })
-    if (response.status !== 401) return response
-    await response.body?.cancel()
-    const second = await send(prepared, { ...input, token: await session.renew(token) })
-    if (second.status === 401) throw session.end()
-    return second
   }
 
   async function send(prepared: PreparedRequest, { token, onProgress }: RequestOptions): Promise<Response> {
@@ -127,17 +126,21 @@ export function createClient({
 
   async function signIn(operation: Operation, input?: LooseInput): Promise<unknown> {
     const reply = (await request(operation, input)) as { accessToken?: string; token?: string; refreshToken?: string }
-    session.begin({ accessToken: (reply.accessToken ?? reply.token)!, refreshToken: reply.refreshToken })
+    const accessToken = reply.accessToken ?? reply.token
+    if (accessToken !== undefined) session.begin({ accessToken, refreshToken: reply.refreshToken })
     return reply
   }
 
-  async function signOut(): Promise<void> {
+  async function signOut(): Promise<string | undefined> {
     const refreshToken = tokens.read()?.refreshToken
     const isOver = (error: unknown) => {
       if (!(error instanceof RequestFailed && error.status === 401)) throw error
+      return {}
     }
-    await request('POST /auth/logout', { body: refreshToken === undefined ? {} : { refreshToken } }).catch(isOver)
+    const body = refreshToken === undefined ? {} : { refreshToken }
+    const reply = (await request('POST /auth/logout', { body }).catch(isOver)) as { logoutUrl?: string }
     session.end()
+    return reply.logoutUrl
   }
 
   return {
@@ -145,6 +148,7 @@ export function createClient({
     request: request as Client['request'],
     signIn: signIn as Client['signIn'],
     signOut,
+    userId: session.owner,
     openStream: (handlers, streamOptions) => openEventStream(context, handlers, streamOptions),
     openSharedStream: (tabs, handlers, streamOptions) => tabs.openStream(context, handlers, streamOptions),
     isSignedOut: session.isSignedOut,

@@ -11,13 +11,11 @@ export type ListedConversation = Reply<'GET /conversations'>['conversations'][nu
 /** The content of a message; the text may be empty only beside attachments or images. */
 export type MessageBody = Routes['POST /channels/:channelId/messages']['body']
 
-/** Operations that answer with an access token. */
+type WithToken = { accessToken: string } | { token: string; user: unknown }
+
+/** Operations that answer with an access token, or with `mfaRequired` for somebody who has a second factor. */
 export type SignInOperation = {
-  [O in Operation]: Reply<O> extends { accessToken: string } | { token: string }
-    ? O extends 'POST /auth/refresh'
-      ? never
-      : O
-    : never
+  [O in Operation]: Extract<Reply<O>, WithToken> extends never ? never : O extends 'POST /auth/refresh' ? never : O
 }[Operation]
 
 /** The names behind the colons of an operation. */
@@ -53,13 +51,15 @@ export type Input<O extends Operation> = ([ParamNames<O>] extends [never]
 
 /** Whether it takes an `Idempotency-Key`: repeated with the same one, it is carried out once. */
 export const takesKey = (operation: string): boolean =>
-  /^POST \/(admin\/exports|channels|conversations|files(\/binary)?|users\/add|webhooks|.*\/(messages|thread)(\/image)?)$/.test(
+  /^POST \/(admin\/exports|channels|conversations|files(\/binary)?|groups|users\/add|webhooks|.*\/(messages|thread)(\/image)?)$/.test(
     operation,
   )
 
 /** Whether it needs no access token. */
 export const isOpen = (operation: string): boolean =>
-  / \/(auth\/(?!me|sessions|logout)|config|health|webhooks\/.*\/messages)/.test(operation)
+  / \/(auth\/(?!me|sessions|tokens|second-factors|logout|totp|password$|passkeys($|\/(registration|:)))|config|health|webhooks\/.*\/messages|apps\/|slack\/|hooks\/)/.test(
+    operation,
+  )
 
 /** Whether it may be repeated when nobody knows what became of the first try: the outcome is the same. */
 export const isRepeatable = (operation: string): boolean =>

@@ -48,6 +48,20 @@ export function createSession({ baseUrl, tokens, onSignedOut = () => {}, fetch, 
     return own(await refreshing).accessToken
   }
 
+  /**
+   * Sends with the access token, once more with a fresh one when that is refused. A fresh token that is refused ends the session.
+   * @throws RequestFailed as `renew`, and what `send` throws.
+   */
+  async function authorized(send: (token: string) => Promise<Response>): Promise<Response> {
+    const token = await accessToken()
+    const response = await send(token)
+    if (response.status !== 401) return response
+    await response.body?.cancel()
+    const second = await send(await renew(token))
+    if (second.status === 401) throw end()
+    return second
+  }
+
   async function refresh(refused: string | undefined): Promise<TokenPair> {
     // The previous holder of the lock, another tab perhaps, may have refreshed already.
     const pair = tokens.read()
@@ -115,7 +129,13 @@ export function createSession({ baseUrl, tokens, onSignedOut = () => {}, fetch, 
     tokens.write(pair)
   }
 
-  return { accessToken, renew, begin, end, isSignedOut: () => signedOut, headers }
+  /** Whose session it is: the access token says so. @throws as `accessToken`. */
+  async function owner(): Promise<string> {
+    await accessToken()
+    return userId!
+  }
+
+  return { authorized, owner, begin, end, isSignedOut: () => signedOut, headers }
 }
 
 const endOfSession = () => new RequestFailed(401, 'Please sign in', { code: 'unauthorized' })

@@ -1,6 +1,5 @@
 import { type DBSchema, type IDBPDatabase, openDB } from 'idb'
-import type { OutboxEntry } from '../outbox/outbox.ts'
-import { type Batch, emptyRecords, type Store, type StoredState, tables } from './store.ts'
+import { type Batch, emptyRecords, type OutboxEntry, type Store, type StoredState, tables } from './store.ts'
 
 /** Raise it with every change of what is stored: what an older version has kept is fetched anew, but for the outbox. */
 const schemaVersion = 1

@@ -1,13 +1,21 @@
-import type { ListedWebhook, UserView } from '@parley/contract'
-import type { OutboxEntry } from '../outbox/outbox.ts'
+import type { ListedWebhook, Role, UserView } from '@parley/contract'
+import type { MessageBody } from '../requests/routes.ts'
 
 /** What is kept by id. `pages` are the newest messages of a channel or conversation. */
 export const tables = ['channels', 'conversations', 'people', 'pages'] as const
 export type Table = (typeof tables)[number]
 
+/** The person who is signed in. */
+export interface Me extends UserView {
+  /** The ids of the groups that they are in. */
+  groups: readonly string[]
+}
+
 /** What the records belong to. */
 export interface StoredState {
-  me: UserView
+  me: Me
+  /** The role that the records were kept for. */
+  role: Role | undefined
   scope: 'all' | 'joined'
   /** Where the stream goes on: every record is what it was after the event of this cursor, or newer. */
   cursor: string
@@ -27,6 +35,26 @@ export interface Batch {
   isWhole: boolean
   put: { table: Table; id: string; value: unknown }[]
   remove: { table: Table; id: string }[]
+}
+
+/** A message that is still to be sent. */
+export interface OutboxEntry {
+  /** Its `nonce`, by which it is known when it comes back, and its `Idempotency-Key`. */
+  id: string
+  /** The author. */
+  userId: string
+  /** A channel or conversation. */
+  channelId: string
+  /** Of a reply, the message that it answers. */
+  parentId?: string | undefined
+  body: MessageBody
+  /** When it was typed, in epoch milliseconds; the order in which the messages of a conversation are sent. */
+  createdAt: number
+  state: 'waiting' | 'sending' | 'failed'
+  /** When it was first sent. */
+  triedAt?: number
+  /** Why it failed: the server's sentence for the person, and its code. */
+  failure?: { error: string; code: string }
 }
 
 /** Where a sync engine keeps what it knows, and what is still to be sent. One store belongs to one person on one server. */

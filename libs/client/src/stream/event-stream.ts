@@ -139,13 +139,7 @@ export function openRawStream(
   }
 
   async function connect(signal: AbortSignal): Promise<Response> {
-    const token = await session.accessToken()
-    let response = await ask(token, signal)
-    if (response.status === 401) {
-      await response.body?.cancel()
-      response = await ask(await session.renew(token), signal)
-      if (response.status === 401) throw session.end()
-    }
+    const response = await session.authorized((token) => ask(token, signal))
     if (response.status !== 200) throw await RequestFailed.from(response)
     if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
       throw new Error('the answer is no event stream')

@@ -94,7 +94,8 @@ export function openSharedStream(
     if (own) return listenToFollowers(note)
     if (note.kind === 'welcome' && note.to === tabs.id) {
       for (const frame of note.missed) deliver(frame)
-      join({ ...note.connected, resumed: note.resumed }, note.cursor)
+      // The role may be another one since the leader connected.
+      join({ ...note.connected, role: undefined, resumed: note.resumed }, note.cursor)
       seeWatched(note.watched)
     } else if (note.kind === 'open') {
       // The leader resumed behind the last event it had seen itself. When this tab knows that event it knows everything before it.

@@ -82,8 +82,7 @@ export function createChannelMessages(
     viewOf(message.threadId)?.timeline.put(message)
     if (known) changes.touch(`message:${message.id}`)
     if (message.threadId === null) changes.save('pages', channelId)
-    if (pins && (known?.pinnedAt ?? null) !== null) notePinned()
-    else if (pins && message.pinnedAt !== null) notePinned()
+    if ((known?.pinnedAt ?? null) !== null || message.pinnedAt !== null) notePinned()
   }
 
   function notePinned() {
@@ -247,6 +246,10 @@ export function createChannelMessages(
         .filter(({ pinnedAt }) => pinnedAt !== null)
         .sort((one, next) => next.pinnedAt! - one.pinnedAt! || next.seq - one.seq)
       return pinList
+    },
+    /** As of a timeline. Pinned messages and parents of threads that somebody looks at stay. */
+    trim(most: number) {
+      for (const message of top.timeline.trim(most)) if (!isWanted(message)) messages.delete(message.id)
     },
     toStore: (most: number) => top.timeline.toStore(most),
     restore(page: { from: number; messages: Message[] }) {

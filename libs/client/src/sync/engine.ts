@@ -1,53 +1,29 @@
-import type { EventPayload, Message, WireEvent } from '@parley/contract'
+import type { EventPayload, WireEvent } from '@parley/contract'
 import { createOutbox } from '../outbox/outbox.ts'
-import type { Client } from '../requests/client.ts'
+import { jittered, pause } from '../requests/backoff.ts'
 import type { MessageBody } from '../requests/routes.ts'
-import { type Store, storeInMemory } from '../store/store.ts'
-import type { EventStream, StreamHandlers, StreamOptions } from '../stream/event-stream.ts'
-import { soleTab, type Tabs } from '../stream/tabs.ts'
+import { storeInMemory } from '../store/store.ts'
+import type { EventStream, StreamOptions } from '../stream/event-stream.ts'
+import { soleTab } from '../stream/tabs.ts'
 import { createAsking } from './ask.ts'
 import { createChanges } from './changes.ts'
 import type { Anchor } from './channel-messages.ts'
-import { createLeadership } from './leadership.ts'
+import type { SyncEngineOptions } from './engine-options.ts'
 import { createListings } from './listings.ts'
 import { createLists } from './lists.ts'
-import { createOpenChannels, type Spot } from './open-channels.ts'
+import { createOpenChannels } from './open-channels.ts'
 import { createPersistence } from './persistence.ts'
+import { createShown } from './shown.ts'
+import { createWatching } from './watching.ts'
 
-export interface SyncEngineOptions {
-  client: Client
-  /** Where everything is kept between two starts; by default only in memory. */
-  store?: Store
-  /** The tabs that share one stream and one store, as `joinTabs` gives them. */
-  tabs?: Tabs
-  /**
-   * `all`, the default: every channel and person, for bots and small servers. `joined`: the channels that the person has joined,
-   * and of people those who are asked for, for servers of any size.
-   */
-  scope?: 'all' | 'joined'
-  /** The person who is signed in, when that is known before the server says so: what a store has of somebody else is not shown. */
-  userId?: string
-  /** How to follow events, unless by a stream of its own or the stream of the tabs. */
-  openStream?: (handlers: StreamHandlers, options: StreamOptions) => EventStream
-  /** Messages of a channel and replies of a thread fetched at once. */
-  pageSize?: number
-  /** Told, once per turn of the event loop, that something is different. */
-  onChange?: () => void
-  /** Every event after it was applied: for what is not kept, such as TYPING. */
-  onEvent?: (event: WireEvent) => void
-  /** Whether the connection is there. */
-  onConnection?: (isOpen: boolean) => void
-  onSignedOut?: () => void
-  /** The store cannot be read or written, when it is full for example. Everything goes on without it. */
-  onStoreFailed?: (error: unknown) => void
-}
+/** For parts of this library that could not be loaded. */
+const backoff = { firstMs: 500, mostMs: 15_000 }
 
 export type SyncEngine = ReturnType<typeof createSyncEngine>
 
 /**
- * What one person sees of a server, kept up to date: follow the events, fetch, apply the events since once more. It equals
- * what fetching anew would give as soon as the events of all changes have come, whatever happened in between. With a store a later
- * start goes on where this one ended, and fetches nothing when the server still has all events since.
+ * Keeps what one person sees of a server up to date. It follows the events, fetches, and applies the events since then once more: when the events
+ * of all changes have come, it equals a fresh answer. A later start from the store fetches nothing if the server still has all events since.
  */
 export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...options }: SyncEngineOptions) {
   const { store = storeInMemory(), onStoreFailed = () => {} } = options
@@ -57,6 +33,9 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
   const closing = new AbortController()
   const changes = createChanges(options.onChange)
   const asking = createAsking(closing.signal)
+  /** What is fetched before the stream is open would have to be fetched once more. */
+  const opened = Promise.withResolvers<void>()
+  const restored = Promise.withResolvers<void>()
   const lists = createLists({ scope, changes, onRenamed: (id) => channels.rename(id) })
   const channels = createOpenChannels({
     client,
@@ -65,7 +44,9 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     changes,
     closing: closing.signal,
     nameOf: lists.nameOf,
-    follow,
+    opened: opened.promise,
+    follow: (channelId) => watching.follow(channelId),
+    followed: () => watching.followed(),
   })
   const persistence = createPersistence({
     store,
@@ -77,8 +58,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     isWriter: () => tabs.isLeader,
     onFailed: onStoreFailed,
   })
-  const leadership = createLeadership({
-    tabs,
+  const leadership = tabs.shareStore({
     store,
     persistence,
     onKeep: (id) => void channels.keep(id),
@@ -92,7 +72,17 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     asking,
     closing: closing.signal,
     onSettled: settle,
+    untilShown: channels.untilShown,
     takeFromLeader: () => leadership.take((stored) => lists.restore(stored), listings.applyAgain),
+  })
+  const watching = createWatching({
+    client,
+    scope,
+    lists,
+    listings,
+    channels,
+    asking,
+    watch: async (channelIds) => stream?.watch(channelIds),
   })
   const outbox = createOutbox({
     client,
@@ -105,22 +95,21 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
   })
 
   let generation = 0
-  let loadingPeople: Promise<ReturnType<typeof import('./people.ts').createPeople>> | undefined
-  /** Loaded when somebody is asked for. */
-  const people = () => {
-    loadingPeople ??= import('./people.ts').then(({ createPeople }) =>
-      createPeople({ client, lists, asking, closing: closing.signal, version: () => generation }),
-    )
-    return loadingPeople
+  /** It is loaded when it is needed, and that may be while the network is away. */
+  const loadPeople = async () => {
+    for (let failures = 0; ; failures++) {
+      const loaded = await import('./people.ts').catch(() => undefined)
+      if (loaded) {
+        return loaded.createPeople({ client, lists, asking, closing: closing.signal, version: () => generation })
+      }
+      await pause(jittered(failures, backoff))
+    }
   }
 
   let stream: EventStream | undefined
   /** Whether everything that is kept is what the stream has come to, apart from what is being fetched. */
   let isCurrent = false
   let isOpen = false
-  const watched = new Set<string>()
-  /** What is fetched before the stream is open would have to be fetched once more. */
-  const opened = Promise.withResolvers<void>()
 
   const begun = start().catch(onStoreFailed)
 
@@ -135,14 +124,14 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
       listings.setReady()
       opened.resolve()
     }
+    restored.resolve()
     const streamOptions: StreamOptions = {
       cursor: stored?.state.cursor,
       ...(scope === 'joined' && { scope, presence: 'none' }),
     }
     const handlers = { onOpen, onEvent: receive, onLost: () => setOpen(false), onSignedOut }
-    stream = options.openStream
-      ? options.openStream(handlers, streamOptions)
-      : client.openSharedStream(streamTabs, handlers, streamOptions)
+    stream =
+      options.openStream?.(handlers, streamOptions) ?? client.openSharedStream(streamTabs, handlers, streamOptions)
     const hasFollowed = !tabs.isLeader
     tabs.whenLeader(() => {
       // The store has what the last leader knew: this tab may know less of one thing, and more of another.
@@ -153,17 +142,20 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     await outbox.read()
   }
 
-  function onOpen({ userId, resumed }: EventPayload<'CONNECTED'>) {
+  function onOpen({ userId, role, resumed, timestamp }: EventPayload<'CONNECTED'>) {
     if (userId !== (options.userId ?? (lists.me().id || userId))) {
       // Somebody else has signed in meanwhile: nothing that is kept here is theirs.
       close()
       return options.onSignedOut?.()
     }
-    setOpen(true)
+    setOpen(true, Date.parse(timestamp))
     if (lists.me().id === '') lists.setMe({ ...lists.me(), id: userId })
     outbox.wake()
     void outbox.read().catch(onStoreFailed)
-    if (!resumed || !isCurrent) startAnew()
+    if (!resumed || !isCurrent) {
+      lists.setRole(role)
+      startAnew()
+    }
     opened.resolve()
     if (!isCurrent) return
     // Not stored, so not resumed either.
@@ -184,7 +176,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     isCurrent = true
     persistence.schedule()
     leadership.settle()
-    followLookedAt()
+    watching.followLookedAt()
   }
 
   function receive(event: WireEvent) {
@@ -194,48 +186,17 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     if (need === 'everything') startAnew()
     else if (need) listings.fetch(need)
     channels.apply(event)
-    if (event.type === 'UPDATE_CHANNEL') followLookedAt()
+    if (event.type === 'UPDATE_CHANNEL') watching.followLookedAt()
+    // Guests see the people with whom they share a channel or a conversation.
+    if (scope === 'all' && lists.role() === 'guest' && /CHANNEL|CONV/.test(event.type)) listings.fetch('people')
     persistence.schedule()
     options.onEvent?.(event)
   }
 
-  /** A public channel that the person has not joined comes only with a stream that watches it. */
-  async function follow(channelId: string): Promise<void> {
-    await opened.promise
-    if (scope === 'joined') await listings.ready
-    if (isFollowed(channelId)) return
-    watched.add(channelId)
-    await stream?.watch([...watched])
-    await asking.ask(
-      () => client.request('GET /channels/:channelId', { params: { channelId } }),
-      () => 0,
-      ({ channel }, since) => {
-        lists.setChannel(channel)
-        listings.applyAgain(since)
-      },
-    )
-  }
-
-  const isFollowed = (channelId: string) =>
-    scope === 'all' || channelId.startsWith('dm:') || lists.channel(channelId)?.isMember === true
-
-  /** Membership of a channel that somebody looks at may have ended. */
-  function followLookedAt() {
-    for (const id of channels.lookedAt()) if (!isFollowed(id) && !watched.has(id)) channels.reload(id)
-  }
-
-  function unfollow(channelId: string) {
-    if (!watched.delete(channelId)) return
-    void stream?.watch([...watched])
-    if (isFollowed(channelId)) return
-    channels.drop(channelId)
-    lists.removeChannel(channelId)
-  }
-
-  function setOpen(isOpenNow: boolean) {
+  function setOpen(isOpenNow: boolean, openedAt?: number) {
     isOpen = isOpenNow
     changes.touch('connection')
-    options.onConnection?.(isOpenNow)
+    options.onConnection?.(isOpenNow, openedAt)
   }
 
   /** The session has ended by itself: what was copied goes, what the person has typed waits for their next sign-in. */
@@ -269,11 +230,11 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     if (anchor === 'newest' && parentId === undefined) leadership.keep(channelId)
   }
 
-  const timeline = (channelId: string, { parentId }: Spot = {}) => channels.get(channelId)?.timeline(parentId)
-
   return {
     /** Resolves once everything but messages is there, from the store or the server. Rejects when the session has ended. */
     ready: listings.ready,
+    /** Resolves once what the store has is there, if it has anything. */
+    restored: restored.promise,
     get cursor() {
       return stream?.cursor
     },
@@ -285,43 +246,11 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     isConnected: () => isOpen,
     /**
      * Calls back, once per turn of the event loop, after what is shown under this key has changed. Keys stand beside the functions
-     * below. Answers a function that ends it.
+     * of `createShown`. Answers a function that ends it.
      */
     subscribe: changes.subscribe,
 
-    /** The person who is signed in. Key `me`. */
-    me: lists.me,
-    /** Key `settings`. */
-    settings: lists.settings,
-    /** Key `users`: somebody has come, left or changed. */
-    users: lists.users,
-    /** Key `user:<id>`. */
-    user: lists.user,
-    /** Asks for those of them who are not known yet. */
-    loadUsers: (ids: readonly string[]) => people().then(({ load }) => load(ids)),
-    /** By name. Key `channels`: the order or the number has changed; of each channel `place:<id>`. */
-    channels: lists.channels,
-    channelIds: lists.channelIds,
-    /** Key `place:<id>`. */
-    channel: lists.channel,
-    /** Those with the newest messages first. Key `conversations`, as with channels. */
-    conversations: lists.conversations,
-    conversationIds: lists.conversationIds,
-    /** Key `place:<id>`. */
-    conversation: lists.conversation,
-    /** Unread messages, mentions, and channels and conversations with any. Key `unread`. */
-    totals: lists.totals,
-    /** Of everybody in `users`. Key `presence`. */
-    presence: lists.presence,
-    /** Key `presence:<userId>`. */
-    presenceOf: lists.presenceOf,
-    /** With `joined`: keeps the presence of these people up to date until the answered function is called. */
-    showPresence(ids: readonly string[]): () => void {
-      const shown = people().then(({ showPresence }) => showPresence(ids, () => {}))
-      return () => void shown.then((end) => end())
-    },
-    /** Empty for everybody but admins, and with `joined`. Key `webhooks`. */
-    webhooks: lists.webhooks,
+    ...createShown({ lists, channels, outbox, loadPeople }),
 
     /** Fetches the newest messages of a channel or conversation and keeps them from now on. @throws RequestFailed 403 or 404. */
     openMessages: (channelId: string) => open(channelId, 'newest'),
@@ -344,33 +273,19 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     /** Nobody looks at it any more: it is kept while there is room. */
     closePlace(channelId: string) {
       channels.close(channelId)
-      unfollow(channelId)
+      watching.end(channelId)
     },
 
-    /** A message that is kept. Key `message:<id>`. */
-    message: (channelId: string, id: string): Message | undefined => channels.get(channelId)?.get(id),
-    /**
-     * Oldest first and without a hole: the newest ones, or those around `seq`, of the channel or of the thread under `parentId`;
-     * undefined when they are not there. Key `messages:<channelId>` or `thread:<parentId>`: one has come or gone.
-     */
-    messages: (channelId: string, spot: Spot = {}) => timeline(channelId, spot)?.messages(spot.seq),
-    /** Newest pin first. Key `pins:<channelId>`. */
-    pins: (channelId: string) => channels.get(channelId)?.pins(),
-    replies: (channelId: string, parentId: string) => timeline(channelId, { parentId })?.messages(),
-    /** False also while it is not known. */
-    hasOlder: (channelId: string, spot: Spot = {}) => timeline(channelId, spot)?.hasOlder(spot.seq) === true,
-    hasNewer: (channelId: string, spot: Spot = {}) => timeline(channelId, spot)?.hasNewer(spot.seq) === true,
     /** Fetches the page before the oldest message; it is dropped when the channel is fetched anew meanwhile. */
     loadOlder: channels.loadOlder,
     /** Fetches the page after the newest message, until the pages meet those that are kept already. */
     loadNewer: channels.loadNewer,
+    /** Forgets older messages when there are more than so many up to the newest one; they are fetched again when they are wanted. */
+    trimMessages: channels.trim,
 
     /** Queues a message. Resolves once it is stored; from then on it will be sent. */
     send: (message: { channelId: string; parentId?: string; body: MessageBody }) =>
       begun.then(() => outbox.send(message)),
-    /** What is still to be sent to a channel or conversation. Key `outbox:<channelId>`; for all of them `outbox`. */
-    outbox: outbox.entries,
-    outboxSize: outbox.size,
     /** Sends a message that was refused once more. */
     retry: outbox.retry,
     discard: outbox.discard,
@@ -382,11 +297,13 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     },
     /** Writes into the store what it does not have yet: before a page goes away. */
     save: () => persistence.save(),
-    /** Ends the session, and removes everything that is kept of the person, the outbox too, in every tab. */
-    async signOut(): Promise<void> {
+    /**
+     * Ends the session, and removes everything that is kept of the person, the outbox too, in every tab. Answers as `Client.signOut`.
+     */
+    async signOut(): Promise<string | undefined> {
       outbox.close()
       try {
-        await client.signOut()
+        return await client.signOut()
       } finally {
         leadership.tellSignedOut()
         await leave('everything')

@@ -1,6 +1,5 @@
 import type { WireEvent } from '@parley/contract'
 import type { Store, Stored } from '../store/store.ts'
-import type { Tabs } from '../stream/tabs.ts'
 
 type Note =
   /** A tab needs what the leader knows. */
@@ -11,8 +10,18 @@ type Note =
   | { kind: 'keep'; channelId: string }
   | { kind: 'signed out' }
 
+/** One of the tabs of a browser, as it speaks with the others. */
+export interface Tab {
+  readonly id: string
+  readonly isLeader: boolean
+  /** Sends a note to all other tabs. */
+  post(topic: string, note: unknown): void
+  listen(topic: string, onNote: (note: unknown) => void): void
+  /** Calls back once, when this tab is the leader. */
+  whenLeader(lead: () => void): void
+}
+
 export interface LeadershipParts {
-  tabs: Tabs
   store: Store
   persistence: { save(): Promise<boolean> }
   onKeep: (channelId: string) => void
@@ -25,12 +34,14 @@ const patienceMs = 5_000
 /** After so many vain tries a tab fetches by itself: the store may be broken. */
 const mostTries = 3
 
+export type Leadership = ReturnType<typeof createLeadership>
+
 /** With several tabs the leader fetches and writes for all; the others take from the store what they have missed. */
-export function createLeadership({ tabs, store, persistence, ...parts }: LeadershipParts) {
+export function createLeadership(tabs: Tab, { store, persistence, ...parts }: LeadershipParts) {
   const askers = new Set<string>()
   let answered: (() => void) | undefined
   let failures = 0
-  const isFollower = () => tabs.isShared && store.isShared && !tabs.isLeader
+  const isFollower = () => !tabs.isLeader
   const post = (note: Note) => tabs.post('sync', note)
 
   /** Answers everybody who has asked, as soon as everything that this tab knows is in the store. */

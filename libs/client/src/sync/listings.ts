@@ -13,11 +13,15 @@ export interface ListingsParts {
   asking: Asking
   closing: AbortSignal
   onSettled: () => void
+  /** The messages that somebody looks at are there, or take too long to be waited for. */
+  untilShown: () => Promise<unknown>
   /** Set while another tab has the stream: it fetches for all, and this takes what it has stored. */
   takeFromLeader: () => (() => Promise<(since: readonly WireEvent[]) => void>) | undefined
 }
 
 export type Listings = ReturnType<typeof createListings>
+
+type Load = Exclude<Need, `place:${string}`>
 
 /** Everybody may have to ask again after the same event: not all at once, and not after each. */
 const refetchAfterMs = { least: 200, spread: 1_500 }
@@ -25,7 +29,9 @@ const refetchAfterMs = { least: 200, spread: 1_500 }
 /** Fetches what `lists` are made of, and again what events say too little about. */
 export function createListings({ client, scope, lists, asking: { ask }, closing, ...parts }: ListingsParts) {
   const firstLoad = Promise.withResolvers<void>()
-  firstLoad.promise.catch(() => {})
+  const channelsListed = Promise.withResolvers<void>()
+  firstLoad.promise.then(channelsListed.resolve, channelsListed.reject)
+  channelsListed.promise.catch(() => {})
   const needed = new Set<Need>()
   let loading: Promise<void> | undefined
   /** Grows when events were missed: answers to earlier questions are dropped then. */
@@ -53,7 +59,8 @@ export function createListings({ client, scope, lists, asking: { ask }, closing,
         await fetchAll(taken)
         failures = 0
       } catch (error) {
-        if (error instanceof RequestFailed && error.status === 401) {
+        // Nothing else is answered before a second factor is set up.
+        if (error instanceof RequestFailed && (error.status === 401 || error.code === 'mfa_enrolment_required')) {
           hasEnded = true
           return firstLoad.reject(error)
         }
@@ -69,16 +76,14 @@ export function createListings({ client, scope, lists, asking: { ask }, closing,
     if (take && others.length < taken.length) {
       await answered(take, (restore, since) => restore(since))
       if (taken.includes('everything')) {
-        if (scope === 'all') await loads.presence()
+        if (scope === 'all') await loadList('presence')
         firstLoad.resolve()
       }
     }
     await Promise.all(
-      others.map((what) => (what.startsWith('place:') ? fetchPlace(what.slice(6)) : loads[what as Load]())),
+      others.map((what) => (what.startsWith('place:') ? fetchPlace(what.slice(6)) : loadList(what as Load))),
     )
   }
-
-  type Load = Exclude<Need, `place:${string}`>
 
   const answered = <T>(get: () => Promise<T>, merge: (answer: T, since: WireEvent[]) => void) =>
     ask(get, () => generation, merge)
@@ -97,13 +102,13 @@ export function createListings({ client, scope, lists, asking: { ask }, closing,
     }
   }
 
-  const loads: Record<Load, () => Promise<void>> = {
-    async everything() {
-      await (scope === 'all' ? takeAll() : takeJoined())
-      firstLoad.resolve()
-    },
-    webhooks: () => take(listWebhooks, lists.setWebhooks),
-    presence: () => take(listPresence, lists.setPresence),
+  async function loadList(what: Load) {
+    if (scope === 'joined') await takeJoined()
+    else {
+      const { createWholeLists } = await import('./whole-lists.ts')
+      await createWholeLists(client, lists, take)[what]()
+    }
+    if (what === 'everything') firstLoad.resolve()
   }
 
   /** One item of a listing. The events tell when it is gone. */
@@ -119,59 +124,45 @@ export function createListings({ client, scope, lists, asking: { ask }, closing,
           (reply) => reply && lists.setChannel(reply.channel),
         )
 
-  /** People first: whoever becomes an admin after that is told so by an event, and fetches again. */
-  async function takeAll() {
-    const listEverything = async () => {
-      const { users } = await client.request('GET /users')
-      const me = users.find(({ id }) => id === lists.me().id)
-      const [{ channels }, { conversations }, settings, presence, webhooks] = await Promise.all([
-        client.request('GET /channels'),
-        client.request('GET /conversations'),
-        client.request('GET /server/settings'),
-        listPresence(),
-        me?.isAdmin ? listWebhooks() : [],
-      ])
-      return { me, users, channels, conversations, settings, presence, webhooks }
-    }
-    await take(listEverything, ({ me, users, channels, conversations, settings, presence, webhooks }) => {
-      if (me) {
-        const { createdAt: _, ...user } = me
-        lists.setMe(user)
-      }
-      lists.setUsers(users)
-      lists.setChannels(channels)
-      lists.setConversations(conversations)
-      lists.setSettings(settings.name)
-      lists.setPresence(presence)
-      lists.setWebhooks(webhooks)
-    })
-  }
-
-  /** Nobody but the person: others are asked for when they are shown. */
+  /**
+   * Channels first: the messages of one are being fetched already. Nobody but the person: others are asked for when they are shown. Until
+   * it is known in which groups they are, a message that mentions one is not counted as a mention.
+   */
   async function takeJoined() {
-    const listJoined = async () => {
-      const { user } = await client.request('GET /auth/me')
-      const [{ channels }, { conversations }, settings] = await Promise.all([
-        client.request('GET /channels', { query: { scope: 'joined', members: 'false' } }),
+    let channels: Promise<unknown>
+    const listChannels = () => {
+      const listed = client.request('GET /channels', { query: { scope: 'joined', members: 'false' } })
+      channels = listed
+      return listed
+    }
+    const listOthers = async () => {
+      await channels
+      await parts.untilShown()
+      return Promise.all([
+        client.request('GET /auth/me'),
         client.request('GET /conversations'),
         client.request('GET /server/settings'),
       ])
-      return { user, channels, conversations, settings }
     }
-    await take(listJoined, ({ user, channels, conversations, settings }) => {
-      lists.setMe(user)
-      lists.setChannels(channels)
-      lists.setConversations(conversations)
-      lists.setSettings(settings.name)
-    })
+    await Promise.all([
+      take(listChannels, (listed) => lists.setChannels(listed.channels)).then(channelsListed.resolve),
+      answered(listOthers, ([{ user, groups }, { conversations }, { name }], since) => {
+        lists.setMe({ ...user, groups })
+        lists.setConversations(conversations)
+        lists.setSettings(name)
+        applyAgain(since)
+        for (const { payload } of since) {
+          if ('mentions' in payload && lists.mentionsMe(payload.mentions)) needed.add(`place:${payload.channelId}`)
+        }
+      }),
+    ])
   }
-
-  const listPresence = () => client.request('GET /presence').then(({ presence }) => presence, noneIf(404))
-  const listWebhooks = () => client.request('GET /webhooks').then(({ webhooks }) => webhooks, noneIf(403))
 
   return {
     /** Resolves once everything was fetched or found in the store. Rejects when the session has ended. */
     ready: firstLoad.promise,
+    /** The same of the channels alone. */
+    channels: channelsListed.promise,
     get isSettled() {
       return loading === undefined
     },
@@ -192,8 +183,3 @@ const goneIf =
     if (error instanceof RequestFailed && statuses.includes(error.status)) return undefined
     throw error
   }
-
-const noneIf = (status: number) => (error: unknown) => {
-  if (error instanceof RequestFailed && error.status === status) return []
-  throw error
-}

@@ -1,10 +1,26 @@
-import type { EventPayload, ListedWebhook, Presence, User, UserView, WireEvent } from '@parley/contract'
-import type { Stored } from '../store/store.ts'
+import type { EventPayload, ListedWebhook, Presence, Role, User, WireEvent } from '@parley/contract'
+import type { Me, Stored } from '../store/store.ts'
 import { type Changes, isSame } from './changes.ts'
 import { createPlaces, removeOthers } from './places.ts'
 
 /** What has to be fetched; `place:<id>` is one item of the listing of channels or conversations. */
-export type Need = 'everything' | 'webhooks' | 'presence' | `place:${string}`
+export type Need = 'everything' | 'people' | 'webhooks' | 'presence' | `place:${string}`
+
+/** The person, until it is known who they are. */
+const unknown: Me = {
+  id: '',
+  userName: '',
+  displayName: null,
+  title: null,
+  email: '',
+  role: 'member',
+  isAdmin: false,
+  isActive: true,
+  isBot: false,
+  avatarVersion: null,
+  expiresAt: null,
+  groups: [],
+}
 
 export interface ListsOptions {
   scope: 'all' | 'joined'
@@ -21,7 +37,9 @@ export type Lists = ReturnType<typeof createLists>
  * outcome is what a listing after the last of them would say. What has not changed stays the same object.
  */
 export function createLists({ scope, changes, onRenamed }: ListsOptions) {
-  let me: UserView = { id: '', userName: '', email: '', isAdmin: false, avatarVersion: null }
+  let me = unknown
+  /** The person's role by the events, while `me` may be newer: everything that is kept is what this role may read. */
+  let role: Role | undefined
   let settings = { name: '' }
   /** All of them, or with `joined` those that were asked for. */
   const users = new Map<string, User>()
@@ -31,7 +49,10 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
   /** It may come before the person does, or after: it is told on a way of its own. */
   const presence = new Map<string, Presence>()
   const webhooks = new Map<string, ListedWebhook>()
-  const places = createPlaces({ scope, changes, me: () => me.id, nameOf: (person) => nameOf(person) })
+  const mentionsMe = (mentions: readonly string[]) =>
+    // Behind `group:`.
+    mentions.some((name) => [me.id, '@channel', '@here'].includes(name) || me.groups.includes(name.slice(6)))
+  const places = createPlaces({ scope, changes, me: () => me.id, mentionsMe, nameOf: (person) => nameOf(person) })
 
   function apply(event: WireEvent): Need | null {
     switch (event.type) {
@@ -50,6 +71,10 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
         return null
       case 'DELETE_CHANNEL':
         return removeChannel(event.payload.id)
+      case 'NEW_GROUP':
+      case 'UPDATE_GROUP':
+      case 'DELETE_GROUP':
+        return changeGroup(event.payload)
       case 'NEW_CONVERSATION':
         places.addConversation(event.payload)
         return null
@@ -111,12 +136,10 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
   }
 
   /**
-   * A person who becomes an admin, or is one no longer, is told of no channel: everything may be different. Also when the role is
-   * known from a listing already: what else is kept may have been fetched before that.
+   * A person whose role changes is told of no channel: everything may be different, also when a listing has the new role already.
    */
-  function changeUser({ id, userName, isAdmin, avatarVersion }: EventPayload<'UPDATE_USER'>): Need | null {
-    // Events of an older version have no avatarVersion.
-    const changed = { userName, isAdmin, ...(avatarVersion !== undefined && { avatarVersion }) }
+  function changeUser({ id, ...changed }: EventPayload<'UPDATE_USER'>): Need | null {
+    const { userName } = changed
     const user = users.get(id)
     if (user) setUser({ ...user, ...changed })
     else {
@@ -125,13 +148,24 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
     }
     if (id !== me.id) return null
     setMe({ ...me, ...changed })
+    if (changed.role === role && role !== 'guest') return null
+    role = changed.role
     return 'everything'
   }
 
-  function setMe(user: UserView) {
+  function setMe(user: Me) {
     if (isSame(me, user)) return
     me = user
     changes.touch('me')
+  }
+
+  /** Somebody who comes into a group is mentioned by what was written to it before, and is not any more when they leave it. */
+  function changeGroup({ id, joined, left }: { id: string; joined?: string[]; left?: string[] }): Need | null {
+    const isIn = joined?.includes(me.id) === true
+    if (joined && !isIn && !left?.includes(me.id)) return null
+    if (me.groups.includes(id) === isIn) return null
+    setMe({ ...me, groups: isIn ? [...me.groups, id] : me.groups.filter((other) => other !== id) })
+    return 'everything'
   }
 
   function removeUser(id: string): null {
@@ -176,14 +210,16 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
     presence.get(id) ?? { userId: id, status: 'offline', lastSeen: createdAt }
 
   return {
+    ...places,
     apply,
     nameOf,
     setMe,
+    /** The role as of now, if it is known: everything is fetched after this. */
+    setRole(now: Role | undefined) {
+      role = now
+    },
+    mentionsMe,
     setUser,
-    setChannel: places.setChannel,
-    setConversation: places.setConversation,
-    setChannels: places.setChannels,
-    setConversations: places.setConversations,
     setSettings,
     setPresenceOf,
     removeChannel,
@@ -219,6 +255,7 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
     /** Replaces everything by what a store has kept. */
     restore({ state, records }: Stored) {
       setMe(state.me)
+      role = state.role
       setSettings(state.settings.name)
       webhooks.clear()
       for (const webhook of state.webhooks) webhooks.set(webhook.id, webhook)
@@ -233,22 +270,16 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
     },
 
     me: () => me,
+    role: () => role,
     settings: () => settings,
     user: (id: string) => users.get(id),
     users: () => {
       userList ??= [...users.values()]
       return userList
     },
-    channel: places.channel,
-    channels: places.channels,
-    channelIds: places.channelIds,
-    conversation: places.conversation,
-    conversations: places.conversations,
-    conversationIds: places.conversationIds,
     presence: () => [...users.values()].map(presenceOf),
     presenceOf: (id: string) => presence.get(id) ?? (users.has(id) ? presenceOf(users.get(id)!) : undefined),
     webhooks: () => [...webhooks.values()],
-    totals: places.totals,
   }
 }
 

@@ -20,8 +20,12 @@ export interface OpenChannelsParts {
   changes: Changes
   closing: AbortSignal
   nameOf: <Person extends { id: string; userName: string }>(person: Person) => Person
+  /** What is fetched before the stream is open would have to be fetched once more. */
+  opened: Promise<void>
   /** Sees to it that the stream follows the channel. @throws RequestFailed when the person may not read it. */
   follow: (channelId: string) => Promise<void>
+  /** Grows when the stream follows more. */
+  followed: () => number
 }
 
 /** Where in a channel or conversation: its timeline, or that of a thread, at its newest messages or at `seq`. */
@@ -37,6 +41,9 @@ export const retry: Backoff = { firstMs: 500, mostMs: 15_000 }
 /** Channels that nobody looks at any more and that are kept all the same, because people come back to them. */
 const mostKept = 30
 const mostStored = 100
+/** Of a channel that nobody looks at, as many messages are kept, and at least those that are stored. */
+const mostUnseen = 2 * mostStored
+const mostWaitMs = 2_000
 
 /** Fetches the messages that somebody looks at, and fetches them again when events say too little. */
 export function createOpenChannels({ client, pageSize, closing, asking: { ask }, ...parts }: OpenChannelsParts) {
@@ -75,7 +82,9 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
       if (channel) reload(channel)
     } else if ('channelId' in payload) {
       const channel = channels.get(payload.channelId)
-      if (channel && !channel.apply(event)) reload(channel)
+      if (!channel) return
+      if (!channel.apply(event)) reload(channel)
+      else if (!lookedAt.has(channel.channelId)) channel.trim(mostUnseen)
     }
   }
 
@@ -101,10 +110,15 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
     try {
       for (let failures = 0; !closing.aborted && isOpen() && !channel.isLoaded(); ) {
         try {
-          await parts.follow(channel.channelId)
+          await parts.opened
+          // Nearly always it turns out to be followed already, so nobody waits for that before asking.
+          let following: Promise<void> | undefined
           await ask(
-            () => fetchAll(channel),
-            () => channel.version,
+            async () => {
+              following ??= parts.follow(channel.channelId)
+              return (await Promise.all([fetchAll(channel), following]))[0]
+            },
+            () => channel.version + parts.followed(),
             (fetched, since) => merge(channel, fetched, since),
           )
         } catch (error) {
@@ -208,6 +222,12 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
     get isSettled() {
       return loads.size === 0
     },
+    /** Resolves when that is so and a page has had time to draw it, and in any case after a while. */
+    untilShown() {
+      const { requestIdleCallback: whenIdle = setTimeout } = globalThis as { requestIdleCallback?: WhenIdle }
+      const shown = Promise.allSettled(loads.values()).then(() => new Promise((resolve) => whenIdle(resolve)))
+      return Promise.race([shown, pause(mostWaitMs, closing)])
+    },
     open: (channelId: string, anchor: Anchor, parentId?: string) =>
       open(channelId, (channel) => channel.want(known(channel, anchor), parentId)),
     openPins: (channelId: string) => open(channelId, (channel) => channel.wantPins()),
@@ -224,6 +244,7 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
       lookedAt.delete(channelId)
       drop(channelId)
     },
+    trim: (channelId: string, most: number) => channels.get(channelId)?.trim(most),
     lookedAt: () => [...lookedAt],
     reload(channelId: string) {
       const channel = channels.get(channelId)
@@ -248,6 +269,9 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
     },
   }
 }
+
+/** Of browsers; elsewhere nothing is drawn. */
+type WhenIdle = (call: (of: unknown) => void) => unknown
 
 interface PlaceQuery {
   before?: string

@@ -11,6 +11,8 @@ export interface PeopleParts {
   version: () => unknown
 }
 
+export type People = ReturnType<typeof createPeople>
+
 /** The server answers as many at once. */
 const mostAtOnce = 200
 /** A page asks for everybody whom it shows, one after the other, in the same moment. */
@@ -22,6 +24,8 @@ export function createPeople({ client, lists, asking: { ask }, closing, version 
   let wanted = new Set<string>()
   let gathering: Promise<void> | undefined
   const shown = new Map<string, number>()
+  const presenceWanted = new Set<string>()
+  let isAskingPresence = false
   let presenceTimer: ReturnType<typeof setInterval> | undefined
 
   /** Resolves once those of them that exist are known. */
@@ -52,6 +56,19 @@ export function createPeople({ client, lists, asking: { ask }, closing, version 
     )
   }
 
+  /** Many who are shown in the same moment are asked for at once. */
+  function gatherPresence(ids: readonly string[], onFailed: (error: unknown) => void) {
+    for (const id of ids) presenceWanted.add(id)
+    if (isAskingPresence) return
+    isAskingPresence = true
+    setTimeout(() => {
+      isAskingPresence = false
+      const wanted = [...presenceWanted]
+      presenceWanted.clear()
+      loadPresence(wanted).catch(onFailed)
+    }, gatherMs)
+  }
+
   async function loadPresence(ids: string[]) {
     for (const some of slices(ids)) {
       const { presence } = await client.request('GET /presence', { query: { ids: some.join(',') } })
@@ -64,9 +81,8 @@ export function createPeople({ client, lists, asking: { ask }, closing, version 
     /** Keeps the presence of these people up to date until the function that is returned is called. */
     showPresence(ids: readonly string[], onFailed: (error: unknown) => void): () => void {
       for (const id of ids) shown.set(id, (shown.get(id) ?? 0) + 1)
-      const ask = (some: string[]) => loadPresence(some).catch(onFailed)
-      void ask([...ids])
-      presenceTimer ??= setInterval(() => void ask([...shown.keys()]), presenceEveryMs)
+      gatherPresence(ids, onFailed)
+      presenceTimer ??= setInterval(() => void loadPresence([...shown.keys()]).catch(onFailed), presenceEveryMs)
       const stop = () => {
         clearInterval(presenceTimer)
         presenceTimer = undefined

@@ -65,6 +65,7 @@ export function createPersistence({ store, changes, lists, channels, ...parts }:
 
   const state = (cursor: string): StoredState => ({
     me: lists.me(),
+    role: lists.role(),
     scope: parts.scope,
     cursor,
     settings: lists.settings(),
@@ -107,7 +108,8 @@ export function createPersistence({ store, changes, lists, channels, ...parts }:
     async load(userId: string | undefined): Promise<Stored | undefined> {
       const stored = await store.load()
       const isOwn = userId === undefined || stored?.state.me.id === userId
-      return stored && isOwn && stored.state.scope === parts.scope ? stored : undefined
+      // An earlier version has not kept the groups.
+      return stored?.state.me.groups && isOwn && stored.state.scope === parts.scope ? stored : undefined
     },
     /** What the store has is what is known: only changes are written from now on. */
     hasRestored({ state }: Stored) {

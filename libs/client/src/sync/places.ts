@@ -13,6 +13,8 @@ type ToldChannel = Omit<Channel, 'members' | 'memberCount'> & {
   /** Instead of `members`, of an event of a large channel. */
   joined?: string[]
   left?: string[]
+  /** Of the answer about one channel alone. */
+  groups?: string[]
 }
 type ChannelFacts = ToldChannel & { memberCount: number; isMember: boolean }
 /** A channel, and where the person stands in it. */
@@ -24,11 +26,13 @@ export interface PlacesOptions {
   changes: Changes
   /** The id of the person. */
   me: () => string
+  /** Whether these mentions mean the person. */
+  mentionsMe: (mentions: readonly string[]) => boolean
   nameOf: <Person extends { id: string; userName: string }>(person: Person) => Person
 }
 
 /** Channels and conversations, where the person stands in each, and what is unread in all of them. */
-export function createPlaces({ scope, changes, me, nameOf }: PlacesOptions) {
+export function createPlaces({ scope, changes, me, mentionsMe, nameOf }: PlacesOptions) {
   const facts = new Map<string, ChannelFacts>()
   /** With `joined` only those of which the person is a member; others that are looked at are known all the same. */
   const listed = createSortedList<KnownChannel>(byName)
@@ -36,7 +40,7 @@ export function createPlaces({ scope, changes, me, nameOf }: PlacesOptions) {
   const conversationFacts = new Map<string, Conversation & { lastMessageAt: number }>()
   const conversations = createSortedList<KnownConversation>(byNewestMessage)
   let totals = { unreadCount: 0, mentionCount: 0, unreadPlaces: 0 }
-  const readStates = createReadStates(refresh)
+  const readStates = createReadStates(refresh, mentionsMe)
 
   /** Puts the item of a channel or conversation together anew. */
   function refresh(id: string) {
@@ -127,7 +131,7 @@ export function createPlaces({ scope, changes, me, nameOf }: PlacesOptions) {
     setConversation({ ...conversation, lastMessageAt: createdAt, ...nothingRead })
   }
 
-  function setChannel({ lastSeq, readSeq, unreadCount, mentionCount, ...channel }: ToldChannel & ReadState) {
+  function setChannel({ lastSeq, readSeq, unreadCount, mentionCount, groups: _, ...channel }: ToldChannel & ReadState) {
     facts.set(channel.id, factsOf(channel))
     readStates.set(channel.id, { lastSeq, readSeq, unreadCount, mentionCount })
     refresh(channel.id)

@@ -30,8 +30,12 @@ const mostUnread = 1_000
 /**
  * How far the person has read in every channel and conversation. Each answer says whether the counts are still exact. They are not
  * when a message of before the listing was deleted, edited or partly read: then the item of the listing has to be fetched again.
+ * `mentionsMe` says whether these mentions mean the person.
  */
-export function createReadStates(onChange: (channelId: string) => void) {
+export function createReadStates(
+  onChange: (channelId: string) => void,
+  mentionsMe: (mentions: readonly string[]) => boolean,
+) {
   const tracked = new Map<string, Tracked>()
 
   function update(channelId: string, track: Tracked, change: Partial<ReadState>) {
@@ -66,7 +70,6 @@ export function createReadStates(onChange: (channelId: string) => void) {
 
   return {
     get: (channelId: string) => tracked.get(channelId)?.state,
-    has: (channelId: string) => tracked.has(channelId),
     delete: (channelId: string) => tracked.delete(channelId),
 
     /** As a listing, or an event that begins a channel, says. */
@@ -88,7 +91,7 @@ export function createReadStates(onChange: (channelId: string) => void) {
         readUpTo(channelId, track, seq, { lastSeq: seq })
         return true
       }
-      if (seq > track.state.readSeq) put(track, id, { seq, mentionsMe: isMentioned(mentions, me) })
+      if (seq > track.state.readSeq) put(track, id, { seq, mentionsMe: mentionsMe(mentions) })
       update(channelId, track, { lastSeq: seq })
       if (track.unread.size > mostUnread) {
         const { unreadCount, mentionCount } = track.state
@@ -101,11 +104,11 @@ export function createReadStates(onChange: (channelId: string) => void) {
     change({ id, channelId, seq, author, mentions }: Message, me: string): boolean {
       const track = tracked.get(channelId)
       if (!track || author.id === me || seq <= track.state.readSeq) return true
-      const mentionsMe = isMentioned(mentions, me)
+      const isMentioned = mentionsMe(mentions)
       const known = track.unread.get(id)
-      if (!known) return !mentionsMe && track.counted.mentionCount === 0
-      if (known.mentionsMe !== mentionsMe) {
-        put(track, id, { seq, mentionsMe })
+      if (!known) return !isMentioned && track.counted.mentionCount === 0
+      if (known.mentionsMe !== isMentioned) {
+        put(track, id, { seq, mentionsMe: isMentioned })
         update(channelId, track, {})
       }
       return true
@@ -136,6 +139,3 @@ export function createReadStates(onChange: (channelId: string) => void) {
     },
   }
 }
-
-const isMentioned = (mentions: readonly string[], me: string) =>
-  mentions.some((mention) => mention === me || mention === '@channel' || mention === '@here')

@@ -6,20 +6,12 @@ export type SortedList<T> = ReturnType<typeof createSortedList<T>>
  */
 export function createSortedList<T>(compare: (one: T, next: T) => number) {
   const byId = new Map<string, T>()
-  let order: { id: string; item: T }[] = []
+  const order: { id: string; item: T }[] = []
   let ids: readonly string[] | undefined
   let items: readonly T[] | undefined
 
   /** The index of the item, or where it belongs. */
-  function indexOf(item: T): number {
-    let [from, to] = [0, order.length]
-    while (from < to) {
-      const middle = (from + to) >> 1
-      if (compare(order[middle]!.item, item) < 0) from = middle + 1
-      else to = middle
-    }
-    return from
-  }
+  const indexOf = (item: T) => firstIndex(order, (each) => compare(each.item, item) >= 0)
 
   function remove(id: string): boolean {
     const known = byId.get(id)
@@ -51,12 +43,6 @@ export function createSortedList<T>(compare: (one: T, next: T) => number) {
     },
     /** Answers whether it was there. */
     remove,
-    clear() {
-      byId.clear()
-      order = []
-      ids = undefined
-      items = undefined
-    },
     /** The same array until the order changes. */
     ids: (): readonly string[] => {
       ids ??= order.map(({ id }) => id)
@@ -68,4 +54,15 @@ export function createSortedList<T>(compare: (one: T, next: T) => number) {
       return items
     },
   }
+}
+
+/** The index of the first item that is `reached`, or the length: found by halving, because all items after it are reached, too. */
+export function firstIndex<Item>(items: readonly Item[], reached: (item: Item) => boolean): number {
+  let [from, to] = [0, items.length]
+  while (from < to) {
+    const middle = (from + to) >> 1
+    if (reached(items[middle]!)) to = middle
+    else from = middle + 1
+  }
+  return from
 }

@@ -1,4 +1,5 @@
 import type { Message } from '@parley/contract'
+import { firstIndex } from './sorted-list.ts'
 
 /** A page as the server answers it, oldest first. */
 export interface Page {
@@ -35,13 +36,7 @@ export function createTimeline(onReordered: () => void) {
   function indexOf({ messages }: Run, seq: number): number {
     // Nearly always it is the newest one.
     if (messages.length === 0 || messages.at(-1)!.seq < seq) return messages.length
-    let [from, to] = [0, messages.length]
-    while (from < to) {
-      const middle = (from + to) >> 1
-      if (messages[middle]!.seq < seq) from = middle + 1
-      else to = middle
-    }
-    return from
+    return firstIndex(messages, (message) => message.seq >= seq)
   }
 
   /** Adds or replaces a message in the run where it belongs. */
@@ -115,6 +110,16 @@ export function createTimeline(onReordered: () => void) {
       return run && { from: run.from, to: run.to, oldest: run.messages[0], newest: run.messages.at(-1) }
     },
     all: () => runs.flatMap(({ messages }) => messages),
+    /** When there are more than `most` messages up to the newest one, forgets all but half as many. Answers what it has forgotten. */
+    trim(most: number): readonly Message[] {
+      const run = newest()
+      if (!run || run.messages.length <= most) return []
+      const dropped = run.messages.splice(0, run.messages.length - Math.ceil(most / 2))
+      run.from = run.messages[0]!.seq
+      run.shown = undefined
+      onReordered()
+      return dropped
+    },
     /** What a store keeps of it: the newest messages. */
     toStore(most: number) {
       const run = newest()

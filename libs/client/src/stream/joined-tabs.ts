@@ -1,0 +1,64 @@
+import { createLeadership } from '../sync/leadership.ts'
+import { openSharedStream } from './shared-stream.ts'
+import { randomId, soleTab, type Tabs } from './tabs.ts'
+
+/**
+ * Joins the tabs that use this name, which should name the server and the person. The tab that holds a Web Lock is the leader;
+ * when it is closed or crashes, the browser gives the lock to the next one.
+ *
+ * Web Locks rather than a SharedWorker: every browser has them, on phones too, the browser itself notices the death of a tab, and
+ * it does not freeze a tab in the background that holds one.
+ */
+export function joinTabs(name: string): Tabs {
+  const { locks } = (globalThis.navigator ?? {}) as { locks?: LocksOfBrowser }
+  if (!locks || typeof BroadcastChannel === 'undefined') return soleTab()
+
+  const channel = new BroadcastChannel(`parley.tabs:${name}`)
+  const leaving = new AbortController()
+  const listeners = new Map<string, (note: unknown) => void>()
+  const waiting: (() => void)[] = []
+  let isLeader = false
+
+  channel.onmessage = ({ data }: { data: unknown }) => {
+    const { topic, note } = data as { topic: string; note: unknown }
+    if (!leaving.signal.aborted) listeners.get(topic)?.(note)
+  }
+  const lead = () =>
+    new Promise<void>((resolve) => {
+      if (leaving.signal.aborted) return resolve()
+      leaving.signal.addEventListener('abort', () => resolve())
+      isLeader = true
+      for (const each of waiting.splice(0)) each()
+    })
+  locks.request(`parley.tabs:${name}`, { signal: leaving.signal }, lead).catch((error: Error) => {
+    if (!leaving.signal.aborted) throw error
+  })
+
+  const tabs: Tabs = {
+    id: randomId(),
+    isShared: true,
+    get isLeader() {
+      return isLeader
+    },
+    post(topic, note) {
+      if (!leaving.signal.aborted) channel.postMessage({ topic, note })
+    },
+    listen: (topic, onNote) => void listeners.set(topic, onNote),
+    whenLeader(lead) {
+      if (isLeader) lead()
+      else waiting.push(lead)
+    },
+    openStream: (context, handlers, options) => openSharedStream(tabs, context, handlers, options),
+    shareStore: (parts) => createLeadership(tabs, parts),
+    close() {
+      isLeader = false
+      leaving.abort()
+      channel.close()
+    },
+  }
+  return tabs
+}
+
+interface LocksOfBrowser {
+  request(name: string, options: { signal: AbortSignal }, work: () => Promise<void>): Promise<void>
+}
