@@ -9,8 +9,8 @@ export interface AccessOptions {
 }
 
 /**
- * The channel with this id, if the caller may read it and post to it: anybody for a public one, members and admins for
- * a private one. With `lock`, membership is read after the lock was granted, so it cannot change before the commit.
+ * The channel with this id, if the caller may read it and post to it: anybody but guests for a public one, members and
+ * admins for a private one. With `lock`, membership is read after the lock was granted, so it cannot change before the commit.
  * @throws ApiError 404 when there is no such channel, 403 when the caller has no access.
  */
 export async function accessChannel(
@@ -44,7 +44,7 @@ export async function accessConversation(
 
 /** Throws 403 unless the caller belongs to the audience of this channel or conversation. */
 export async function requireAccess(db: Reader, caller: Caller, channel: ChannelRow): Promise<void> {
-  if (isReader(channel.kind, { isAdmin: caller.isAdmin, isMember: false })) return
+  if (isReader(channel.kind, { role: caller.role, isMember: false })) return
   const member = await db
     .selectFrom('channelMembers')
     .select('userId')

@@ -1,3 +1,4 @@
+import type { Role } from '@parley/contract'
 import { type ChannelKind, uuidv7 } from '@parley/database'
 import { createDatabase, type TestDatabase } from '@parley/test'
 import fc from 'fast-check'
@@ -13,7 +14,10 @@ beforeAll(async () => {
 afterAll(() => database.drop())
 
 const facts = fc.record({
-  users: fc.array(fc.record({ isAdmin: fc.boolean() }), { minLength: 1, maxLength: 5 }),
+  users: fc.array(fc.record({ role: fc.constantFrom<Role>('admin', 'member', 'guest') }), {
+    minLength: 1,
+    maxLength: 5,
+  }),
   channels: fc.array(
     fc.record({
       kind: fc.constantFrom<ChannelKind>('public', 'private', 'direct'),
@@ -28,7 +32,7 @@ type Facts = typeof facts extends fc.Arbitrary<infer F> ? F : never
 
 async function store({ users, channels }: Facts) {
   const { db } = database
-  const storedUsers = users.map(({ isAdmin }) => ({ id: uuidv7(), isAdmin }))
+  const storedUsers = users.map(({ role }) => ({ id: uuidv7(), role }))
   const storedChannels = channels.map(({ kind, isDeleted, members }) => ({
     id: uuidv7(),
     kind,
@@ -38,7 +42,15 @@ async function store({ users, channels }: Facts) {
   await db
     .insertInto('users')
     .values(
-      storedUsers.map(({ id, isAdmin }) => ({ id, userName: id, userNameKey: id, email: id, isAdmin, createdAt: 1 })),
+      storedUsers.map(({ id, role }) => ({
+        id,
+        userName: id,
+        userNameKey: id,
+        email: id,
+        isAdmin: role === 'admin',
+        isGuest: role === 'guest',
+        createdAt: 1,
+      })),
     )
     .execute()
   await db
@@ -69,11 +81,11 @@ test('SQL, memory and the access check give the same answer for everybody and ev
     const pairs = users.flatMap((user) => channels.map((channel) => ({ user, channel })))
 
     const inMemory = pairs.map(({ user, channel }) =>
-      isReader(channel.kind, { isAdmin: user.isAdmin, isMember: channel.members.has(user.id) }),
+      isReader(channel.kind, { role: user.role, isMember: channel.members.has(user.id) }),
     )
     const byColumns = await sql<{ reads: boolean; readsLive: boolean }>`
-      select ${canRead('c', { userId: sql.ref('u.id'), isAdmin: sql.ref('u.is_admin') })} as reads,
-        ${canReadById('pair.channel_id', { userId: sql.ref('u.id'), isAdmin: sql.ref('u.is_admin') })} as "readsLive"
+      select ${canRead('c', { userId: sql.ref('u.id'), role: sql.ref('u.role') })} as reads,
+        ${canReadById('pair.channel_id', { userId: sql.ref('u.id'), role: sql.ref('u.role') })} as "readsLive"
       from unnest(
           ${pairs.map(({ user }) => user.id)}::uuid[], ${pairs.map(({ channel }) => channel.id)}::uuid[]
         ) with ordinality as pair (user_id, channel_id, n)
@@ -85,7 +97,14 @@ test('SQL, memory and the access check give the same answer for everybody and ev
     )
 
     for (const [n, { user, channel }] of pairs.entries()) {
-      const caller = { userId: user.id, sessionId: '', userName: '', email: '', isAdmin: user.isAdmin }
+      const caller = {
+        userId: user.id,
+        sessionId: '',
+        userName: '',
+        email: '',
+        role: user.role,
+        isAdmin: user.role === 'admin',
+      }
       const row = await db
         .selectFrom('channels')
         .selectAll()

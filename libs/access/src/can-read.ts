@@ -1,34 +1,47 @@
-import type { ChannelKind } from '@parley/database'
-import { type Expression, sql } from 'kysely'
+import type { Audience, Role } from '@parley/contract'
+import type { ChannelKind, Reader } from '@parley/database'
+import { type Expression, type RawBuilder, sql } from 'kysely'
 
 /** What the rule needs to know about somebody. */
 export interface Reading {
-  isAdmin: boolean
+  role: Role
   /** Of the channel, or participant of the conversation. */
   isMember: boolean
 }
 
 /**
- * The rule who may read a channel or conversation, and post to it: everybody a public channel, admins and members a private
- * one, its two participants a conversation. `canRead` is the same rule in SQL.
+ * The rule who may read a channel or conversation, and post to it: everybody but guests a public channel, admins and members a private
+ * one, its two participants a conversation. Guests may read what they are members of, and nothing else. `canRead` is the same rule in
+ * SQL.
  */
-export const isReader = (kind: ChannelKind, { isAdmin, isMember }: Reading): boolean =>
-  kind === 'public' || (kind === 'private' && isAdmin) || isMember
+export const isReader = (kind: ChannelKind, { role, isMember }: Reading): boolean =>
+  isMember || (kind === 'public' && role !== 'guest') || (kind === 'private' && role === 'admin')
+
+/** Whether somebody gets an event about a channel for those who cannot read it: people who are neither its members nor admins. */
+export const isOutsider = ({ role, isMember }: Reading): boolean => role === 'member' && !isMember
+
+/** Whether somebody gets an event for everybody that names the guests who get it too. */
+export const isMemberOrNamed = (role: Role, isNamed: boolean): boolean => role !== 'guest' || isNamed
 
 /** A user of a statement: values, or columns of the statement. */
 export interface SqlUser {
   userId: string | Expression<string>
-  isAdmin: boolean | Expression<boolean>
+  role: Role | Expression<Role>
 }
 
 /**
  * `isReader` in SQL: whether the user may read the row of `channels` with this alias. `offset 0` keeps it one look-up by the
  * primary key of `channel_members` for each row, whatever the statistics say. Whether the channel was deleted is not asked.
  */
-export const canRead = (channel: string, { userId, isAdmin }: SqlUser) => sql<boolean>`(
-  ${sql.ref(`${channel}.kind`)} = 'public' or ${sql.ref(`${channel}.kind`)} = 'private' and ${isAdmin}::boolean or exists (
+export const canRead = (channel: string, { userId, role }: SqlUser) => sql<boolean>`(
+  ${canReadAnyway(channel, role)} or exists (
     select from channel_members member
     where member.channel_id = ${sql.ref(`${channel}.id`)} and member.user_id = ${userId}::uuid offset 0))`
+
+/** Whether somebody of this role may read the row of `channels` without being a member. */
+export const canReadAnyway = (channel: string, role: Role | Expression<Role>) => sql<boolean>`(
+  ${sql.ref(`${channel}.kind`)} = 'public' and ${role}::text <> 'guest'
+    or ${sql.ref(`${channel}.kind`)} = 'private' and ${role}::text = 'admin')`
 
 /**
  * The same for a channel or conversation whose row id stands in a column; false for a deleted one. It judges the rows that a
@@ -37,3 +50,43 @@ export const canRead = (channel: string, { userId, isAdmin }: SqlUser) => sql<bo
 export const canReadById = (channelIdColumn: string, user: SqlUser) => sql<boolean>`exists (
   select from channels channel
   where channel.id = ${sql.ref(channelIdColumn)} and channel.deleted_at is null and ${canRead('channel', user)} offset 0)`
+
+/**
+ * The rule who sees that a person is there: everybody sees everybody, but guests only themselves and the people with whom they share a
+ * channel or a conversation. `personId` is a column of the statement, or an id.
+ */
+export const canSee = (
+  personId: Expression<unknown>,
+  { userId, role }: { userId: string; role: Role },
+): RawBuilder<boolean> =>
+  role === 'guest'
+    ? sql<boolean>`(${personId} = ${userId}::uuid or ${sharesChannel(sql`${userId}::uuid`, personId)})`
+    : sql<boolean>`true`
+
+/** Reads the channels of the first, which are few for a guest. Deleted channels do not count. */
+const sharesChannel = (guestId: Expression<unknown>, personId: Expression<unknown>) => sql<boolean>`exists (
+  select from channel_members own, lateral (
+    select from channels c where c.id = own.channel_id and c.deleted_at is null offset 0) live
+  where own.user_id = ${guestId} and exists (
+    select from channel_members theirs where theirs.channel_id = own.channel_id and theirs.user_id = ${personId} offset 0)
+  offset 0)`
+
+/** Whether the caller sees this person. */
+export async function seesPerson(
+  db: Reader,
+  caller: { userId: string; role: Role },
+  personId: string,
+): Promise<boolean> {
+  if (caller.role !== 'guest') return true
+  const { rows } = await sql<{ sees: boolean }>`select ${canSee(sql`${personId}::uuid`, caller)} as sees`.execute(db)
+  return rows[0]!.sees
+}
+
+/** The audience of an event about a person: everybody but guests, and the guests who see them. Served by users_guests. */
+export async function audienceOfPerson(db: Reader, personId: string): Promise<Audience> {
+  const { rows } = await sql<{ id: string }>`
+    select id from users
+    where is_guest and not is_admin and removed_at is null and deactivated_at is null
+      and (id = ${personId} or ${sharesChannel(sql.ref('users.id'), sql`${personId}::uuid`)})`.execute(db)
+  return { to: 'everyone', guests: rows.map(({ id }) => id) }
+}

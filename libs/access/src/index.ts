@@ -15,4 +15,16 @@ export {
   requireRecipient,
   wireChannelId,
 } from './access.ts'
-export { canRead, canReadById, isReader, type Reading, type SqlUser } from './can-read.ts'
+export {
+  audienceOfPerson,
+  canRead,
+  canReadAnyway,
+  canReadById,
+  canSee,
+  isMemberOrNamed,
+  isOutsider,
+  isReader,
+  type Reading,
+  type SqlUser,
+  seesPerson,
+} from './can-read.ts'

@@ -1,7 +1,7 @@
 import { audit, type Transaction, type UserRow } from '@parley/database'
 import { clearGuesses } from './guesses.ts'
 import { deletePasswordLinks } from './one-time-links.ts'
-import { endSessions } from './sessions.ts'
+import { endSessions, forgetDevices } from './sessions.ts'
 
 export interface PasswordChange {
   userId: string
@@ -17,7 +17,7 @@ export interface PasswordChange {
 
 /**
  * Sets the password of a live person, through a mailed link or by an admin. Ends the sessions of the person and the links that could
- * set a password. Answers undefined when there is no such person.
+ * set a password. Answers undefined when there is no such person; bots have no passwords.
  */
 export async function setPassword(trx: Transaction, change: PasswordChange): Promise<UserRow | undefined> {
   const { userId, passwordHash, except, actorId, ip, now } = change
@@ -26,10 +26,12 @@ export async function setPassword(trx: Transaction, change: PasswordChange): Pro
     .set({ passwordHash, emailUnproven: false })
     .where('id', '=', userId)
     .where('removedAt', 'is', null)
+    .where('isBot', '=', false)
     .returningAll()
     .executeTakeFirst()
   if (!user) return undefined
   await endSessions(trx, { userId, except, reason: 'password changed', actorId, ip, now })
+  if (except !== undefined) await forgetDevices(trx, userId)
   await deletePasswordLinks(trx, user.email)
   await clearGuesses(trx, user.email)
   return user

@@ -1,8 +1,26 @@
-export { type AttemptLimit, countAttempt, networkOf } from './attempts.ts'
+export {
+  activateUser,
+  deactivateExpiredGuests,
+  deactivateUser,
+  theServer,
+} from './activation.ts'
+export { createToken, deleteToken, listTokens, type NewApiToken } from './api-tokens.ts'
+export { type AppChanges, ensureApp, openSigningSecret, updateApp } from './apps.ts'
+export { type AttemptLimit, countAttempt, findWait, networkOf, tryAttempt } from './attempts.ts'
+export { joinLate } from './auto-join.ts'
+export { createBot, deleteBot, findBot, isBot, listBots, lockBot, type NewBot } from './bots.ts'
 export { type PasswordChange, proveEmail, setPassword } from './credentials.ts'
 export { readEmail, readKnownEmail } from './emails.ts'
 export { ensureFirstStart, type FirstStart, initialUserFaults } from './first-start.ts'
 export { countWrongGuess, type Guess, type GuessScope, refuseTooManyGuesses } from './guesses.ts'
+export {
+  bindIdentity,
+  describePerson,
+  findUserByIdentity,
+  followAdminRole,
+  type Identity,
+  markMadeAdmin,
+} from './identities.ts'
 export {
   countMailByAdmin,
   countMailRequest,
@@ -15,6 +33,7 @@ export {
   resetMail,
 } from './link-mails.ts'
 export { nameKey, readName, readUserName } from './names.ts'
+export { mailNotice, type Notice } from './notices.ts'
 export type { LinkClaims } from './one-time-links.ts'
 export { createOneTimeLinks, findLink, type NewLink, type OneTimeLinks, takeLink } from './one-time-links.ts'
 export {
@@ -24,9 +43,28 @@ export {
   type PasswordHasherOptions,
 } from './password-hasher.ts'
 export { hashPassword, verifyPassword } from './passwords.ts'
+export { type Profile, updateProfile } from './profile.ts'
 export { type Rotation, rotateRefresh, SessionReused } from './refresh.ts'
 export { exitServer, removeUser } from './removal.ts'
-export { appointAdmin, lockAsAdmin, type Role, setRole, stayAdmin } from './roles.ts'
+export {
+  type Actor,
+  appointAdmin,
+  assignRole,
+  checkExpiry,
+  lockAdminsAnd,
+  lockAsAdmin,
+  type NewRole,
+  setRole,
+  stayAdmin,
+} from './roles.ts'
+export {
+  applyMfaPolicy,
+  deleteSecondFactors,
+  type FactorChange,
+  findSecondFactors,
+  type SecondFactors,
+  settleSecondFactors,
+} from './second-factors.ts'
 export {
   type EndedSessions,
   endSessions,
@@ -34,6 +72,8 @@ export {
   issueTokens,
   listSessions,
   type NewSession,
+  requireActive,
+  type SecondFactorMethod,
   type SessionEnd,
   type SessionKey,
   type SignInMethod,
@@ -41,6 +81,7 @@ export {
   startSession,
 } from './sessions.ts'
 export { auditFailedSignIn, auditLockout, type FailedSignIn } from './sign-in-audit.ts'
+export { claimFreeName, claimName } from './taken-names.ts'
 export {
   type Act,
   createUser,
@@ -51,4 +92,5 @@ export {
   type NewUser,
   renameUser,
 } from './users.ts'
+export { type PasswordOwner, refuseWeakPassword } from './weak-passwords.ts'
 export { announceWebhooks } from './webhook-owners.ts'

@@ -19,12 +19,22 @@ export function readName(text: string, what: string, longest: number): string {
 export const tidyName = (text: string) =>
   text.normalize('NFKC').replaceAll(idleJoiners, '').trim().replace(/ {2,}/g, ' ')
 
-/** The name of a person, as it is stored. @throws ApiError 400 as `readName`, and for the words that mentions use. */
-export function readUserName(text: string): string {
-  const name = readName(text, 'userName', limits.userName)
-  if (name.startsWith('@')) throw invalid('userName must not begin with @')
-  if (isReserved(name)) throw invalid(`userName must not be ${name}, because @${name} mentions everybody`)
+/**
+ * The name of a person or the handle of a group, as it is stored.
+ * @param what the field, as the refusal names it.
+ * @throws ApiError 400 as `readName`, and for the words that mentions use.
+ */
+export function readUserName(text: string, what = 'userName'): string {
+  const name = readName(text, what, limits.userName)
+  if (name.startsWith('@')) throw invalid(`${what} must not begin with @`)
+  if (isReserved(name)) throw invalid(`${what} must not be ${name}, because @${name} mentions everybody`)
   return name
+}
+
+/** A text that somebody else has written, as a name: without what `readName` refuses; null when nothing visible is left. */
+export function fittedName(text: string, longest: number): string | null {
+  const name = firstCharacters(tidyName(text.replaceAll(everyHidden, '')), longest).trimEnd()
+  return visible.test(name) ? name : null
 }
 
 /** What makes a name unique: NFKC, lower-case, without invisible characters. */

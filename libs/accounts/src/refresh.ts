@@ -1,7 +1,7 @@
 import { ApiError, sessionEnded } from '@parley/contract'
-import { audit, type Database, type SessionRow, type Transaction } from '@parley/database'
+import { audit, type Database, isActive, type SessionRow, type Transaction } from '@parley/database'
 import type { RefreshClaims } from '@parley/identity'
-import { endSessions, type SessionKey } from './sessions.ts'
+import { dayMs, endSessions, type SessionKey } from './sessions.ts'
 
 /** How long the previous refresh token still gets the same successor: for lost replies and for two tabs. */
 const graceMs = 60_000
@@ -11,6 +11,10 @@ export interface Rotation {
   claims: RefreshClaims
   /** Seconds the session lasts from now on without a refresh. */
   seconds: number
+  /** Days after its start at which the session ends in any case. */
+  maxDays: number
+  /** Whether the configuration requires a second factor. */
+  mfaRequired: boolean
   ip: string | null
   now: number
 }
@@ -19,7 +23,7 @@ export interface Rotation {
  * Rotates the refresh token of a session and answers the key of its successor. The previous token gets the same successor for 60 s
  * after the rotation, as long as the successor has not been used. Any other earlier token may have been stolen, so the session ends
  * with an entry in the audit log.
- * @throws ApiError 401 when the session has ended or expired or its user was removed; `SessionReused` when the use of an old token
+ * @throws ApiError 401 when the session has ended or expired or its user was removed or deactivated; `SessionReused` when the use of an old token
  * ended the session.
  */
 export async function rotateRefresh(db: Database, rotation: Rotation): Promise<SessionKey> {
@@ -52,7 +56,9 @@ export class SessionReused extends ApiError {
 const mayRepeat = ({ refreshGeneration, rotatedAt }: SessionRow, { claims, now }: Rotation) =>
   claims.generation === refreshGeneration - 1 && rotatedAt !== null && now - rotatedAt < graceMs
 
-async function lockSession(trx: Transaction, { claims, now }: Rotation): Promise<SessionRow> {
+const lastMoment = ({ createdAt }: SessionRow, maxDays: number) => createdAt + maxDays * dayMs
+
+async function lockSession(trx: Transaction, { claims, maxDays, now }: Rotation): Promise<SessionRow> {
   const session = await trx
     .selectFrom('sessions')
     .selectAll()
@@ -64,24 +70,31 @@ async function lockSession(trx: Transaction, { claims, now }: Rotation): Promise
         selectFrom('users')
           .select('users.id')
           .whereRef('users.id', '=', 'sessions.userId')
-          .where('removedAt', 'is', null),
+          .where('removedAt', 'is', null)
+          .where(isActive(now)),
       ),
     )
     .forNoKeyUpdate()
     .executeTakeFirst()
-  if (!session) throw sessionEnded()
+  if (!session || lastMoment(session, maxDays) <= now) throw sessionEnded()
   return session
 }
 
-const rotate = (trx: Transaction, session: SessionRow, { now, seconds }: Rotation) =>
+const rotate = (trx: Transaction, session: SessionRow, { now, seconds, maxDays, mfaRequired }: Rotation) =>
   trx
     .updateTable('sessions')
-    .set({
+    .set(({ selectFrom }) => ({
       refreshGeneration: session.refreshGeneration + 1,
       rotatedAt: now,
       lastUsedAt: now,
-      expiresAt: Math.max(session.expiresAt, now + seconds * 1000),
-    })
+      expiresAt: Math.min(Math.max(session.expiresAt, now + seconds * 1000), lastMoment(session, maxDays)),
+      mustEnrol:
+        mfaRequired && !session.viaProvider
+          ? selectFrom('users')
+              .select(({ eb }) => eb('secondFactorSince', 'is', null).$castTo<boolean>().as('mustEnrol'))
+              .where('users.id', '=', session.userId)
+          : false,
+    }))
     .where('id', '=', session.id)
     .execute()
 

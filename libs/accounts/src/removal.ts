@@ -1,9 +1,11 @@
+import { audienceOfPerson } from '@parley/access'
 import { deleteAvatars } from '@parley/blobs'
-import { everyone, notFound } from '@parley/contract'
+import { notFound } from '@parley/contract'
 import { audit, record, type Transaction, type UserRow } from '@parley/database'
 import { findCaller } from '@parley/identity'
-import { leaveAllChannels } from '@parley/membership'
+import { leaveAllChannels, leaveAllGroups } from '@parley/membership'
 import { lockAdminsAnd, lockAsAdmin, refuseLastAdmin } from './roles.ts'
+import { deleteSecondFactors } from './second-factors.ts'
 import { markEnded } from './sessions.ts'
 import type { Act } from './users.ts'
 import { orphanWebhooksOf } from './webhook-owners.ts'
@@ -20,14 +22,15 @@ export async function removeUser(trx: Transaction, userId: string, act: Act): Pr
   if (!user) throw notFound('user')
   if (user.isAdmin) refuseLastAdmin(people, userId)
 
+  const audience = await audienceOfPerson(trx, user.id)
   const control = await endAccount(trx, user, { caller, ip, now })
   await record(trx, {
     type: 'REMOVE_USER',
     payload: { id: user.id, email: user.email },
-    routing: { ...everyone, ...control },
+    routing: { ...audience, ...control },
   })
   await audit(trx, {
-    action: 'user.remove',
+    action: user.isBot ? 'bot.delete' : 'user.remove',
     actorId: caller.userId,
     targetType: 'user',
     targetId: user.id,
@@ -47,11 +50,12 @@ export async function exitServer(trx: Transaction, { caller, ip, now }: Act): Pr
   const user = people.get(caller.userId)!
   if (user.isAdmin) refuseLastAdmin(people, user.id)
 
+  const audience = await audienceOfPerson(trx, user.id)
   const control = await endAccount(trx, user, { caller, ip, now })
   await record(trx, {
     type: 'USER_EXIT',
     payload: { id: user.id, userName: user.userName },
-    routing: { ...everyone, ...control },
+    routing: { ...audience, ...control },
   })
   await audit(trx, {
     action: 'user.exit',
@@ -68,7 +72,7 @@ export async function exitServer(trx: Transaction, { caller, ip, now }: Act): Pr
 async function endAccount(trx: Transaction, user: UserRow, { caller, ip, now }: Act) {
   await trx
     .updateTable('users')
-    .set({ removedAt: now, isAdmin: false, passwordHash: null, avatarVersion: null })
+    .set({ removedAt: now, isAdmin: false, passwordHash: null, avatarVersion: null, secondFactorSince: null })
     .where('id', '=', user.id)
     .execute()
   const endSessions = await markEnded(trx, {
@@ -78,7 +82,9 @@ async function endAccount(trx: Transaction, user: UserRow, { caller, ip, now }: 
     ip,
     now,
   })
+  await deleteSecondFactors(trx, user.id)
   await deleteAvatars(trx, user.id)
+  await leaveAllGroups(trx, user.id, now)
   await leaveAllChannels(trx, user.id)
   return { endSessions, reloadUsers: [user.id] }
 }

@@ -1,5 +1,6 @@
-import { everyone, invalid } from '@parley/contract'
-import { audit, isRowId, record, type Transaction, type UserRow } from '@parley/database'
+import { audienceOfPerson } from '@parley/access'
+import { invalid, type Role } from '@parley/contract'
+import { anyOf, audit, isRowId, record, type Transaction, toldUser, type UserRow } from '@parley/database'
 import { findCaller, requireAdmin } from '@parley/identity'
 import { lockLivePeople } from '@parley/membership'
 import { startReadingAll } from '@parley/read-states'
@@ -7,54 +8,102 @@ import { sql } from 'kysely'
 import type { Act } from './users.ts'
 import { announceWebhooks, listWebhooksOf, orphanWebhooksOf } from './webhook-owners.ts'
 
-export type Role = 'user' | 'admin'
+/** Who changes an account: a person, a program or the server itself. */
+export interface Actor {
+  actorId: string
+  /** Address of the client. */
+  ip: string | null
+  /** Epoch milliseconds. */
+  now: number
+}
+
+export interface NewRole {
+  role: Role
+  /** When a guest is deactivated, in epoch milliseconds; null for never. What is absent stays. */
+  expiresAt?: number | null | undefined
+}
 
 /**
- * Makes a person an admin or an ordinary user, and tells everyone (UPDATE_USER). Setting the present role changes nothing.
- * @throws ApiError 400 when there is no such person or they are the last admin, 401 and 403 as `lockAsAdmin`.
+ * Changes the role of a person, or how long a guest stays, and tells everyone (UPDATE_USER). Setting the present role changes nothing.
+ * Somebody who becomes a guest keeps memberships, and loses everything else at once.
+ * @throws ApiError 400 when there is no such person, they are the last admin, or `expiresAt` is refused; 401 and 403 as `lockAsAdmin`.
  */
-export async function setRole(trx: Transaction, userId: string, role: Role, act: Act): Promise<UserRow> {
+export async function setRole(trx: Transaction, userId: string, role: NewRole, act: Act): Promise<UserRow> {
   const people = await lockAsAdmin(trx, act, userId)
+  return giveRole(trx, people, userId, role, { actorId: act.caller.userId, ip: act.ip, now: act.now })
+}
+
+/** As `setRole`, for a directory or a program. @throws ApiError 400 as `setRole`. */
+export const assignRole = async (trx: Transaction, userId: string, role: NewRole, actor: Actor): Promise<UserRow> =>
+  giveRole(trx, await lockAdminsAnd(trx, userId), userId, role, actor)
+
+async function giveRole(
+  trx: Transaction,
+  people: Map<string, UserRow>,
+  userId: string,
+  { role, expiresAt }: NewRole,
+  { actorId, ip, now }: Actor,
+): Promise<UserRow> {
   const before = people.get(userId)
   if (!before) throw invalid('There is no such user')
-  const isAdmin = role === 'admin'
-  if (before.isAdmin === isAdmin) return before
-  if (!isAdmin) refuseLastAdmin(people, userId)
+  if (before.isBot && role === 'admin') throw invalid('A bot cannot be an admin')
+  const guestExpiresAt = role !== 'guest' ? null : expiresAt === undefined ? before.guestExpiresAt : expiresAt
+  checkExpiry({ role, expiresAt }, now)
+  if (before.role === role && before.guestExpiresAt === guestExpiresAt) return before
+  if (before.isAdmin && role !== 'admin') refuseLastAdmin(people, userId)
 
-  return changeRole(trx, before, isAdmin, { actorId: act.caller.userId, ip: act.ip })
+  return changeRole(trx, before, { role, guestExpiresAt }, { actorId, ip })
+}
+
+/** @throws ApiError 400 unless `expiresAt` is a moment to come, and only for guests. */
+export function checkExpiry({ role, expiresAt }: NewRole, now: number): void {
+  if (expiresAt === undefined || expiresAt === null) return
+  if (role !== 'guest') throw invalid('expiresAt can only be given with the role guest')
+  if (expiresAt <= now) throw invalid('expiresAt must be in the future')
 }
 
 /** Makes a live person an admin, for the operator of the server. Answers undefined when there is no such person. */
 export async function appointAdmin(trx: Transaction, userId: string, actorId: string): Promise<UserRow | undefined> {
   const before = (await lockAdminsAnd(trx, userId)).get(userId)
-  return !before || before.isAdmin ? before : changeRole(trx, before, true, { actorId, ip: null })
+  return !before || before.isAdmin
+    ? before
+    : changeRole(trx, before, { role: 'admin', guestExpiresAt: null }, { actorId, ip: null })
 }
 
-async function changeRole(
+/** Changes the role, tells everyone (UPDATE_USER) and the audit log. The caller holds the locks of `lockAdminsAnd`. */
+export async function changeRole(
   trx: Transaction,
-  { id: userId }: UserRow,
-  isAdmin: boolean,
+  { id: userId, ...before }: UserRow,
+  { role, guestExpiresAt }: { role: Role; guestExpiresAt: number | null },
   { actorId, ip }: { actorId: string; ip: string | null },
 ): Promise<UserRow> {
-  if (isAdmin) await startReadingAll(trx, { userId, kinds: ['private'] })
-  const user = await updateIsAdmin(trx, userId, isAdmin)
-  await record(trx, {
-    type: 'UPDATE_USER',
-    payload: { id: user.id, userName: user.userName, isAdmin, avatarVersion: user.avatarVersion },
-    routing: { ...everyone, reloadUsers: [user.id] },
-  })
+  const kinds = publicOrMore(role).filter((kind) => !publicOrMore(before.role).includes(kind))
+  if (kinds.length > 0) await startReadingAll(trx, { userId, kinds })
+  const user = await trx
+    .updateTable('users')
+    .set({ isAdmin: role === 'admin', isGuest: role === 'guest', guestExpiresAt })
+    .where('id', '=', userId)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  const routing = { ...(await audienceOfPerson(trx, userId)), reloadUsers: [userId] }
+  await record(trx, { type: 'UPDATE_USER', payload: toldUser(user), routing })
   await audit(trx, {
     action: 'user.role.update',
     actorId,
     targetType: 'user',
     targetId: user.id,
-    metadata: { role: isAdmin ? 'admin' : 'user' },
+    metadata: { role, ...(guestExpiresAt !== null && { expiresAt: guestExpiresAt }) },
     ip,
   })
-  if (isAdmin) await announceWebhooks(trx, await listWebhooksOf(trx, userId), false)
-  else await orphanWebhooksOf(trx, userId, { actorId, ip })
+  if (role === before.role) return user
+  if (role === 'admin') await announceWebhooks(trx, await listWebhooksOf(trx, userId), false)
+  else if (before.isAdmin) await orphanWebhooksOf(trx, userId, { actorId, ip })
   return user
 }
+
+/** The kinds of channels that people of this role may read without being members. */
+const publicOrMore = (role: Role): ('public' | 'private')[] =>
+  role === 'admin' ? ['public', 'private'] : role === 'member' ? ['public'] : []
 
 /**
  * Takes the row locks of all live admins and of these people, in id order, until the transaction ends, and answers those
@@ -72,7 +121,7 @@ export async function lockAdminsAnd(trx: Transaction, ...userIds: string[]): Pro
       select id from users where is_admin and removed_at is null union all select unnest(${ids}::uuid[])))`,
     )
     .where('removedAt', 'is', null)
-    .where(({ or, eb }) => or([eb('isAdmin', '=', true), eb('id', 'in', ids)]))
+    .where(({ or, eb }) => or([eb('isAdmin', '=', true), eb('id', '=', anyOf(ids))]))
     .orderBy('id')
     .forNoKeyUpdate()
     .execute()
@@ -103,12 +152,12 @@ export async function stayAdmin(trx: Transaction, { caller, now }: Omit<Act, 'ip
   requireAdmin(await findCaller(trx, caller, now))
 }
 
-/** `people` as `lockAdminsAnd` answers them. @throws ApiError 400 when nobody else among them is an admin. */
+/** `people` as `lockAdminsAnd` answers them. @throws ApiError 400 when nobody else among them is an active admin. */
 export function refuseLastAdmin(people: Map<string, UserRow>, userId: string): void {
-  const remains = people.values().some(({ id, isAdmin }) => isAdmin && id !== userId)
-  if (!remains)
+  if (isLastAdmin(people, userId))
     throw invalid('The server must keep at least one admin. Please make somebody else an admin first', 'last_admin')
 }
 
-const updateIsAdmin = (trx: Transaction, userId: string, isAdmin: boolean) =>
-  trx.updateTable('users').set({ isAdmin }).where('id', '=', userId).returningAll().executeTakeFirstOrThrow()
+/** Whether nobody else among these people is an active admin. */
+export const isLastAdmin = (people: Map<string, UserRow>, userId: string): boolean =>
+  !people.values().some((one) => one.isAdmin && one.deactivatedAt === null && one.id !== userId)

@@ -1,10 +1,24 @@
-import { nobody, type Session, type Tokens as TokenReply } from '@parley/contract'
-import { audit, isRowId, type Reader, recordControl, type Transaction, uuidv7 } from '@parley/database'
+import { forbidden, nobody, type Session, type Tokens as TokenReply } from '@parley/contract'
+import { audit, isRowId, type Reader, recordControl, type Transaction, type UserRow, uuidv7 } from '@parley/database'
 import type { Tokens } from '@parley/identity'
+import { auditDeletedToken } from './api-tokens.ts'
+import { liveSessionsOf } from './sessions.queries.ts'
 import { lockUser } from './users.ts'
 
 /** How somebody signed in. */
-export type SignInMethod = 'dev' | 'password' | 'registration' | 'magic-link' | 'invitation' | 'reset' | 'oauth'
+export type SignInMethod =
+  | 'dev'
+  | 'password'
+  | 'registration'
+  | 'magic-link'
+  | 'invitation'
+  | 'reset'
+  | 'oauth'
+  | 'saml'
+  | 'passkey'
+
+/** Providers ask for second factors themselves. */
+const isProvider = (method: SignInMethod) => method === 'oauth' || method === 'saml'
 
 export interface NewSession {
   userId: string
@@ -15,8 +29,16 @@ export interface NewSession {
   seconds: number
   /** Sessions that a person may have. The oldest end to make room for this one. */
   maxActive: number
+  /** Days after which the session ends, however often it is refreshed. */
+  maxDays: number
+  /** Whether the configuration requires a second factor. */
+  mfaRequired: boolean
+  /** The second factor that the person has shown, beside how they signed in. */
+  secondFactor?: SecondFactorMethod
   now: number
 }
+
+export type SecondFactorMethod = 'totp' | 'passkey' | 'recovery'
 
 /** What the tokens of a session contain. */
 export interface SessionKey {
@@ -32,20 +54,24 @@ export interface StartedSession extends SessionKey {
 }
 
 const userAgentLength = 300
+export const dayMs = 86_400_000
 
 /**
  * Starts a session. The oldest sessions end when the person would have more than `maxActive`. Exact under concurrent sign-ins, which
  * take turns at the person's row.
- * @throws ApiError 401 when the person was removed in the meantime.
+ * @throws ApiError 401 when the person was removed in the meantime, 403 when they are deactivated, or a bot.
  */
 export async function startSession(trx: Transaction, input: NewSession): Promise<StartedSession> {
-  const { userId, method, ip, userAgent, seconds, maxActive, now } = input
-  await lockUser(trx, userId)
+  const { userId, method, secondFactor, ip, userAgent, seconds, maxActive, maxDays, mfaRequired, now } = input
+  const user = await lockUser(trx, userId)
+  if (user.isBot) throw forbidden('A bot cannot sign in. It uses API tokens')
+  requireActive(user, now)
   const live = await trx
     .selectFrom('sessions')
     .select(['id', 'expiresAt'])
     .where('userId', '=', userId)
     .where('endedAt', 'is', null)
+    .where('tokenHash', 'is', null)
     .orderBy('createdAt')
     .orderBy('id')
     .execute()
@@ -57,6 +83,7 @@ export async function startSession(trx: Transaction, input: NewSession): Promise
   const replaced = await endSessions(trx, { userId, only: idsOf(oldest), reason: 'replaced', ip, now })
 
   const sessionId = uuidv7()
+  const agent = userAgent?.slice(0, userAgentLength).toWellFormed() ?? null
   await trx
     .insertInto('sessions')
     .values({
@@ -64,32 +91,59 @@ export async function startSession(trx: Transaction, input: NewSession): Promise
       userId,
       createdAt: now,
       lastUsedAt: now,
-      expiresAt: now + seconds * 1000,
+      expiresAt: now + Math.min(seconds * 1000, maxDays * dayMs),
       ip,
-      userAgent: userAgent?.slice(0, userAgentLength).toWellFormed() ?? null,
+      userAgent: agent,
+      viaProvider: isProvider(method),
+      mustEnrol: mfaRequired && !isProvider(method) && user.secondFactorSince === null,
     })
     .execute()
   await audit(trx, {
-    action: 'session.create',
+    action: 'login.success',
     actorId: userId,
     targetType: 'session',
     targetId: sessionId,
-    metadata: { method },
+    metadata: { method, ...(secondFactor && { secondFactor }), userAgent: agent },
     ip,
   })
   return { userId, sessionId, generation: 0, replaced }
+}
+
+/** @throws ApiError 403 for people who are deactivated, and for guests whose time is over. */
+export function requireActive({ deactivatedAt, guestExpiresAt, role }: UserRow, now: number): void {
+  const isOver = role === 'guest' && guestExpiresAt !== null && guestExpiresAt <= now
+  if (deactivatedAt === null && !isOver) return
+  throw forbidden('This account is deactivated. Please ask an admin of this server', 'account_deactivated')
 }
 
 /** Why a session ends. `replaced`: a newer session took its place; `reused`: an old refresh token was used. */
 export type SessionEnd =
   | 'logout'
   | 'revoked'
+  | 'logout at the provider'
   | 'replaced'
   | 'expired'
   | 'reused'
   | 'password changed'
+  | 'second factor set up'
   | 'address proven'
   | 'removed'
+  | 'deactivated'
+
+/** Whether the API tokens of the person end too. Somebody who signs out or changes their password keeps their programs running. */
+const endsTokens: Record<SessionEnd, boolean> = {
+  logout: false,
+  revoked: false,
+  replaced: false,
+  expired: false,
+  reused: false,
+  'logout at the provider': false,
+  'password changed': false,
+  'second factor set up': false,
+  'address proven': true,
+  removed: true,
+  deactivated: true,
+}
 
 export interface EndedSessions {
   userId: string
@@ -106,7 +160,7 @@ export interface EndedSessions {
 
 /**
  * Ends sessions of one person: with the commit their tokens stop working and their streams end. Answers the ids of those that had not
- * ended before. Each gets an entry in the audit log, except expired ones.
+ * ended before. Each gets an entry in the audit log, except expired ones. When an account ends, its API tokens end too.
  */
 export async function endSessions(trx: Transaction, input: EndedSessions): Promise<string[]> {
   const ended = await markEnded(trx, input)
@@ -117,6 +171,7 @@ export async function endSessions(trx: Transaction, input: EndedSessions): Promi
 /** As `endSessions`, for callers that put the control into an event of their own. */
 export async function markEnded(trx: Transaction, input: EndedSessions): Promise<string[]> {
   const { userId, reason, actorId = userId, only, except, ip, now } = input
+  if (only === undefined) await forgetSignIns(trx, input)
   const ids = only?.filter(isRowId)
   if (ids?.length === 0) return []
   const rows = await trx
@@ -126,26 +181,39 @@ export async function markEnded(trx: Transaction, input: EndedSessions): Promise
     .where('endedAt', 'is', null)
     .$if(ids !== undefined, (query) => query.where('id', 'in', ids!))
     .$if(except !== undefined, (query) => query.where('id', '<>', except!))
-    .returning('id')
+    .$if(!endsTokens[reason], (query) => query.where('tokenHash', 'is', null))
+    .returning(['id', 'scopes', 'tokenName'])
     .execute()
-  const ended = rows.map(({ id }) => id)
-  if (reason === 'expired') return ended
-  for (const targetId of ended) {
-    await audit(trx, { action: 'session.end', actorId, targetType: 'session', targetId, metadata: { reason }, ip })
+  if (reason !== 'expired') {
+    for (const { id: targetId, scopes, tokenName: name } of rows) {
+      if (scopes) await auditDeletedToken(trx, { tokenId: targetId, name, userId, actorId, ip, reason })
+      else
+        await audit(trx, { action: 'session.end', actorId, targetType: 'session', targetId, metadata: { reason }, ip })
+    }
   }
-  return ended
+  return rows.map(({ id }) => id)
 }
 
-/** The person's active sessions, newest first. Served by the index sessions_active. */
+/** Sign-ins that wait for a second factor end with the sessions. When all sessions end, all devices become unknown, too. */
+async function forgetSignIns(trx: Transaction, { userId, except }: EndedSessions) {
+  if (except === undefined) await forgetDevices(trx, userId)
+  await trx.deleteFrom('mfaAttempts').where('userId', '=', userId).execute()
+}
+
+/** Makes the devices unknown on which the person has signed in before. */
+export async function forgetDevices(trx: Transaction, userId: string): Promise<void> {
+  await trx
+    .updateTable('users')
+    .set(({ eb }) => ({ deviceGeneration: eb('deviceGeneration', '+', 1) }))
+    .where('id', '=', userId)
+    .execute()
+}
+
+/** The person's active sessions, newest first. */
 export const listSessions = (db: Reader, userId: string, now: number): Promise<Omit<Session, 'isCurrent'>[]> =>
-  db
-    .selectFrom('sessions')
+  liveSessionsOf(db, userId, now)
     .select(['id', 'createdAt', 'lastUsedAt', 'expiresAt', 'ip', 'userAgent'])
-    .where('userId', '=', userId)
-    .where('endedAt', 'is', null)
-    .where('expiresAt', '>', now)
-    .orderBy('createdAt', 'desc')
-    .orderBy('id', 'desc')
+    .where('tokenHash', 'is', null)
     .execute()
 
 /** The owner of a session, whether it is live or not; undefined when there is no such session. */

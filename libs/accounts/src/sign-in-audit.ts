@@ -9,9 +9,10 @@ const anonymous = 'anonymous'
 const unknown = 'unknown'
 
 export interface FailedSignIn {
-  method: SignInMethod
-  /** What was tried, such as an address. One network has one entry for it in 15 minutes. */
-  subject: string
+  /** What was tried: a way to sign in, or the second factor. */
+  method: SignInMethod | 'second factor'
+  /** A constant that tells more. */
+  reason?: string
   /** Whose account it was; undefined when there is no such account. */
   userId: string | undefined
   ip: string
@@ -19,27 +20,29 @@ export interface FailedSignIn {
 }
 
 /**
- * Anybody can fail to sign in, and the audit log is never deleted. So it gets only the first failure of a network at a subject in 15
- * minutes, and 100 failures in 15 minutes in all. The log has every failure.
+ * Anybody can fail to sign in, and the audit log is never deleted. So it gets 100 failures of an account in an hour, failures at
+ * addresses that nobody has as if they were one account, and 1,000 failures in an hour in all. The log has every failure.
  */
-const failuresOfNetwork: AttemptLimit = { kind: 'audited failure from network', most: 1 }
-const failuresInAll: AttemptLimit = { kind: 'audited failure', most: 100 }
+const hourMs = 3_600_000
+const failuresOfAccount: AttemptLimit = { kind: 'audited failure of account', most: 100, windowMs: hourMs }
+const failuresInAll: AttemptLimit = { kind: 'audited failure', most: 1_000, windowMs: hourMs }
 const lockoutsInAll: AttemptLimit = { kind: 'audited lockout', most: 100 }
 const theServer = 'server'
 
 /** Writes a failed sign-in to the audit log, within the bounds above. The work does not depend on whether the account exists. */
 export async function auditFailedSignIn(trx: Transaction, failed: FailedSignIn): Promise<void> {
-  const { method, subject, userId = unknown, ip, now } = failed
-  const first = await tryAttempt(trx, failuresOfNetwork, { subject: `${method} ${subject} ${networkOf(ip)}`, now })
-  if (first.seconds > 0) return
-  const { seconds, count } = await tryAttempt(trx, failuresInAll, { subject: theServer, now })
-  if (seconds > 0) return
+  const { method, reason, userId = unknown, ip, now } = failed
+  const ofAccount = await tryAttempt(trx, failuresOfAccount, { subject: userId, now })
+  if (ofAccount.seconds > 0) return
+  const inAll = await tryAttempt(trx, failuresInAll, { subject: theServer, now })
+  if (inAll.seconds > 0) return
+  const isLast = ofAccount.count === failuresOfAccount.most || inAll.count === failuresInAll.most
   await audit(trx, {
-    action: 'sign-in.fail',
+    action: 'login.failure',
     actorId: anonymous,
     targetType: 'user',
     targetId: userId,
-    metadata: { method, ...onlyInLog(count === failuresInAll.most) },
+    metadata: { method, ...(reason !== undefined && { reason }), ...onlyInLog(isLast) },
     ip,
   })
 }
@@ -47,7 +50,12 @@ export async function auditFailedSignIn(trx: Transaction, failed: FailedSignIn):
 /** Writes to the audit log that a limit of wrong passwords was reached: 100 in 15 minutes in all. */
 export async function auditLockout(
   trx: Transaction,
-  { scope, userId = unknown, ip, now }: { scope: GuessScope; userId: string | undefined; ip: string; now: number },
+  {
+    scope,
+    userId = unknown,
+    ip,
+    now,
+  }: { scope: GuessScope | 'second factor'; userId: string | undefined; ip: string; now: number },
 ): Promise<void> {
   const { seconds, count } = await tryAttempt(trx, lockoutsInAll, { subject: theServer, now })
   if (seconds > 0) return
@@ -56,7 +64,7 @@ export async function auditLockout(
       ? { targetType: 'network' as const, targetId: networkOf(ip) }
       : { targetType: 'user' as const, targetId: userId }
   await audit(trx, {
-    action: 'sign-in.lock',
+    action: 'login.lockout',
     actorId: anonymous,
     ...target,
     metadata: { scope, ...onlyInLog(count === lockoutsInAll.most) },

@@ -1,22 +1,25 @@
-import { randomInt } from 'node:crypto'
-import { everyone, invalid, sessionEnded } from '@parley/contract'
+import { audienceOfPerson } from '@parley/access'
+import { invalid, sessionEnded } from '@parley/contract'
 import {
   audit,
+  type DirectoryKind,
   isDuplicate,
-  looksLike,
   nameSkeleton,
   type Reader,
   record,
   type Transaction,
+  toldUser,
   type UserRow,
+  userView,
   uuidv7,
 } from '@parley/database'
 import type { Caller } from '@parley/identity'
-import { joinPublicChannels } from '@parley/membership'
 import { startReadingAll } from '@parley/read-states'
 import { sql } from 'kysely'
+import { joinFirstChannels } from './auto-join.ts'
 import { spellingsOf } from './emails.ts'
-import { automaticNames, nameKey, readUserName, tidyName } from './names.ts'
+import { nameKey, readUserName, tidyName } from './names.ts'
+import { claimFreeName, claimName } from './taken-names.ts'
 
 /** Who acts, from which address, at what time. */
 export interface Act {
@@ -33,6 +36,12 @@ export interface NewUser {
   /** The preferred name; the part before the @ when absent. A number is added when it is taken. */
   userName?: string
   isAdmin?: boolean
+  /** A guest joins no channel by being created. */
+  guest?: { expiresAt: number | null } | undefined
+  displayName?: string | null
+  title?: string | null
+  /** The directory that provides them. */
+  managedBy?: DirectoryKind
   /** As `hashPassword` answers it. */
   passwordHash?: string | null
   /** Whether nobody has proven yet that the address is theirs. */
@@ -46,31 +55,32 @@ export interface NewUser {
 }
 
 /**
- * Creates a person, tells everyone (NEW_USER) and the audit log, and adds them to General and the channels of `autoJoin`, which stay
- * locked until the transaction ends. Answers undefined when a live person has the address, also when another request created them
+ * Creates a person, tells everyone (NEW_USER) and the audit log, and adds them, unless they are a guest, to General and the channels of
+ * `autoJoin`, which stay locked until the transaction ends. Answers undefined when a live person has the address, also when another request created them
  * just now.
  */
 export async function createUser(trx: Transaction, input: NewUser): Promise<UserRow | undefined> {
   const user = await insertUser(trx, input)
   if (!user) return undefined
 
-  const { id, userName, email, isAdmin, createdAt, avatarVersion } = user
-  await startReadingAll(trx, { userId: id, kinds: isAdmin ? ['public', 'private'] : ['public'] })
+  const { id, userName, isAdmin, role } = user
+  if (role !== 'guest') await startReadingAll(trx, { userId: id, kinds: isAdmin ? ['public', 'private'] : ['public'] })
+  const audience = await audienceOfPerson(trx, id)
   await record(trx, {
     type: 'NEW_USER',
-    payload: { id, userName, email, isAdmin, createdAt, avatarVersion },
-    routing: isAdmin ? { ...everyone, reloadUsers: [id] } : everyone,
+    payload: userView(user),
+    routing: isAdmin ? { ...audience, reloadUsers: [id] } : audience,
   })
   await audit(trx, {
     action: 'user.create',
     actorId: input.actorId ?? id,
     targetType: 'user',
     targetId: id,
-    metadata: { userName, isAdmin },
+    metadata: { userName, isAdmin, role },
     ip: input.ip,
   })
-  const nameKeys = ['General', ...(input.autoJoin ?? [])].map(nameKey)
-  await joinPublicChannels(trx, { userId: id, nameKeys, now: input.now })
+  if (role === 'guest') return user
+  await joinFirstChannels(trx, id, input)
   return user
 }
 
@@ -106,16 +116,13 @@ export async function renameUser(trx: Transaction, wish: string, { caller, ip }:
   // A name from before a rule may be kept.
   if (before.userName === tidyName(wish)) return before
   const userName = readUserName(wish)
-  await sql`select pg_advisory_xact_lock(${lockOf(userName)})`.execute(trx)
-  if ((await findAlike(trx, [userName])).some(({ id }) => id !== before.id)) {
-    throw invalid('Somebody else has a name that looks the same', 'duplicate')
-  }
+  await claimName(trx, userName, before.id)
 
   const user = await updateName(trx, before.id, userName)
   await record(trx, {
     type: 'UPDATE_USER',
-    payload: { id: user.id, userName, isAdmin: user.isAdmin, avatarVersion: user.avatarVersion },
-    routing: everyone,
+    payload: toldUser(user),
+    routing: await audienceOfPerson(trx, user.id),
   })
   await audit(trx, {
     action: 'user.name.update',
@@ -149,10 +156,11 @@ export const lockUserIfLive = (trx: Transaction, userId: string): Promise<UserRo
     .executeTakeFirst()
 
 async function insertUser(trx: Transaction, input: NewUser): Promise<UserRow | undefined> {
-  const { email, isAdmin = false, passwordHash = null, emailUnproven = false, now } = input
+  const { email, isAdmin = false, guest, passwordHash = null, emailUnproven = false, now } = input
+  const { displayName = null, title = null, managedBy = null } = input
   if (await isTakenInOtherSpelling(trx, email)) return undefined
   for (;;) {
-    const userName = await findFreeName(trx, input.userName ?? email.slice(0, email.indexOf('@')))
+    const userName = await claimFreeName(trx, input.userName ?? email.slice(0, email.indexOf('@')))
     // Waits for a transaction that is inserting the same name or address, and inserts nothing when it commits.
     const user = await trx
       .insertInto('users')
@@ -163,8 +171,14 @@ async function insertUser(trx: Transaction, input: NewUser): Promise<UserRow | u
         userNameSkeleton: nameSkeleton(userName),
         email,
         isAdmin,
+        isGuest: guest !== undefined,
+        guestExpiresAt: guest?.expiresAt ?? null,
+        displayName,
+        title,
+        managedBy,
         passwordHash,
         emailUnproven,
+        autoJoined: true,
         createdAt: now,
       })
       .onConflict((conflict) => conflict.doNothing())
@@ -185,60 +199,6 @@ async function isTakenInOtherSpelling(trx: Transaction, email: string): Promise<
   const lock = sql`hashtextextended('parley email ' || ${spellings.toSorted()[0]}, 0)`
   await sql`select pg_advisory_xact_lock(${lock})`.execute(trx)
   return (await findUserByEmail(trx, email)) !== undefined
-}
-
-const triedAtOnce = 32
-
-/**
- * The lowest free one of the first numbers, then a random number in a growing range. With a thousand people called `info` the next one
- * costs a few statements more, not one for every 32 of them.
- */
-async function findFreeName(db: Reader, base: string): Promise<string> {
-  for (let most = triedAtOnce; ; most *= 16) {
-    const from = most === triedAtOnce ? 1 : randomInt(triedAtOnce + 1, most)
-    const names = automaticNames(base, from, triedAtOnce)
-    const rows = await db
-      .selectFrom('users')
-      .select('userNameKey')
-      .where('userNameKey', 'in', names.map(nameKey))
-      .where('removedAt', 'is', null)
-      .execute()
-    const taken = new Set(rows.map(({ userNameKey }) => userNameKey))
-    const alike = await findAlike(db, names)
-    const free = names.filter(
-      (name) => !taken.has(nameKey(name)) && !alike.some(({ userName }) => looksLike(userName, name)),
-    )
-    for (const name of free) if (await claimName(db, name)) return name
-  }
-}
-
-/**
- * Reserves all names that look like this one until the transaction ends. Answers false when another transaction is taking such a name
- * or has taken it. Nobody waits, because the next number will do.
- */
-async function claimName(db: Reader, name: string): Promise<boolean> {
-  const { rows } = await sql<{ claimed: boolean }>`
-    select pg_try_advisory_xact_lock(${lockOf(name)}) as claimed`.execute(db)
-  return rows[0]!.claimed && (await findAlike(db, [name])).length === 0
-}
-
-/** The same number for all names that look alike. A collision with another name does no harm. */
-const lockOf = (name: string) => sql`hashtextextended('parley name ' || ${nameSkeleton(name)}, 0)`
-
-/**
- * Live people whose names differ from one of these only by look-alike letters of another script. Names without a skeleton were
- * written by the version before during an upgrade. Served by users_live_skeleton.
- */
-async function findAlike(db: Reader, names: readonly string[]) {
-  const live = db.selectFrom('users').select(['id', 'userName']).where('removedAt', 'is', null)
-  const skeletons = new Set(names.map(nameSkeleton))
-  const rows = await live
-    .where('userNameSkeleton', 'in', [...skeletons])
-    .unionAll(live.where('userNameSkeleton', 'is', null))
-    .execute()
-  return rows
-    .filter(({ userName }) => skeletons.has(nameSkeleton(userName)))
-    .filter(({ userName }) => names.some((name) => looksLike(userName, name)))
 }
 
 async function updateName(trx: Transaction, userId: string, userName: string): Promise<UserRow> {

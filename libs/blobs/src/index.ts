@@ -4,9 +4,17 @@ import { createPostgresStore } from './postgres-store.ts'
 import { createS3Store } from './s3-store.ts'
 import type { BlobStore } from './store.ts'
 
-export { type AvatarSide, avatarKey, avatarKeys, avatarSides, deleteAvatars } from './avatars.ts'
+export { createLimiter } from './limiter.ts'
 export { BlobMissing, type BlobStore, type ByteRange, exportPartKey } from './store.ts'
-export { releaseUploads, thumbnailKey } from './uploads.ts'
+export {
+  type AvatarSide,
+  avatarKey,
+  avatarKeys,
+  avatarSides,
+  deleteAvatars,
+  releaseUploads,
+  thumbnailKey,
+} from './uploads.ts'
 
 export interface BlobOptions {
   storage: Config['storage']

@@ -1,15 +1,6 @@
 import { type Database, isDuplicate, uuidv7 } from '@parley/database'
 import { sql } from 'kysely'
-import {
-  completeBlob,
-  deleteBlob,
-  deleteBlobs,
-  deleteUnfinished,
-  findBlob,
-  findChunk,
-  insertBlob,
-  insertChunk,
-} from './postgres.queries.ts'
+import { createLimiter } from './limiter.ts'
 import { BlobMissing, type BlobStore, type ByteRange, cut, streamOf, within } from './store.ts'
 
 /** Each reader and writer holds one chunk in memory. Stored blobs have chunks of this size: a change needs a new column. */
@@ -21,7 +12,7 @@ const atOnce = 20
 
 /** Keeps bytes in PostgreSQL, in the tables `blobs` and `blob_chunks`. Each chunk is a statement of its own. */
 export function createPostgresStore(db: Database): BlobStore {
-  const limited = createLimit(readsAtOnce)
+  const limited = createLimiter(readsAtOnce)
 
   async function* readChunks(key: string, blobId: string, { start, end }: ByteRange) {
     for (let n = Math.floor(start / chunkBytes); n * chunkBytes <= end; n++) {
@@ -78,19 +69,61 @@ export function createPostgresStore(db: Database): BlobStore {
   }
 }
 
-/** Limits how many pieces of work run at the same time; the others wait. */
-function createLimit(most: number) {
-  const waiting: (() => void)[] = []
-  let running = 0
-  return async <T>(work: () => Promise<T>): Promise<T> => {
-    if (running >= most) await new Promise<void>((resolve) => waiting.push(resolve))
-    else running++
-    try {
-      return await work()
-    } finally {
-      const next = waiting.shift()
-      if (next) next()
-      else running--
-    }
-  }
+const insertBlob = (db: Database, blob: { id: string; key: string; size: number; contentType: string }) =>
+  db
+    .insertInto('blobs')
+    .values({ ...blob, createdAt: sql`now_ms()` })
+    .execute()
+
+/** Does not wait for the disk: the statement that completes the blob does, and PostgreSQL flushes its log in order. */
+const insertChunk = (db: Database, { blobId, n, bytes }: { blobId: string; n: number; bytes: Buffer }) =>
+  sql`
+    with asynchronous as (select set_config('synchronous_commit', 'off', true))
+    insert into blob_chunks (blob_id, n, bytes) select ${blobId}::uuid, ${n}::integer, ${bytes}::bytea from asynchronous
+  `.execute(db)
+
+/** Shows the blob to readers. Returns false when it was deleted meanwhile. The index blobs_written refuses a key that is taken. */
+async function completeBlob(db: Database, id: string): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('blobs')
+    .set({ writtenAt: sql`now_ms()` })
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/** Served by blobs_written. */
+const findBlob = (db: Database, key: string) =>
+  db
+    .selectFrom('blobs')
+    .select(['id', 'size'])
+    .where('key', '=', key)
+    .where('writtenAt', 'is not', null)
+    .executeTakeFirst()
+
+const findChunk = (db: Database, blobId: string, n: number) =>
+  db.selectFrom('blobChunks').select('bytes').where('blobId', '=', blobId).where('n', '=', n).executeTakeFirst()
+
+const deleteBlob = (db: Database, id: string) => db.deleteFrom('blobs').where('id', '=', id).execute()
+
+/** Writers of these keys fail. Served by blobs_key. */
+const deleteBlobs = (db: Database, keys: readonly string[]) => db.deleteFrom('blobs').where('key', 'in', keys).execute()
+
+/** Deletes at most `limit` unfinished blobs that were begun so long ago. Returns how many. Served by blobs_unfinished. */
+async function deleteUnfinished(db: Database, olderThanMs: number, limit: number): Promise<number> {
+  const { numDeletedRows } = await db
+    .deleteFrom('blobs')
+    .where('writtenAt', 'is', null)
+    .where('id', 'in', (eb) =>
+      eb
+        .selectFrom('blobs')
+        .select('id')
+        .where('writtenAt', 'is', null)
+        .where('createdAt', '<', sql<number>`now_ms() - ${olderThanMs}`)
+        .limit(limit)
+        .forUpdate()
+        .skipLocked(),
+    )
+    .executeTakeFirst()
+  return Number(numDeletedRows)
 }

@@ -12,13 +12,15 @@ import { BlobMissing, type BlobStore, type ByteRange, cut, refuseOtherSize, stre
 /** Bytes that one request reads. A slow reader holds one piece in memory and no connection to the store. */
 const pieceBytes = 1024 * 1024
 const deletesAtOnce = 8
+/** A store that says nothing for so long is given up. */
+const usualSilenceMs = 20_000
 
 /**
  * Keeps bytes in a bucket of an S3-compatible object store. It uses GetObject, PutObject and DeleteObject only, because not every
  * store supports checksum trailers (the default of newer SDKs) or the deletion of several objects at once.
  */
-export function createS3Store(s3: Config['storage']['s3']): BlobStore {
-  const client = connect(s3)
+export function createS3Store(s3: Config['storage']['s3'], silenceMs = usualSilenceMs): BlobStore {
+  const client = connect(s3, silenceMs)
   const Bucket = s3.bucket!
   const location = { bucket: Bucket, endpoint: s3.endpoint ?? `AWS ${s3.region}` }
   const nameOf = (key: string) => s3.keyPrefix + key
@@ -112,13 +114,10 @@ const asRefusal = (key: string, start?: number) => (error: unknown) => {
 }
 
 /** A client for the configured store. Nothing is connected until it is first used. */
-export function connect({
-  endpoint,
-  region,
-  accessKeyId,
-  secretAccessKey,
-  forcePathStyle,
-}: Config['storage']['s3']): S3Client {
+export function connect(
+  { endpoint, region, accessKeyId, secretAccessKey, forcePathStyle }: Config['storage']['s3'],
+  silenceMs = usualSilenceMs,
+): S3Client {
   return new S3Client({
     endpoint,
     region,
@@ -131,8 +130,7 @@ export function connect({
     logger: { debug() {}, info() {}, warn() {}, error() {} },
     requestHandler: {
       connectionTimeout: 3_000,
-      /** Of silence. */
-      socketTimeout: 20_000,
+      socketTimeout: silenceMs,
       httpAgent: { keepAlive: true, maxSockets: 100 },
       httpsAgent: { keepAlive: true, maxSockets: 100 },
     },

@@ -15,8 +15,8 @@ async function running() {
   return server
 }
 
-function openStore(settings: S3Settings) {
-  const blobs = createS3Store(settings)
+function openStore(settings: S3Settings, silenceMs?: number) {
+  const blobs = createS3Store(settings, silenceMs)
   onTestFinished(() => blobs.close())
   return blobs
 }
@@ -87,7 +87,8 @@ describe('an object store', () => {
   test('leaves the source of a failed upload to the caller, whose request is still to be answered', async () => {
     const server = await startRefusingStore(403, 'AccessDenied')
     onTestFinished(() => server.stop())
-    const blobs = openStore(server.settings)
+    // The answer is not looked at before the upload is given up.
+    const blobs = openStore(server.settings, 500)
     const source = new Readable({ read() {} })
     source.push(bytes)
     await expect(blobs.put('a', source, { size: 9, contentType: 'text/plain' })).rejects.toThrow(ApiError)

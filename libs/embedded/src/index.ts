@@ -1,8 +1,13 @@
-export { type DataDirectoryLock, lockDataDirectory } from './data-directory-lock.ts'
+export {
+  type DataDirectoryLock,
+  freePort,
+  keptPort,
+  keptPostgresUrl,
+  keptSecret,
+  lockDataDirectory,
+} from './data-directory.ts'
 export { cachedEntry, fetchDebianPackages, unpackedLibraries } from './fetched-programs.ts'
-export { freePort, keptPort, keptPostgresUrl, keptSecret } from './kept-values.ts'
 export { type EmbeddedOptions, startPostgres } from './postgres.ts'
 export { listProcesses, type RunningProcess, sendSignal } from './processes.ts'
-export { startRedis } from './redis.ts'
-export { findRedis, type RedisBinary } from './redis-binaries.ts'
+export { findRedis, type RedisBinary, startRedis } from './redis.ts'
 export type { EmbeddedServer, ServerExit } from './server-process.ts'

@@ -4,9 +4,11 @@ import { createRequire } from 'node:module'
 import { basename, dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { cachedEntry } from './fetched-programs.ts'
-import type { Owner } from './postgres-cluster.ts'
 
 const run = promisify(execFile)
+
+/** The system user that PostgreSQL runs as. */
+export type Owner = { uid: number; gid: number }
 
 export interface PostgresBinaries {
   postgres: string

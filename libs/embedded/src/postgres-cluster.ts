@@ -17,10 +17,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { exists } from './fetched-programs.ts'
-import type { PostgresBinaries } from './postgres-binaries.ts'
-
-/** The system user that PostgreSQL runs as. */
-export type Owner = { uid: number; gid: number }
+import type { Owner, PostgresBinaries } from './postgres-binaries.ts'
 
 /** Debian's nobody:nogroup. The number has no rights on any Linux. */
 const NOBODY: Owner = { uid: 65_534, gid: 65_534 }

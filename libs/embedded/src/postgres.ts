@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Client, DatabaseError } from 'pg'
-import { keptPort, keptSecret } from './kept-values.ts'
+import { keptPort, keptSecret } from './data-directory.ts'
 import { findPostgres } from './postgres-binaries.ts'
 import { clusterOwner, draftCluster, ensureCluster, preparePostgresDirectory } from './postgres-cluster.ts'
 import { endLeftovers } from './processes.ts'

@@ -1,6 +1,15 @@
+import { timingSafeEqual } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { forbidden, sessionEnded } from '@parley/contract'
-import { isUnset, prepared, type Reader } from '@parley/database'
+import {
+  enrolmentRequired,
+  forbidden,
+  insufficientScope,
+  type Role,
+  sessionEnded,
+  type TokenScope,
+  unauthorized,
+} from '@parley/contract'
+import { isActive, isUnset, prepared, type Reader } from '@parley/database'
 import DataLoader from 'dataloader'
 import type { AccessClaims } from './tokens.ts'
 
@@ -10,20 +19,49 @@ export interface Caller {
   sessionId: string
   userName: string
   email: string
+  role: Role
+  /** Whether the role is admin. */
   isAdmin: boolean
+  /** What their API token may do. A session, which may do everything, has none. */
+  scopes?: readonly TokenScope[] | null
 }
 
-type Claimed = Pick<AccessClaims, 'userId' | 'sessionId'>
+type Claimed = Pick<AccessClaims, 'userId' | 'sessionId' | 'tokenHash'>
 
 /**
- * The first statement of a request: whether the session is alive, and what its user may do. One query by primary keys.
- * @throws ApiError 401 when the session has ended or expired, or the user was removed.
+ * The first statement of a request: whether the session is alive, and what its user may do. One query by primary keys. The hash of an
+ * API token is compared when it is given, so the first look-up of a request must be given the claims of its token. A session that
+ * lacks the second factor which the configuration requires is refused, unless the request helps to set one up (`mayEnrol`).
+ * @throws ApiError 401 when the session has ended or expired, or the user was removed or deactivated; 403 `mfa_enrolment_required`.
  */
-export async function findCaller(db: Reader, claims: Claimed, now: number): Promise<Caller> {
-  const [caller] = await findLiveCaller(db, { ...claims, now })
-  if (!caller) throw sessionEnded()
+export async function findCaller(
+  db: Reader,
+  claims: Claimed,
+  now: number,
+  { mayEnrol = false }: { mayEnrol?: boolean | undefined } = {},
+): Promise<Caller> {
+  const [found] = await findLiveCaller(db, { ...claims, now })
+  const caller = admit(found, claims, mayEnrol)
+  if (caller instanceof Error) throw caller
   return caller
 }
+
+type FoundCaller = Caller & { tokenHash: Buffer | null; mustEnrol: boolean }
+
+/** The caller, or the refusal. */
+function admit(
+  found: FoundCaller | undefined,
+  { userId, tokenHash: claimed }: Claimed,
+  mayEnrol: boolean,
+): Caller | Error {
+  if (found?.userId !== userId) return claimed ? tokenRefused() : sessionEnded()
+  const { tokenHash, mustEnrol, ...caller } = found
+  if (claimed && !(tokenHash && timingSafeEqual(claimed, tokenHash))) return tokenRefused()
+  if (mustEnrol && !mayEnrol) return enrolmentRequired()
+  return caller
+}
+
+const tokenRefused = () => unauthorized('The token is not valid, has expired or was deleted')
 
 const batchSize = 500
 
@@ -34,7 +72,7 @@ const batchSize = 500
 export function createSharedCallers(db: Reader, clock: () => number) {
   let statement: Promise<unknown>
   let queue: Promise<unknown> = Promise.resolve()
-  const loader = new DataLoader<AccessClaims, Caller>(
+  const loader = new DataLoader<Claimed, Caller>(
     (claims) => {
       const answers = findCallers(db, claims, clock())
       statement = answers.catch(() => {})
@@ -54,32 +92,31 @@ export function createSharedCallers(db: Reader, clock: () => number) {
     },
   )
   return {
-    /** @throws ApiError 401 when the session has ended or expired, or the user was removed. */
-    find: (claims: AccessClaims): Promise<Caller> => loader.load(claims),
+    /** @throws ApiError 401 when the session has ended or the user was removed or deactivated; 403 `mfa_enrolment_required`. */
+    find: (claims: Claimed): Promise<Caller> => loader.load(claims),
   }
 }
 
 /** For each of the claims its caller, or the refusal. */
-async function findCallers(db: Reader, claims: readonly AccessClaims[], now: number): Promise<(Caller | Error)[]> {
+async function findCallers(db: Reader, claims: readonly Claimed[], now: number): Promise<(Caller | Error)[]> {
   const sessionIds = claims.map(({ sessionId }) => sessionId)
   const found = await liveCallers(db, now)
     .where(({ eb, fn, val }) => eb('sessions.id', '=', fn.any(val(sessionIds))))
     .execute()
   const bySession = new Map(found.map((caller) => [caller.sessionId, caller]))
-  return claims.map(({ sessionId, userId }) => {
-    const caller = bySession.get(sessionId)
-    return caller?.userId === userId ? caller : sessionEnded()
-  })
+  return claims.map((each) => admit(bySession.get(each.sessionId), each, false))
 }
 
 const liveCallers = (db: Reader, now: number) =>
   db
     .selectFrom('sessions')
     .innerJoin('users', 'users.id', 'sessions.userId')
-    .select(['users.id as userId', 'sessions.id as sessionId', 'userName', 'email', 'isAdmin'])
+    .select(['users.id as userId', 'sessions.id as sessionId', 'userName', 'email', 'role', 'isAdmin'])
+    .select(['tokenHash', 'scopes', 'mustEnrol'])
     .where(isUnset('endedAt'))
     .where('expiresAt', '>', now)
     .where(isUnset('removedAt'))
+    .where(isActive(now))
 
 const findLiveCaller = prepared((db, { sessionId, userId, now }: Claimed & { now: number }) =>
   liveCallers(db, now).where('sessions.id', '=', sessionId).where('sessions.userId', '=', userId),
@@ -88,4 +125,16 @@ const findLiveCaller = prepared((db, { sessionId, userId, now }: Claimed & { now
 /** @throws ApiError 403 for everybody but admins. */
 export function requireAdmin(caller: Caller): void {
   if (!caller.isAdmin) throw forbidden('Only an admin may do this')
+}
+
+const included: Record<TokenScope, readonly TokenScope[]> = {
+  read: ['read', 'write', 'admin'],
+  write: ['write', 'admin'],
+  admin: ['admin'],
+}
+
+/** A session may do everything. @throws ApiError 403 when the caller's API token does not have the scope, or `none` has. */
+export function requireScope({ scopes }: Pick<Caller, 'scopes'>, needed: TokenScope | 'none'): void {
+  if (!scopes) return
+  if (needed === 'none' || !scopes.some((scope) => included[needed].includes(scope))) throw insufficientScope(needed)
 }

@@ -1,4 +1,13 @@
-export { type Caller, createSharedCallers, findCaller, requireAdmin } from './callers.ts'
+export { createApiToken, createScimToken, createTokenUses, isScimToken } from './api-tokens.ts'
+export { type Caller, createSharedCallers, findCaller, requireAdmin, requireScope } from './callers.ts'
+export {
+  type AppPass,
+  readAppPass,
+  readUploadPass,
+  type UploadPass,
+  writeAppPass,
+  writeUploadPass,
+} from './passes.ts'
 export { createSeals, type Seals } from './seals.ts'
 export {
   type AccessClaims,

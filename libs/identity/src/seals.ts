@@ -6,10 +6,10 @@ const tagBytes = 16
 
 /** Encrypts texts that the database must not hold in the clear. The keys are derived from the secrets that sign tokens. */
 export interface Seals {
-  /** The text, encrypted, as base64. */
-  seal(text: string): string
-  /** The text; undefined when it was changed, or sealed with a secret that is no longer configured. */
-  open(sealed: string): string | undefined
+  /** The text, encrypted, as base64. It opens only with the same `context`, so a sealed text is of no use in another place. */
+  seal(text: string, context?: string): string
+  /** The text; undefined when it was changed, sealed for another context, or sealed with a secret that is no longer configured. */
+  open(sealed: string, context?: string): string | undefined
   /** A keyed digest (HMAC-SHA-256 with the first secret) as 64 hexadecimal digits. */
   fingerprint(text: string): string
 }
@@ -19,17 +19,18 @@ export function createSeals(secrets: readonly string[]): Seals {
   const sealing = secrets.map((secret) => derive(secret, 'parley: sealed answers'))
   const fingerprinting = derive(secrets[0]!, 'parley: fingerprints of requests')
   return {
-    seal(text) {
+    seal(text, context = '') {
       const iv = randomBytes(ivBytes)
       const cipher = createCipheriv(algorithm, sealing[0]!, iv, { authTagLength: tagBytes })
+      cipher.setAAD(Buffer.from(context))
       const encrypted = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
       return Buffer.concat([iv, cipher.getAuthTag(), encrypted]).toString('base64')
     },
-    open(sealed) {
+    open(sealed, context = '') {
       const bytes = Buffer.from(sealed, 'base64')
       if (bytes.length < ivBytes + tagBytes) return undefined
       for (const key of sealing) {
-        const text = openWith(key, bytes)
+        const text = openWith(key, bytes, context)
         if (text !== undefined) return text
       }
       return undefined
@@ -40,13 +41,14 @@ export function createSeals(secrets: readonly string[]): Seals {
 
 const derive = (secret: string, purpose: string) => Buffer.from(hkdfSync('sha256', secret, '', purpose, 32))
 
-function openWith(key: Buffer, bytes: Buffer): string | undefined {
+function openWith(key: Buffer, bytes: Buffer, context: string): string | undefined {
   const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, ivBytes), { authTagLength: tagBytes })
+  decipher.setAAD(Buffer.from(context))
   decipher.setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes))
   try {
     return Buffer.concat([decipher.update(bytes.subarray(ivBytes + tagBytes)), decipher.final()]).toString()
   } catch {
-    // It was sealed with another secret.
+    // It was sealed with another secret, or for another context.
     return undefined
   }
 }

@@ -16,7 +16,7 @@ describe('access tokens', () => {
     const { make, time } = at()
     const tokens = make(current)
     const claims = await tokens.verifyAccess(await tokens.issueAccess({ ...session, seconds: 900 }))
-    expect(claims).toEqual({ ...session, expiresAt: time.now + 900_000 })
+    expect(claims).toEqual({ ...session, expiresAt: time.now + 900_000, isGenuine: true })
   })
 
   test('expire, also when their signature is remembered', async () => {

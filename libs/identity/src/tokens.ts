@@ -1,7 +1,9 @@
-import { createHash, createHmac, createSecretKey, hash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto'
+import { createHmac, hash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto'
 import { unauthorized } from '@parley/contract'
 import { decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose'
 import { LRUCache } from 'lru-cache'
+import { accessKeys, type KeyOptions, refreshSecrets } from './access-keys.ts'
+import { readApiToken } from './api-tokens.ts'
 
 /** What an access token says. It grants no right: rights are looked up with every request. */
 export interface AccessClaims {
@@ -9,6 +11,10 @@ export interface AccessClaims {
   sessionId: string
   /** Epoch milliseconds. */
   expiresAt: number
+  /** Of an API token: the hash of its text, which the session must have. */
+  tokenHash?: Buffer
+  /** Whether the claims are true. Those of an API token are not known to be, until a service has compared its hash. */
+  isGenuine: boolean
 }
 
 export interface RefreshClaims {
@@ -17,9 +23,7 @@ export interface RefreshClaims {
   generation: number
 }
 
-export interface TokenOptions {
-  /** The first one signs, all of them verify, so that a secret can be replaced while tokens are in use. */
-  secrets: readonly string[]
+export interface TokenOptions extends KeyOptions {
   /** The `iss` and `aud` claims. */
   issuer: string
   /** Epoch milliseconds. */
@@ -27,10 +31,21 @@ export interface TokenOptions {
 }
 
 /** Issues and reads the tokens of a session. */
-export const createTokens = (options: TokenOptions) => ({
-  ...createAccessTokens(options),
-  ...createRefreshTokens(options),
-})
+export function createTokens(options: TokenOptions) {
+  const { issueAccess, verifyAccess } = createAccessTokens(options)
+  const apiTokens = createApiTokenClaims()
+  return {
+    issueAccess,
+    /**
+     * The claims of a Bearer token: an access token, whose signature is checked, or an API token, whose hash `findCaller` compares.
+     * @throws ApiError 401 for anything but a good, unexpired access token of ours, and what has the form of an API token.
+     */
+    verifyAccess: async (token: string): Promise<AccessClaims> => apiTokens.read(token) ?? verifyAccess(token),
+    /** Remembers that the hash of an API token was compared, so that this process may count its requests for its user. */
+    noteGenuine: apiTokens.noteGenuine,
+    ...createRefreshTokens(options),
+  }
+}
 export type Tokens = ReturnType<typeof createTokens>
 
 /**
@@ -40,31 +55,35 @@ export type Tokens = ReturnType<typeof createTokens>
  */
 export const base64urlOf32Bytes = '[\\w-]{42}[AEIMQUYcgkosw048]'
 
-const algorithm = 'HS256'
+/** The same for 64 bytes, the signature of a key pair. */
+const base64urlOf64Bytes = '[\\w-]{85}[AQgw]'
+
 const rememberedTokens = 20_000
 /** Header and payload are signed as text, so they have one spelling. The pattern allows one spelling of the signature. */
-const accessForm = new RegExp(`^[\\w-]+\\.[\\w-]+\\.${base64urlOf32Bytes}$`)
+const accessForm = new RegExp(`^[\\w-]+\\.[\\w-]+\\.(?:${base64urlOf32Bytes}|${base64urlOf64Bytes})$`)
 
 /**
- * Signs and verifies access tokens (JWT, HS256). Good signatures are remembered until the token expires, so a busy client costs one
+ * Signs and verifies access tokens (JWT). A key takes part in one algorithm, whatever the token's header says. Good signatures are remembered until the token expires, so a busy client costs one
  * verification per token instead of one per request. Whether the session is still alive is never remembered.
  */
-function createAccessTokens({ secrets, issuer, clock }: TokenOptions) {
-  const keys = secrets.map((secret) => ({ id: keyId(secret), key: createSecretKey(secret, 'utf8') }))
+function createAccessTokens({ issuer, clock, ...keyOptions }: TokenOptions) {
+  const keys = accessKeys(keyOptions)
+  const signing = keys.find(({ sign }) => sign !== undefined)
   const verified = new LRUCache<string, AccessClaims>({ max: rememberedTokens })
 
   /** @param seconds lifetime of the token */
   async function issueAccess({ userId, sessionId, seconds }: { userId: string; sessionId: string; seconds: number }) {
+    if (!signing?.sign) throw new Error('this process has no key to sign access tokens with')
     const issuedAt = Math.floor(clock() / 1000)
     return new SignJWT({ sid: sessionId })
-      .setProtectedHeader({ alg: algorithm, typ: 'JWT', kid: keys[0]!.id })
+      .setProtectedHeader({ alg: signing.algorithm, typ: 'JWT', kid: signing.id })
       .setSubject(userId)
       .setJti(randomUUID())
       .setIssuer(issuer)
       .setAudience(issuer)
       .setIssuedAt(issuedAt)
       .setExpirationTime(issuedAt + seconds)
-      .sign(keys[0]!.key)
+      .sign(signing.sign)
   }
 
   /** @throws ApiError 401 for anything but a good, unexpired access token of ours. */
@@ -86,15 +105,20 @@ function createAccessTokens({ secrets, issuer, clock }: TokenOptions) {
       const { kid } = decodeProtectedHeader(token)
       const key = keys.find(({ id }) => id === kid)
       if (!key) throw unauthorized('The access token is not valid')
-      const { payload } = await jwtVerify(token, key.key, {
-        algorithms: [algorithm],
+      const { payload } = await jwtVerify(token, key.verify, {
+        algorithms: [key.algorithm],
         issuer,
         audience: issuer,
         typ: 'JWT',
         currentDate: new Date(clock()),
         requiredClaims: ['sub', 'sid', 'jti', 'iat', 'exp'],
       })
-      return { userId: String(payload.sub), sessionId: String(payload.sid), expiresAt: payload.exp! * 1000 }
+      return {
+        userId: String(payload.sub),
+        sessionId: String(payload.sid),
+        expiresAt: payload.exp! * 1000,
+        isGenuine: true,
+      }
     } catch (error) {
       if (error instanceof errors.JWTExpired) throw unauthorized('The access token has expired')
       if (error instanceof errors.JOSEError || error instanceof TypeError) {
@@ -107,15 +131,32 @@ function createAccessTokens({ secrets, issuer, clock }: TokenOptions) {
   return { issueAccess, verifyAccess }
 }
 
-/** Identifies a secret without revealing anything of it. */
-const keyId = (secret: string) =>
-  createHash('sha256').update(`parley key id\0${secret}`).digest('base64url').slice(0, 8)
+/** Reads API tokens. Which of them are genuine is remembered for limits alone: every request compares the hash again. */
+function createApiTokenClaims() {
+  const genuine = new LRUCache<string, true>({ max: rememberedTokens })
+  const keyOf = (tokenHash: Buffer) => tokenHash.toString('base64')
+
+  return {
+    read(token: string): AccessClaims | undefined {
+      const text = readApiToken(token)
+      if (!text) return undefined
+      const { tokenId: sessionId, userId, tokenHash } = text
+      const isGenuine = genuine.has(keyOf(tokenHash))
+      return { userId, sessionId, expiresAt: Number.MAX_SAFE_INTEGER, tokenHash, isGenuine }
+    },
+    noteGenuine(claims: AccessClaims): void {
+      claims.isGenuine = true
+      if (claims.tokenHash) genuine.set(keyOf(claims.tokenHash), true)
+    },
+  }
+}
 
 /**
  * Refresh tokens are derived, not stored: session id, generation and a MAC over both. The session row keeps the current
  * generation, so the database holds no secret, and a repeated request is answered with the same successor as the lost reply.
  */
-function createRefreshTokens({ secrets }: Pick<TokenOptions, 'secrets'>) {
+function createRefreshTokens(keyOptions: KeyOptions) {
+  const secrets = refreshSecrets(keyOptions)
   const issueRefresh = (sessionId: string, generation: number) =>
     `${sessionId}.${generation}.${mac(secrets[0]!, sessionId, generation).toString('base64url')}`
 

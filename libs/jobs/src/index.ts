@@ -1,1 +1,2 @@
+export type { QueueOptions } from './queue.ts'
 export { createWorker, type JobWorker, type WorkerOptions } from './worker.ts'

@@ -5,20 +5,32 @@ import { sql } from 'kysely'
 const claimLimit = 100
 
 /**
- * Takes jobs that were not handed to the queue yet, or so long ago that Redis may have lost them, and marks them as handed over
- * now. Returns their ids in the order in which they were recorded. Concurrent workers get different jobs. Served by jobs_waiting.
+ * Takes jobs that were not handed to the queues yet, or so long ago that Redis may have lost them, and marks them as handed over
+ * now. Returns their ids by their names, in the order in which they were recorded. Each name has a limit of its own, so that many
+ * jobs of one name delay no other. Concurrent workers get different jobs. Served by jobs_waiting.
  */
-export async function claimJobs(db: Database, name: JobName, againAfterMs: number): Promise<string[]> {
-  const { rows } = await sql<{ id: string }>`
+export async function claimJobs(
+  db: Database,
+  names: readonly JobName[],
+  againAfterMs: number,
+): Promise<Map<JobName, string[]>> {
+  // An array is computed once; `in` with a subquery may be planned to compute it for each row.
+  const { rows } = await sql<{ name: JobName; id: string }>`
     update jobs set enqueued_at = now_ms()
-    where id in (
-      select id from jobs
-      where name = ${name} and failed_at is null and (enqueued_at is null or enqueued_at < now_ms() - ${againAfterMs})
-      order by enqueued_at nulls first, id limit ${claimLimit} for update skip locked
-    )
-    returning id`.execute(db)
+    where id = any(array(
+      select waiting.id from unnest(${names}::text[]) as wanted (name) cross join lateral (
+        select id from jobs
+        where name = wanted.name and failed_at is null and (enqueued_at is null or enqueued_at < now_ms() - ${againAfterMs})
+        order by enqueued_at nulls first, id limit ${claimLimit} for update skip locked
+      ) waiting
+    ))
+    returning name, id`.execute(db)
   // An update returns rows in any order; ids rise with time.
-  return rows.map(({ id }) => id).sort()
+  const claimed = new Map<JobName, string[]>()
+  for (const { name, id } of rows.sort((a, b) => (a.id < b.id ? -1 : 1))) {
+    claimed.set(name, [...(claimed.get(name) ?? []), id])
+  }
+  return claimed
 }
 
 /** Gives back jobs that could not be handed over. */

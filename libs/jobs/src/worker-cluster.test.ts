@@ -21,14 +21,17 @@ test.skipIf(missing)(`jobs in a Redis Cluster${missing ? ` (skipped: ${missing})
   const tries: string[] = []
   const start = () =>
     createWorker({
-      name: 'send-mail',
-      async handler({ to }) {
-        tries.push(to)
-        if (to === 'fails once' && tries.filter((other) => other === to).length === 1) throw new Error('at first')
+      queues: {
+        'send-mail': {
+          async handler({ to }) {
+            tries.push(to)
+            if (to === 'fails once' && tries.filter((other) => other === to).length === 1) throw new Error('at first')
+          },
+          attempts: 3,
+          backoffMs: 1,
+          concurrency: 2,
+        },
       },
-      attempts: 3,
-      backoffMs: 1,
-      concurrency: 2,
       db: database.as('worker').db,
       redis,
       logger,

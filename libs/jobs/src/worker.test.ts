@@ -1,9 +1,10 @@
-import { recordJob } from '@parley/database'
+import { recordJob, uuidv7 } from '@parley/database'
 import { createLogger, createMetrics } from '@parley/telemetry'
 import { createDatabase, createRedis, type TestDatabase, type TestRedis } from '@parley/test'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { createWorker, type WorkerOptions } from './index.ts'
+import { createWorker, type QueueOptions } from './index.ts'
+import { claimJobs } from './jobs.queries.ts'
 
 const logger = createLogger({ service: 'test', level: 'silent' })
 const eventually = (assertion: () => void | Promise<void>) => vi.waitFor(assertion, { timeout: 20_000, interval: 20 })
@@ -43,20 +44,21 @@ const mailTo = (to: string) =>
 const rows = async () =>
   (await database.pool.query('select id, enqueued_at, failed_at, failure from jobs order by id')).rows
 
-function work(handler: (to: string) => Promise<void>, options: Partial<WorkerOptions<'send-mail'>> = {}) {
+function work(
+  handler: (to: string) => Promise<void>,
+  { againAfterMs, ...queue }: Partial<QueueOptions<'send-mail'>> & { againAfterMs?: number } = {},
+) {
   const metrics = createMetrics({ service: 'test' })
   const worker = createWorker({
-    name: 'send-mail',
-    handler: ({ to }) => handler(to),
-    attempts: 3,
-    backoffMs: 1,
-    concurrency: 2,
+    queues: {
+      'send-mail': { handler: ({ to }) => handler(to), attempts: 3, backoffMs: 1, concurrency: 2, ...queue },
+    },
+    ...(againAfterMs !== undefined && { againAfterMs }),
     db: database.as('worker').db,
     redis: { url: redis.url },
     logger,
     metrics,
     clock: Date.now,
-    ...options,
   })
   open.push(() => worker.stop())
   return { metrics }
@@ -201,4 +203,20 @@ describe('a recorded job', () => {
     gate.resolve()
     await eventually(async () => expect(await rows()).toEqual([]))
   })
+})
+
+test('each name has its share of what is claimed at once, so that many jobs of one name delay no other', async () => {
+  const previews = Array.from({ length: 150 }, () => ({ messageId: uuidv7() }))
+  await database
+    .as('messaging')
+    .db.transaction()
+    .execute(async (trx) => {
+      for (const data of previews) await recordJob(trx, 'make-previews', data)
+    })
+  const mail = await mailTo('somebody')
+  const claim = () => claimJobs(database.as('worker').db, ['make-previews', 'send-mail', 'delete-blobs'], 60_000)
+  const [first, second, third] = [await claim(), await claim(), await claim()]
+  expect([first.get('make-previews')?.length, first.get('send-mail')]).toEqual([100, [mail]])
+  expect([...second.keys(), second.get('make-previews')?.length]).toEqual(['make-previews', 50])
+  expect(third.size).toBe(0)
 })

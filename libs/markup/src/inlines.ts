@@ -1,6 +1,5 @@
 import { deepestLevel, type Inline, type MarkupOptions } from './document.ts'
 import { linkAt, type NamedLink, nameAt, urlAt } from './references.ts'
-import { createScanner, isBoundary, isSpace, type Scanner } from './scanner.ts'
 
 /** Where a part stands. */
 interface Surroundings extends MarkupOptions {
@@ -45,6 +44,9 @@ function readInlines(scanner: Scanner, start: number, end: number, surroundings:
   }
 
   while (at < end) {
+    mayBegin.lastIndex = at
+    at = Math.min(mayBegin.exec(text)?.index ?? end, end)
+    if (at === end) break
     const found = partAt(scanner, at, end, surroundings)
     if (found) {
       add(found.part, found.end)
@@ -65,6 +67,9 @@ function readInlines(scanner: Scanner, start: number, end: number, surroundings:
   if (at > textStart) tokens.push({ kind: 'text', text: text.slice(textStart, at) })
   return nest(tokens, scanner, surroundings)
 }
+
+/** Where something other than plain text may begin: most characters of a text need no closer look. */
+const mayBegin = /[\n`:@\uff20\ufe6b#*_~]|\[(?![[\]])|h(?=ttp)|m(?=ailto:)/gi
 
 /** The length of the marker of emphasis at the index: `*`, `**`, `***`, `_` or `~`. 0 when there is none. */
 function markerLength(text: string, at: number): number {
@@ -204,3 +209,58 @@ function bareUrlAt(text: string, at: number): FoundPart | null {
 
 const foundName = (kind: 'mention' | 'channel', name: string | null, at: number): FoundPart | null =>
   name === null ? null : { part: { kind, name }, end: at + 1 + name.length }
+
+/** A text, and what is found in it once and then looked up. */
+interface Scanner {
+  text: string
+  /** The run of backticks that begins at the index. `closing` is the index of the next run of the same length. */
+  runOfBackticks: (at: number) => BacktickRun | undefined
+}
+
+interface BacktickRun {
+  length: number
+  closing: number | null
+}
+
+function createScanner(text: string): Scanner {
+  let runs: Map<number, BacktickRun> | undefined
+  return {
+    text,
+    runOfBackticks(at) {
+      runs ??= findRunsOfBackticks(text)
+      return runs.get(at)
+    },
+  }
+}
+
+function findRunsOfBackticks(text: string): Map<number, BacktickRun> {
+  const runs = new Map<number, BacktickRun>()
+  const nextOfLength = new Map<number, number>()
+  for (const { 0: run, index } of [...text.matchAll(/`+/g)].reverse()) {
+    runs.set(index, { length: run.length, closing: nextOfLength.get(run.length) ?? null })
+    nextOfLength.set(run.length, index)
+  }
+  return runs
+}
+
+const isSpace = (text: string, at: number): boolean => /\s/.test(text[at]!)
+
+/**
+ * Whether a marker may stand at the index: no letter or digit touches it on that side, and no backslash stands before it. Letters of
+ * scripts that put no spaces between words do not count, so that 太*字* works and snake_case stays text.
+ */
+function isBoundary(text: string, at: number, side: 'before' | 'after'): boolean {
+  if (side === 'after') return !isWordCharacter(text.codePointAt(at))
+  const isLowSurrogate = (text.charCodeAt(at - 1) & 0xfc00) === 0xdc00
+  return !isWordCharacter(at === 0 ? undefined : text.codePointAt(at - (isLowSurrogate && at > 1 ? 2 : 1)))
+}
+
+function isWordCharacter(codePoint: number | undefined): boolean {
+  if (codePoint === undefined) return false
+  const character = String.fromCodePoint(codePoint)
+  return wordCharacter.test(character) && !scriptWithoutSpaces.test(character)
+}
+
+const wordCharacter = /[\p{L}\p{M}\p{N}\\]/u
+const scriptWithoutSpaces =
+  /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u

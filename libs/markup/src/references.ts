@@ -65,7 +65,8 @@ export function urlAt(text: string, at: number): { url: string | null; end: numb
   return { url: isComplete && URL.canParse(url) ? url : null, end: at + (isComplete ? url.length : run.length) }
 }
 
-const bareUrl = /(?:https?:\/\/|mailto:)[^\s<>"[\]\p{Cc}\p{Cf}]+/iuy
+/** Not with the flag `i`: with `u` it takes `ſ` for an `s`. */
+const bareUrl = /(?:[Hh][Tt][Tt][Pp][Ss]?:\/\/|[Mm][Aa][Ii][Ll][Tt][Oo]:)[^\s<>"[\]\p{Cc}\p{Cf}]+/uy
 
 /** `(see https://example.org/a_(b)).` ends before the second closing parenthesis. */
 function withoutPunctuation(url: string): string {

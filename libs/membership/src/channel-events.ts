@@ -1,8 +1,8 @@
-import { audienceOf, type Channel, type EventPayload, limits, onlyJoinedStreams } from '@parley/contract'
+import { audienceOf, type Channel, type EventPayload, limits, onlyJoinedStreams, onlyUsers } from '@parley/contract'
 import { anyOf, type ChannelRow, type Reader, record, type Transaction } from '@parley/database'
 import { readStateOf } from '@parley/read-states'
 import { sql } from 'kysely'
-import { listMembers, type MemberChange } from './members.queries.ts'
+import { findReadersAnyway, listMembers, type MemberChange } from './members.queries.ts'
 
 /** A channel as requests are answered with it. */
 export const channelView = (row: ChannelRow, members: string[]): Channel => ({ ...summaryOf(row), members })
@@ -40,6 +40,29 @@ export async function tellAudience(trx: Transaction, row: ChannelRow, change?: M
 }
 
 /**
+ * Tells those who joined or left a channel of the same kind as before: DELETE_CHANNEL and NEW_CHANNEL go to all streams of those who
+ * lose or gain it with their membership, and to the streams of joined channels of those who may read it all the time. The rows of these
+ * people are locked, so their roles stay the same. `gone` is the channel as those know it who lose it.
+ */
+export async function tellMembers(
+  trx: Transaction,
+  row: ChannelRow,
+  { joined, left }: MemberChange,
+  gone: { id: string; name: string } = { id: row.id, name: row.name },
+): Promise<void> {
+  const readAnyway = await findReadersAnyway(trx, row.kind, [...joined, ...left])
+  const may = (id: string) => readAnyway.has(id)
+  const losers = left.filter((id) => !may(id))
+  const gainers = joined.filter((id) => !may(id))
+  if (losers.length > 0) await record(trx, { type: 'DELETE_CHANNEL', payload: gone, routing: onlyUsers(...losers) })
+  if (gainers.length > 0) {
+    const payload = { ...(await toldChannel(trx, row)), lastSeq: row.lastSeq }
+    await record(trx, { type: 'NEW_CHANNEL', payload, routing: onlyUsers(...gainers) })
+  }
+  await tellOwnStreams(trx, row, { joined: joined.filter(may), left: left.filter(may) })
+}
+
+/**
  * Tells those who joined or left, on their streams of joined channels, that the channel is there or is not. For people who may read
  * it all the time: the channel is nothing new to their other streams.
  */
@@ -57,6 +80,17 @@ export async function tellOwnStreams(trx: Transaction, row: ChannelRow, { joined
     await record(trx, { type: 'READ_UPDATE', payload, routing: onlyJoinedStreams(id) })
   }
 }
+
+/**
+ * Tells the streams of `scope=joined` how many members a channel has that a removed person was in (UPDATE_CHANNEL). Other streams
+ * know its members, and learn from REMOVE_USER who is none any more.
+ */
+export const tellOfRemoval = (trx: Transaction, row: ChannelRow, userId: string): Promise<void> =>
+  record(trx, {
+    type: 'UPDATE_CHANNEL',
+    payload: { ...summaryOf(row), joined: [], left: [userId] },
+    routing: { ...audienceOf(row), scopedOnly: true },
+  })
 
 /** Where those of these people stand who have not read all of the channel. */
 async function listUnread(db: Reader, { id, lastSeq }: ChannelRow, userIds: readonly string[]) {

@@ -1,8 +1,19 @@
-export { channelView, tellAudience, tellOwnStreams, toldChannel } from './channel-events.ts'
-export { joinChannel, joinPublicChannels, leaveAllChannels, leaveChannel } from './join-and-leave.ts'
+export { channelView, tellAudience, tellMembers, tellOwnStreams, toldChannel } from './channel-events.ts'
+export {
+  everybodyButGuests,
+  groupColumns,
+  joinChannel,
+  joinPublicChannels,
+  leaveAllChannels,
+  leaveAllGroups,
+  leaveChannel,
+  nextChange,
+  readToTheEnd,
+  withOtherMembers,
+} from './join-and-leave.ts'
 export {
   changeMembers,
-  findAdmins,
+  findReadersAnyway,
   listMembers,
   lockLivePeople,
   type MemberChange,

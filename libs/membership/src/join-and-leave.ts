@@ -1,10 +1,10 @@
-import { findChannel } from '@parley/access'
-import { forbidden, notFound, onlyUsers, sessionEnded } from '@parley/contract'
+import { findChannel, isReader } from '@parley/access'
+import { forbidden, type Group, invalid, notFound, onlyUsers, type Routing, sessionEnded } from '@parley/contract'
 import { anyOf, audit, type ChannelRow, record, type Transaction } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { sql } from 'kysely'
-import { tellAudience, tellOwnStreams } from './channel-events.ts'
-import { changeMembers, findAdmins, isMember, lockLivePeople } from './members.queries.ts'
+import { tellAudience, tellMembers, tellOfRemoval, tellOwnStreams } from './channel-events.ts'
+import { changeMembers, findOutsiders, isMember, lockLivePeople } from './members.queries.ts'
 
 interface Act {
   caller: Caller
@@ -21,12 +21,15 @@ interface Act {
  */
 export async function joinChannel(trx: Transaction, { caller, now }: Act, channelId: string): Promise<ChannelRow> {
   const { channel, isIn } = await lockChannelOf(trx, caller, channelId)
-  if (isIn) return channel
+  if (isIn) {
+    await stayByHand(trx, channel.id, caller.userId)
+    return channel
+  }
   if (channel.kind !== 'public') throw forbidden('Only its creator or an admin can add members to a private channel')
 
   const change = { joined: [caller.userId], left: [] }
   const joined = await changeMembers(trx, channel.id, change, now)
-  await readToTheEnd(trx, joined, caller.userId)
+  await readToTheEnd(trx, joined, change.joined)
   await tellOwnStreams(trx, joined, change)
   await tellAudience(trx, joined, change)
   return joined
@@ -36,7 +39,7 @@ export async function joinChannel(trx: Transaction, { caller, now }: Act, channe
  * Ends the caller's membership of a channel and answers the channel. Its audience gets UPDATE_CHANNEL. All streams of a caller who
  * loses access get DELETE_CHANNEL; otherwise only those of `scope=joined` do. Idempotent, as long as the caller may read the channel.
  * Locks the person, then the channel.
- * @throws ApiError 404 when there is no such channel or the caller may not read it, 401 when the caller was removed in the meantime.
+ * @throws ApiError 400 for who is a member through a group, 404 when there is no such channel or the caller may not read it, 401 when the caller was removed in the meantime.
  */
 export async function leaveChannel(
   trx: Transaction,
@@ -45,16 +48,13 @@ export async function leaveChannel(
 ): Promise<ChannelRow> {
   const { channel, isIn } = await lockChannelOf(trx, caller, channelId)
   if (!isIn) return channel
+  if (await isInThroughGroup(trx, channel.id, caller.userId)) {
+    throw invalid('You belong to this channel through a group, for as long as you are in the group')
+  }
 
   const change = { joined: [], left: [caller.userId] }
   const left = await changeMembers(trx, channel.id, change, now)
-  const losesAccess = left.kind === 'private' && (await findAdmins(trx, change.left)).size === 0
-  if (losesAccess) {
-    const payload = { id: left.id, name: left.name }
-    await record(trx, { type: 'DELETE_CHANNEL', payload, routing: onlyUsers(caller.userId) })
-  } else {
-    await tellOwnStreams(trx, left, change)
-  }
+  await tellMembers(trx, left, change)
   await tellAudience(trx, left, change)
   if (left.kind === 'private') {
     const target = { targetType: 'channel', targetId: left.id } as const
@@ -64,29 +64,45 @@ export async function leaveChannel(
 }
 
 /**
- * Makes a new person a member of the public channels with these name keys, and tells the audience of each. Names without such a
- * channel are passed over. Served by channels_live_name; the channels stay locked until the transaction ends.
+ * Makes people members of the public channels with these name keys, as far as they are not, and tells the audience of each; and the people's
+ * own streams when they may have some. Names without such a channel are passed over. The rows of the people must be locked.
+ * Served by channels_live_name; the channels stay locked until the transaction ends.
  */
 export async function joinPublicChannels(
   trx: Transaction,
-  { userId, nameKeys, now }: { userId: string; nameKeys: readonly string[]; now: number },
+  { userIds, nameKeys, now, haveStreams = false }: NewMembers,
 ): Promise<void> {
   const { rows } = await sql<{ id: string }>`
     select id from channels
     where name_key = any(${nameKeys}::text[]) and kind = 'public' and kind <> 'direct' and deleted_at is null
     order by id for no key update`.execute(trx)
-  const change = { joined: [userId], left: [] }
-  for (const { id } of rows) await tellAudience(trx, await changeMembers(trx, id, change, now), change)
+  for (const { id } of rows) {
+    const joined = await findOutsiders(trx, id, userIds)
+    if (joined.length === 0) continue
+    const change = { joined, left: [] }
+    const channel = await changeMembers(trx, id, change, now)
+    if (haveStreams) await tellOwnStreams(trx, channel, change)
+    await tellAudience(trx, channel, change)
+  }
+}
+
+interface NewMembers {
+  userIds: readonly string[]
+  nameKeys: readonly string[]
+  now: number
+  /** They were created before this transaction. */
+  haveStreams?: boolean
 }
 
 /**
- * Ends all memberships of a removed person without an event: REMOVE_USER implies it. Conversations keep both participants, because the
- * other one may still read them. Who may read a public channel does not change, so its version stays.
+ * Ends all memberships of a removed person. REMOVE_USER implies it, so only streams that do not know the members of their channels are
+ * told. Conversations keep both participants, because the other one may still read them. Who may read a public channel does not
+ * change, so its version stays.
  */
 export async function leaveAllChannels(trx: Transaction, userId: string): Promise<void> {
   const channels = await trx
     .selectFrom('channels')
-    .select(['id', 'kind'])
+    .select('id')
     .where('kind', '<>', 'direct')
     .where('id', '=', sql<string>`any(array(select m.channel_id from channel_members m where m.user_id = ${userId}))`)
     .orderBy('id')
@@ -96,12 +112,14 @@ export async function leaveAllChannels(trx: Transaction, userId: string): Promis
 
   const left = anyOf(channels.map(({ id }) => id))
   await trx.deleteFrom('channelMembers').where('userId', '=', userId).where('channelId', '=', left).execute()
-  await trx
+  const rows = await trx
     .updateTable('channels')
-    .set(({ eb }) => ({ membersVersion: eb('membersVersion', '+', 1) }))
+    .set({ membersVersion: sql`members_version + (kind = 'private')::integer` })
     .where('id', '=', left)
-    .where('kind', '=', 'private')
+    .where('deletedAt', 'is', null)
+    .returningAll()
     .execute()
+  for (const row of rows) await tellOfRemoval(trx, row, userId)
 }
 
 /** The locked channel and whether the caller is a member. Callers who may not read it do not learn that it exists. */
@@ -111,26 +129,91 @@ async function lockChannelOf(trx: Transaction, caller: Caller, channelId: string
   const channel = await findChannel(trx, channelId, true)
   if (!channel || channel.kind === 'direct') throw notFound('channel')
   const isIn = await isMember(trx, channel.id, caller.userId)
-  if (channel.kind === 'private' && !isIn && !caller.isAdmin) throw notFound('channel')
+  if (!isReader(channel.kind, { role: caller.role, isMember: isIn })) throw notFound('channel')
   return { channel, isIn }
 }
 
+/** A member through groups who joins stays a member when the groups do not make them one any more. */
+const stayByHand = (trx: Transaction, channelId: string, userId: string) =>
+  trx
+    .updateTable('channelMembers')
+    .set({ byHand: true })
+    .where('channelId', '=', channelId)
+    .where('userId', '=', userId)
+    .where('byHand', '=', false)
+    .execute()
+
+const isInThroughGroup = async (trx: Transaction, channelId: string, userId: string): Promise<boolean> =>
+  (await trx
+    .selectFrom('channelGroups')
+    .innerJoin('groupMembers', 'groupMembers.groupId', 'channelGroups.groupId')
+    .select('userId')
+    .where('channelId', '=', channelId)
+    .where('userId', '=', userId)
+    .limit(1)
+    .executeTakeFirst()) !== undefined
+
 /**
- * Marks everything in a channel as read for a person who joins it, and tells their streams (READ_UPDATE) when something was unread.
+ * Marks everything in a channel as read for people who join it, and tells the streams (READ_UPDATE) of those for whom something was
+ * unread.
  */
-async function readToTheEnd(trx: Transaction, { id, lastSeq }: ChannelRow, userId: string): Promise<void> {
-  if (lastSeq === 0) return
-  const { numInsertedOrUpdatedRows } = await trx
-    .insertInto('readStates')
-    .values({ userId, channelId: id, readSeq: lastSeq })
-    .onConflict((conflict) =>
-      conflict
-        .columns(['userId', 'channelId'])
-        .doUpdateSet({ readSeq: lastSeq })
-        .where('readStates.readSeq', '<', lastSeq),
-    )
-    .executeTakeFirstOrThrow()
-  if (numInsertedOrUpdatedRows === 0n) return
+export async function readToTheEnd(
+  trx: Transaction,
+  { id, lastSeq }: ChannelRow,
+  userIds: readonly string[],
+): Promise<void> {
+  if (lastSeq === 0 || userIds.length === 0) return
+  const { rows } = await sql<{ userId: string }>`
+    insert into read_states (user_id, channel_id, read_seq)
+    select user_id, ${id}::uuid, ${lastSeq}::bigint from unnest(${userIds}::uuid[]) as user_id order by user_id
+    on conflict (user_id, channel_id) do update set read_seq = excluded.read_seq
+      where read_states.read_seq < excluded.read_seq
+    returning user_id as "userId"`.execute(trx)
+  if (rows.length === 0) return
   const payload = { channelId: id, lastSeq, readSeq: lastSeq, unreadCount: 0, mentionCount: 0 }
-  await record(trx, { type: 'READ_UPDATE', payload, routing: onlyUsers(userId) })
+  await record(trx, { type: 'READ_UPDATE', payload, routing: onlyUsers(...rows.map(({ userId }) => userId)) })
+}
+
+/** Groups are no business of guests. */
+export const everybodyButGuests: Routing = { to: 'everyone', guests: [] }
+
+/** The routing of an event of a group that has other members than before. */
+export const withOtherMembers = (groupId: string): Routing => ({ ...everybodyButGuests, reloadGroups: [groupId] })
+
+/** Later than the change before, whatever the clock says: directories know a version of a group by it. */
+export const nextChange = (now: number) => sql<number>`greatest(${now}::bigint, coalesce(changed_at, created_at) + 1)`
+
+/** The fields of a Group, of a row of `groups`. Removed people belong to no group. */
+export const groupColumns = sql`id, handle, name, source, created_at as "createdAt",
+  (select count(*) from group_members m where m.group_id = groups.id) as "memberCount"`
+
+/**
+ * Takes somebody who is removed out of all groups, whoever keeps them, and tells everybody but guests (UPDATE_GROUP). Call it under the
+ * lock of the person and before those of channels. Served by group_members_of_user.
+ */
+export async function leaveAllGroups(trx: Transaction, userId: string, now: number): Promise<void> {
+  const groups = await trx
+    .selectFrom('groups')
+    .select('id')
+    .where('id', '=', sql<string>`any(array(select g.group_id from group_members g where g.user_id = ${userId}))`)
+    .orderBy('id')
+    .forNoKeyUpdate()
+    .execute()
+  if (groups.length === 0) return
+
+  const ids = anyOf(groups.map(({ id }) => id))
+  await trx.deleteFrom('groupMembers').where('userId', '=', userId).where('groupId', '=', ids).execute()
+  await trx
+    .updateTable('groups')
+    .set({ changedAt: nextChange(now) })
+    .where('id', '=', ids)
+    .execute()
+  const { rows } = await sql<Group>`select ${groupColumns} from groups where id = ${ids} order by id`.execute(trx)
+  for (const group of rows) {
+    await record(trx, {
+      type: 'UPDATE_GROUP',
+      payload: { ...group, joined: [], left: [userId] },
+      routing: withOtherMembers(group.id),
+    })
+  }
 }

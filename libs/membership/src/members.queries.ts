@@ -1,4 +1,5 @@
-import { anyOf, type ChannelRow, isRowId, type Reader, type Transaction } from '@parley/database'
+import { isReader } from '@parley/access'
+import { anyOf, type ChannelKind, type ChannelRow, isRowId, type Reader, type Transaction } from '@parley/database'
 import { sql } from 'kysely'
 
 /**
@@ -17,15 +18,22 @@ export async function lockLivePeople(trx: Transaction, userIds: readonly string[
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Those of these people who are admins. */
-export async function findAdmins(db: Reader, userIds: readonly string[]): Promise<Set<string>> {
+/**
+ * Those of these people who may read a channel of this kind without being members. It stays true as long as their rows are locked
+ * (`lockLivePeople`).
+ */
+export async function findReadersAnyway(
+  db: Reader,
+  kind: ChannelKind,
+  userIds: readonly string[],
+): Promise<Set<string>> {
+  if (userIds.length === 0) return new Set()
   const rows = await db
     .selectFrom('users')
-    .select('id')
+    .select(['id', 'role'])
     .where('id', '=', anyOf([...userIds]))
-    .where('isAdmin', '=', true)
     .execute()
-  return new Set(rows.map(({ id }) => id))
+  return new Set(rows.filter(({ role }) => isReader(kind, { role, isMember: false })).map(({ id }) => id))
 }
 
 export const isMember = async (db: Reader, channelId: string, userId: string): Promise<boolean> =>
@@ -35,6 +43,18 @@ export const isMember = async (db: Reader, channelId: string, userId: string): P
     .where('channelId', '=', channelId)
     .where('userId', '=', userId)
     .executeTakeFirst()) !== undefined
+
+/** Those of these people who are no members of the channel. Served by its primary key. */
+export async function findOutsiders(db: Reader, channelId: string, userIds: readonly string[]): Promise<string[]> {
+  const members = await db
+    .selectFrom('channelMembers')
+    .select('userId')
+    .where('channelId', '=', channelId)
+    .where('userId', '=', anyOf([...userIds]))
+    .execute()
+  const ids = new Set(members.map(({ userId }) => userId))
+  return userIds.filter((id) => !ids.has(id))
+}
 
 /** The ids of the members in their one order: the creator, then who joined first. Needs `channels` in the statement. */
 export const membersOfRow = sql<string[]>`array(
@@ -59,17 +79,21 @@ export interface MemberChange {
 
 /**
  * Adds these people to a channel and takes those out, which raises `members_version`, and answers the channel as it is then. Call it
- * under the channel's lock, with people who are no members yet and with members.
+ * under the channel's lock, with people who are no members yet and with members. Without `byHand` they are members only as long as they are
+ * in a group of the channel.
  */
 export async function changeMembers(
   trx: Transaction,
   channelId: string,
   { joined, left }: MemberChange,
   now: number,
+  { byHand = true }: { byHand?: boolean } = {},
 ): Promise<ChannelRow> {
   if (joined.length > 0) {
-    await sql`insert into channel_members (channel_id, user_id, joined_at)
-      select ${channelId}::uuid, user_id, ${now}::bigint from unnest(${joined}::uuid[]) as user_id`.execute(trx)
+    await sql`insert into channel_members (channel_id, user_id, joined_at, by_hand)
+      select ${channelId}::uuid, user_id, ${now}::bigint, ${byHand}::boolean from unnest(${joined}::uuid[]) as user_id`.execute(
+      trx,
+    )
   }
   if (left.length > 0) {
     await trx

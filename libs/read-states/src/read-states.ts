@@ -18,7 +18,8 @@ export const readStateOf = (userId: string | RawBuilder<string>): RawBuilder<Rea
     'mentionCount', (
       select count(*) from messages m
       where m.channel_id = channels.id and m.thread_id is null and m.mentions is not null and m.seq > mine.read_seq
-        and m.mentions && array[${userId}::text, '@channel', '@here']))
+        and m.mentions && (array[${userId}::text, '@channel', '@here'] || array(
+          select 'group:' || g.group_id from group_members g where g.user_id = ${userId}))))
   from (
     select coalesce(
       (select m.seq from messages m
@@ -85,8 +86,8 @@ export async function startReadingAll(
 }
 
 /**
- * Marks a channel as read for the users who may read it from now on. Admins are left out, since they could read it before. Call it
- * under the channel's lock.
+ * Marks a channel as read for the users who may read it from now on. Who could read it before is left out: admins, and of a public
+ * channel everybody but guests. Call it under the channel's lock, before the change.
  */
 export async function startReading(
   trx: Transaction,
@@ -98,6 +99,7 @@ export async function startReading(
     insert into read_states (user_id, channel_id, read_seq)
     select u.id, c.id, c.last_seq from channels c, users u
     where c.id = ${channelId} and c.last_seq > 0 and u.removed_at is null and not u.is_admin
+      and (c.kind = 'private' or u.is_guest)
       and (u.id = any (${userIds}::uuid[])) = ${listed}
     order by u.id
     on conflict (user_id, channel_id)

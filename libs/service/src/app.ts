@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
-import { readBodies } from './bodies.ts'
 import { normaliseForwardedAddresses, refuseForeignHosts } from './client-origin.ts'
 import { compressReplies } from './compression.ts'
 import type { Deps } from './deps.ts'
@@ -16,11 +15,10 @@ import {
 import { identifyCallers } from './identify.ts'
 import { limitOpenFiles } from './open-files.ts'
 import { answerOpenApi, describeApi } from './openapi.ts'
-import { LogClientsThatLeft, renderRefusals, sendRefusal } from './refusals.ts'
-import { preventCaching } from './replies.ts'
+import { LogClientsThatLeft, preventCaching, renderRefusals, sendRefusal } from './replies.ts'
 import { createAccessLog, measureRequests } from './request-telemetry.ts'
 import { endSlowClients } from './slow-clients.ts'
-import { compileValidator } from './validation.ts'
+import { compileValidator, readBodies } from './validation.ts'
 
 export interface AppOptions {
   deps: Deps
@@ -36,6 +34,8 @@ export interface AppOptions {
    * reply has.
    */
   edge?: (app: FastifyInstance) => Promise<Record<string, string>>
+  /** False for an app that records no events itself, because it only forwards requests to those that do. */
+  recordsEvents?: boolean
   /** Open files that one event stream takes; undefined when the app has no event streams. */
   filesPerStream?: number | undefined
 }
@@ -47,7 +47,8 @@ export interface App {
 }
 
 /** Builds a Fastify app with what all services share: identity, validation, refusals, health, metrics, OpenAPI. */
-export async function buildApp({ deps, checks, position, edge, filesPerStream }: AppOptions): Promise<App> {
+export async function buildApp(options: AppOptions): Promise<App> {
+  const { deps, checks, position, edge, filesPerStream, recordsEvents = true } = options
   const { config, logger } = deps
   let draining = false
   const logAccess = position === 'edge' && config.log.access ? createAccessLog(logger) : undefined
@@ -96,7 +97,7 @@ export async function buildApp({ deps, checks, position, edge, filesPerStream }:
   identifyCallers(fastify, deps)
   if (position === 'edge') endSlowClients(fastify, config.server, deps.metrics)
   measureRequests(fastify, deps.metrics)
-  hintRelay(fastify, deps.wakeRelay)
+  if (recordsEvents) hintRelay(fastify, deps.wakeRelay)
   limitOpenFiles(fastify.server, deps, { filesPerStream })
   // Earlier than the process's own time limit, so that the rest of the shutdown can finish.
   cutOverdueRequests(fastify, config.server.shutdownSeconds / 2)

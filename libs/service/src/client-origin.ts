@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { type Config, isLoopbackHost } from '@parley/config'
 import { forbidden } from '@parley/contract'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 /** Whether only this machine may reach the server: in dev mode everybody is let in, so nobody else may, unless the operator allows it. */
 export const isLocalOnly = ({ auth }: Pick<Config, 'auth'>) => auth.authMode === 'dev' && !auth.allowPublicDevMode
@@ -13,9 +13,15 @@ export const isLocalOnly = ({ auth }: Pick<Config, 'auth'>) => auth.authMode ===
 export function refuseForeignHosts(app: FastifyInstance, config: Pick<Config, 'auth'>): void {
   if (!isLocalOnly(config)) return
   const ownHost = new URL(config.auth.appUrl).hostname
+  // Almost every request has the same header.
+  let lastAccepted: string | undefined
   app.addHook('onRequest', ({ headers }, _reply, done) => {
+    if (headers.host !== undefined && headers.host === lastAccepted) return done()
     const host = hostName(headers.host)
-    if (host === ownHost || isLoopbackHost(host)) return done()
+    if (host === ownHost || isLoopbackHost(host)) {
+      lastAccepted = headers.host
+      return done()
+    }
     done(forbidden('In dev mode the server answers only under a name of this machine, such as localhost'))
   })
 }
@@ -48,3 +54,12 @@ function withoutPort(entry: string): string {
   const [, bracketed, plain] = /^(?:\[([^\]]*)\](?::\d+)?|([\d.]+):\d+)$/.exec(entry) ?? []
   return (bracketed ?? plain ?? entry).replace(/%.*$/, '')
 }
+
+/**
+ * The address from which a service calls another one on the same app (solo). No connection has it, because it is no address of a network.
+ */
+export const insideAddress = 'inside'
+
+/** Whether the request comes from a service on the same app. What it follows from has been limited already. */
+export const isFromInside = ({ raw }: Pick<FastifyRequest, 'raw'>): boolean =>
+  raw.socket.remoteAddress === insideAddress

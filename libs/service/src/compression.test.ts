@@ -67,6 +67,9 @@ describe('a reply of more than 1 KB', () => {
     ['gzip', 'br;q=0.1, gzip'],
     ['br', 'zstd;q=0, br'],
     ['zstd', '*'],
+    ['br', 'zstd;q=0, *'],
+    ['gzip', 'GZIP'],
+    ['gzip', 'br;q=0.5, *;q=0.1, gzip;q=0.9'],
   ] as const)('is sent as %s to a client that accepts %s', async (coding, accepted) => {
     for (const url of ['/items', '/long']) {
       const plain = await ask(url, undefined)
@@ -78,15 +81,21 @@ describe('a reply of more than 1 KB', () => {
     }
   })
 
-  test.each([[undefined], ['identity'], ['deflate'], ['gzip;q=0'], ['']])(
-    'is sent as it is for %j',
-    async (accepted) => {
-      const { headers, json } = await ask('/items', accepted)
-      expect(headers).toMatchObject({ vary: 'Accept-Encoding' })
-      expect(headers).not.toHaveProperty('content-encoding')
-      expect(json()).toEqual({ items })
-    },
-  )
+  test.each([
+    [undefined],
+    ['identity'],
+    ['deflate'],
+    ['gzip;q=0'],
+    [''],
+    ['*;q=0'],
+    ['identity, gzip;q=0.5'],
+    ['q=;;,'],
+  ])('is sent as it is for %j', async (accepted) => {
+    const { headers, json } = await ask('/items', accepted)
+    expect(headers).toMatchObject({ vary: 'Accept-Encoding' })
+    expect(headers).not.toHaveProperty('content-encoding')
+    expect(json()).toEqual({ items })
+  })
 
   test('has the same headers for HEAD', async () => {
     const { 'content-length': length, 'content-encoding': coding, vary } = (await ask('/items', 'br')).headers

@@ -2,8 +2,9 @@ import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import zlib, { constants } from 'node:zlib'
-import { Negotiator } from '@fastify/accept-negotiator'
+import { createLimiter } from '@parley/blobs'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import Negotiator from 'negotiator'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -42,7 +43,8 @@ const codings = {
   br: { inLoop: (bytes) => zlib.brotliCompressSync(bytes, br), inPool: (bytes) => brAsync(bytes, br) },
   gzip: { inLoop: (bytes) => zlib.gzipSync(bytes, gzip), inPool: (bytes) => gzipAsync(bytes, gzip) },
 } satisfies Record<string, Coding>
-const negotiator = new Negotiator({ supportedValues: Object.keys(codings) as (keyof typeof codings)[] })
+type CodingName = keyof typeof codings
+const preferred = Object.keys(codings) as CodingName[]
 
 /**
  * Compresses JSON, text and static files of at least 1 KB by `Accept-Encoding`. Left as they are: event streams, uploaded files (they
@@ -60,8 +62,8 @@ export function compressReplies(app: FastifyInstance): void {
     if (reply.statusCode === 304 && String(reply.getHeader('etag')).startsWith('W/')) addVary(reply)
     if (!isCompressible(request, reply, payload)) return done(null, payload)
     addVary(reply)
-    const coding = negotiator.negotiate(request.headers['accept-encoding'] ?? '')
-    if (coding === null) return done(null, payload)
+    const coding = negotiate(request)
+    if (coding === undefined) return done(null, payload)
     reply.header('content-encoding', coding).removeHeader('accept-ranges').removeHeader('content-length')
     // The reply to HEAD has the headers of GET, and the length of a file is not known before it is compressed.
     if (request.method === 'HEAD' && isStream(payload)) return done(null, payload)
@@ -72,6 +74,12 @@ export function compressReplies(app: FastifyInstance): void {
     const bytes = isStream(payload) ? await buffer(payload) : Buffer.from(payload as string)
     return bytes.length <= maxBytesInLoop ? coding.inLoop(bytes) : limit(() => coding.inPool(bytes))
   }
+}
+
+/** The coding that the client likes best, `undefined` when it accepts none of ours or prefers none at all. */
+function negotiate(request: FastifyRequest): CodingName | undefined {
+  const best = new Negotiator(request).encoding([...preferred, 'identity'], { preferred })
+  return best === 'identity' ? undefined : (best as CodingName | undefined)
 }
 
 const isStream = (payload: unknown): payload is Readable => typeof (payload as Readable).pipe === 'function'
@@ -108,20 +116,3 @@ function addVary(reply: FastifyReply): void {
 
 /** Whether a field of the replies is called `token`, `accessToken` or the like. */
 const repliesToken = (response: unknown) => /"\w*token":\{/i.test(JSON.stringify(response ?? {}))
-
-/** Runs so many at once; the others wait in order. */
-function createLimiter(most: number) {
-  const waiting: (() => void)[] = []
-  let running = 0
-  return async <T>(work: () => Promise<T>): Promise<T> => {
-    if (running < most) running++
-    else await new Promise<void>((resolve) => waiting.push(resolve))
-    try {
-      return await work()
-    } finally {
-      const next = waiting.shift()
-      if (next) next()
-      else running--
-    }
-  }
-}

@@ -1,5 +1,6 @@
+import { createPublicKey } from 'node:crypto'
 import { type BlobStore, openBlobs } from '@parley/blobs'
-import type { Config } from '@parley/config'
+import { type Config, readKeyFile } from '@parley/config'
 import { type Connection, connectDatabase, type Database } from '@parley/database'
 import { createEphemeralPublisher, createWaker, type EphemeralPublisher } from '@parley/events'
 import { createSeals, createTokens, type Seals, type Tokens } from '@parley/identity'
@@ -34,14 +35,19 @@ export interface OpenDeps {
 }
 
 /** Creates the dependencies of a process. Nothing is connected yet, so a dependency that is away does not stop the start. */
-export function openDeps(name: string, config: Config, clock: () => number = Date.now): OpenDeps {
+export function openDeps(
+  name: string,
+  config: Config,
+  clock: () => number = Date.now,
+  { usesRedis = true } = {},
+): OpenDeps {
   const logger = createLogger({ service: name, level: config.log.level })
   const metrics = createMetrics({ service: name, logger })
-  const waker = createWaker(config.redis)
-  const ephemeral = createEphemeralPublisher({ redis: config.redis, logger, metrics })
+  const waker = usesRedis ? createWaker(config.redis) : undefined
+  const ephemeral = usesRedis ? createEphemeralPublisher({ redis: config.redis, logger, metrics }) : undefined
   const secrets = [config.auth.jwtSecret].flat()
   const seals = createSeals(secrets)
-  const tokens = createTokens({ secrets, issuer: config.auth.issuer, clock })
+  const tokens = createTokens({ secrets, ...tokenKeys(name, config), issuer: config.auth.issuer, clock })
   const connections: Connection[] = []
   const stores: BlobStore[] = []
   const count = (of: (pool: Connection['pool']) => number) => connections.reduce((sum, { pool }) => sum + of(pool), 0)
@@ -75,19 +81,42 @@ export function openDeps(name: string, config: Config, clock: () => number = Dat
       tokens,
       seals,
       clock,
-      wakeRelay: () => waker.wake(),
-      publishEphemeral: ephemeral.publish,
+      wakeRelay: () => waker?.wake(),
+      publishEphemeral: (event) => ephemeral?.publish(event),
     }
   }
   return {
     deps: signedInAt(config.database.url),
     signedInAt,
     async close() {
-      waker.close()
-      ephemeral.close()
+      waker?.close()
+      ephemeral?.close()
       await Promise.all(stores.map((store) => store.close()))
       await Promise.all(connections.map((connection) => connection.close()))
       await metrics.close()
     },
   }
+}
+
+/** They verify access tokens and never make any. */
+const verifyingServices = new Set([
+  'gateway',
+  'directory',
+  'messaging',
+  'admin',
+  'integrations',
+  'realtime',
+  'worker',
+  'web',
+])
+
+/**
+ * The key pairs of access tokens. A service that only verifies keeps no private key, also when its configuration names one, as on a
+ * machine where all processes share a configuration file.
+ */
+function tokenKeys(name: string, { auth }: Pick<Config, 'auth'>) {
+  const signingKeys = auth.jwtKeys.map((path) => readKeyFile(path, 'private'))
+  const verifyingKeys = auth.jwtPublicKeys.map((path) => readKeyFile(path, 'public'))
+  if (!verifyingServices.has(name)) return { signingKeys, verifyingKeys }
+  return { verifyingKeys: [...signingKeys.map((key) => createPublicKey(key)), ...verifyingKeys] }
 }

@@ -1,30 +1,44 @@
-import { unauthorized } from '@parley/contract'
+import { type TokenScope, unauthorized } from '@parley/contract'
 import type { Database } from '@parley/database'
-import { type AccessClaims, type Caller, findCaller, requireAdmin, type Tokens } from '@parley/identity'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import {
+  type AccessClaims,
+  type Caller,
+  createTokenUses,
+  findCaller,
+  requireAdmin,
+  requireScope,
+  type Tokens,
+} from '@parley/identity'
+import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify'
 
 /**
  * Who may call a route:
  * - `user`, the default: everybody who is signed in; `request.caller` is the user and session as the database has them now.
  * - `admin`: the same, with the admin flag.
  * - `token`: the signature is checked and `request.claims` set; the route's own first statement checks the session.
+ *   For an API token that was done before.
+ * - `claims`: of the gateway alone. The token is read and `request.claims` set; the service that gets the request checks it.
  * - `none`: everybody; the route itself checks credentials, if it needs any.
  */
-export type Access = 'user' | 'admin' | 'token' | 'none'
+export type Access = 'user' | 'admin' | 'token' | 'claims' | 'none'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     access?: Access
+    /** Whether a session may call it that lacks the second factor which the configuration requires. */
+    mayEnrol?: boolean
     /**
      * Whether a request for the session cookie may come without an access token. The route then checks the cookie itself, and
      * `request.caller` is null.
      */
     orCookie?: boolean
+    /** The scope that an API token needs, where `tokenScopeOf` does not derive the right one. */
+    tokenScope?: TokenScope | 'none'
   }
   interface FastifyRequest {
     /** Set on routes with access `user` and `admin`. */
     caller: Caller
-    /** Set on routes with access `user`, `admin` and `token`. */
+    /** Set on routes with access `user`, `admin`, `token` and `claims`. */
     claims: AccessClaims
   }
 }
@@ -40,6 +54,7 @@ export function identifyCallers(
   app.decorateRequest('caller', null as unknown as Caller)
   app.decorateRequest('claims', null as unknown as AccessClaims)
   const unfinished = new WeakSet<FastifyRequest>()
+  const tokenUses = createTokenUses(db, clock)
 
   app.addHook('onRequest', async (request) => {
     if (request.is404) return
@@ -47,18 +62,40 @@ export function identifyCallers(
     if (access === 'none') return
     if (orCookie && wantsCookie(request) && request.headers.authorization === undefined) return
     request.claims = await tokens.verifyAccess(bearerToken(request))
-    if (access === 'token') return
-    await loadCaller(request, access)
-    if (!request.raw.complete) unfinished.add(request)
+    if (access === 'claims' || (access === 'token' && !request.claims.tokenHash)) return
+    await loadCaller(request)
+    if (request.claims.tokenHash) await admitToken(request)
+    if (access !== 'token' && !request.raw.complete) unfinished.add(request)
   })
   app.addHook('preValidation', async (request) => {
-    if (unfinished.has(request)) await loadCaller(request, request.routeOptions.config.access)
+    if (unfinished.has(request)) await loadCaller(request)
   })
 
-  async function loadCaller(request: FastifyRequest, access: Access | undefined) {
-    request.caller = await findCaller(db, request.claims, clock())
+  async function loadCaller(request: FastifyRequest) {
+    const { access, mayEnrol } = request.routeOptions.config
+    request.caller = await findCaller(db, request.claims, clock(), { mayEnrol })
     if (access === 'admin') requireAdmin(request.caller)
   }
+
+  async function admitToken({ caller, claims, method, routeOptions }: FastifyRequest) {
+    tokens.noteGenuine(claims)
+    await tokenUses.note(caller.sessionId)
+    requireScope(caller, tokenScopeOf(method, routeOptions))
+  }
+}
+
+/**
+ * The scope that an API token needs for a route: `admin` where only admins are let in, else `read` for what changes nothing and `write`
+ * for the rest. Nobody signs in, or changes how somebody signs in, with an API token: routes below `/auth/` take none.
+ */
+export function tokenScopeOf(
+  method: string,
+  { url = '', config = {} }: { url?: string; config?: FastifyContextConfig },
+): TokenScope | 'none' {
+  if (config.tokenScope) return config.tokenScope
+  if (url.startsWith('/auth/')) return 'none'
+  if (config.access === 'admin') return 'admin'
+  return method === 'GET' || method === 'HEAD' ? 'read' : 'write'
 }
 
 /**

@@ -1,7 +1,7 @@
 import swagger from '@fastify/swagger'
 import { ErrorBody } from '@parley/contract'
 import type { FastifyInstance, FastifySchema } from 'fastify'
-import type { Access } from './identify.ts'
+import { type Access, tokenScopeOf } from './identify.ts'
 import type { RequestSchema } from './validation.ts'
 
 /** Collects the OpenAPI 3.1 description of the routes that are registered later. `app.swagger()` answers it. */
@@ -22,7 +22,13 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
         schemas: { Error: ErrorBody },
         responses: refusalResponses(),
         securitySchemes: {
-          accessToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+          accessToken: {
+            type: 'http',
+            scheme: 'bearer',
+            bearerFormat: 'JWT',
+            description:
+              'Or an API token. `x-token-scope` is the scope that it needs; with `none` no API token will do',
+          },
           sessionCookie: {
             type: 'apiKey',
             in: 'cookie',
@@ -30,6 +36,7 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
             description: 'With the header `X-Parley-Session: cookie`. On https its name is `__Secure-parley_session`',
           },
           webhookToken: { type: 'http', scheme: 'bearer', description: 'The token of the webhook that posts' },
+          appPass: { type: 'http', scheme: 'bearer', description: 'What `integrations` shows for an app' },
         },
       },
     },
@@ -49,6 +56,7 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
             ? {}
             : { security: [{ accessToken: [] }, ...(route.config?.orCookie ? [{ sessionCookie: [] }] : [])] }),
           'x-access': access,
+          ...(access !== 'none' && { 'x-token-scope': tokenScopeOf(String(route.method), route) }),
         } as FastifySchema,
       }
     },

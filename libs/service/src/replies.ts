@@ -1,4 +1,8 @@
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { IncomingMessage } from 'node:http'
+import { ApiError, invalid, notFound, tooLarge, unavailable } from '@parley/contract'
+import { isDatabaseAway } from '@parley/database'
+import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
+import { ambiguityOf } from './http-server.ts'
 
 /**
  * Keeps replies out of caches: almost every reply is for one caller, and people share browsers and proxies. A route whose reply may be
@@ -14,4 +18,108 @@ export function preventCaching(app: FastifyInstance): void {
 /** Sends text that is JSON already, without the serializer. The caller is responsible for its having exactly the fields of the schema. */
 export function sendJsonText(reply: FastifyReply, text: string): never {
   return reply.type('application/json; charset=utf-8').send(text) as never
+}
+
+const maxDrainMs = 15_000
+const maxDrainBytes = 64 * 1024 * 1024
+
+/** Replies `{error, code, requestId}` to everything that handlers and Fastify throw, and logs it once. */
+export function renderRefusals(app: FastifyInstance): void {
+  app.setErrorHandler((error: FastifyError, request, reply) => sendRefusal(error, request, reply))
+  app.setNotFoundHandler((request, reply) => sendRefusal(notFound('address'), request, reply))
+}
+
+/** Replies to one error. Also serves Fastify's `frameworkErrors`, which happen before routing. */
+export function sendRefusal(error: Error, request: FastifyRequest, reply: FastifyReply) {
+  const refusal = asRefusal(error)
+  if (isClientLeft(error, request)) {
+    request.log.debug({ requestId: request.id, route: request.routeOptions?.url }, 'the client left before its reply')
+  } else if (refusal.status >= 500) {
+    const level = refusal.status === 503 ? 'warn' : 'error'
+    request.log[level]({ err: error, requestId: request.id, route: request.routeOptions?.url }, 'request failed')
+  } else {
+    request.log.debug(
+      { code: refusal.code, requestId: request.id, route: request.routeOptions?.url },
+      'request refused',
+    )
+  }
+  if (refusal.retryAfter !== undefined) reply.header('retry-after', Math.ceil(refusal.retryAfter))
+  // RFC 9110, 11.6.1: a 401 says how to authenticate.
+  if (refusal.status === 401) reply.header('www-authenticate', 'Bearer')
+  // RFC 6750, 3.1.
+  if (refusal.code === 'insufficient_scope') reply.header('www-authenticate', 'Bearer error="insufficient_scope"')
+  // Fastify closes the connection after every body that it refuses, in case more of the body follows.
+  const mayStayOpen = request.raw.complete || refusal.status === 413
+  if (mayStayOpen && ambiguityOf(request.raw) === undefined) reply.removeHeader('connection')
+  dropRest(request.raw)
+  return reply
+    .code(refusal.status)
+    .type('application/json; charset=utf-8')
+    .serializer(JSON.stringify)
+    .send({ error: refusal.message, code: refusal.code, requestId: request.id })
+}
+
+/** The refusal that a client gets for an error. An unknown error is a 500 without details. */
+export function asRefusal(error: Error): ApiError {
+  if (error instanceof ApiError) return error
+  if (isDatabaseAway(error)) return unavailable()
+  const { code, validation, statusCode } = error as Partial<FastifyError>
+  if (validation || error instanceof SyntaxError) return invalid(error.message)
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge()
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
+    return invalid('Please send the body as JSON, with the header Content-Type: application/json')
+  }
+  if (code === 'FST_ERR_CTP_INVALID_JSON_BODY') return invalid('The body is not valid JSON')
+  if (code === 'FST_ERR_BAD_URL') return invalid('The address is not a valid URL')
+  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) return invalid(error.message)
+  // PostgreSQL's error class 22: a value that the column cannot hold. Validation should have refused it.
+  if (code?.length === 5 && code.startsWith('22')) return invalid('The request contains a value that cannot be stored')
+  return new ApiError(500, 'internal_error', 'Something went wrong on the server')
+}
+
+/**
+ * Reads and drops the rest of a refused body. Closing the connection instead would reset it, and a client or proxy that is still sending
+ * would see the reset and never the refusal (RFC 9112, 9.6). After 64 MB or 15 s the connection is closed.
+ */
+export function dropRest(request: IncomingMessage): void {
+  if (request.complete) return
+  // A request that is made within the process has no connection: destroying the request closes one where it is.
+  const close = () => request.destroy()
+  let bytes = 0
+  const timer = setTimeout(close, maxDrainMs).unref()
+  request.once('close', () => clearTimeout(timer))
+  request.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes > maxDrainBytes) close()
+  })
+  request.resume()
+}
+
+/** The client closed its connection: nobody gets a reply, and nothing is wrong. */
+export class ClientLeft extends Error {
+  override readonly name = 'ClientLeft'
+
+  constructor() {
+    super('the client closed the connection')
+  }
+}
+
+/** Whether an error only means that the client closed its connection. */
+const isClientLeft = (error: Error, { raw }: FastifyRequest): boolean =>
+  error instanceof ClientLeft || (raw.destroyed && (error as NodeJS.ErrnoException).code === 'ECONNRESET')
+
+/** Logs replies that break off. People close pages all day, so a client that left is logged for debugging only. */
+export class LogClientsThatLeft extends LogController {
+  constructor() {
+    super({ disableRequestLogging: true })
+  }
+
+  override streamError(err: Error, request: FastifyRequest, reply: FastifyReply): void {
+    const facts = { requestId: request.id, route: request.routeOptions.url }
+    if (reply.raw.destroyed) {
+      request.log.debug(facts, 'the client left before the end of its reply')
+    } else {
+      request.log.warn({ err, ...facts }, 'a reply broke off')
+    }
+  }
 }

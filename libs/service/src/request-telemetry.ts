@@ -1,4 +1,4 @@
-import { type Logger, type Metrics, metric } from '@parley/telemetry'
+import { type Logger, type Metrics, metric, withoutQuery } from '@parley/telemetry'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
 const userAgentLength = 300
@@ -20,7 +20,7 @@ export function createAccessLog(logger: Logger) {
         {
           requestId: request.id,
           method: request.method,
-          path: request.url.split('?', 1)[0],
+          path: withoutQuery(request.url),
           route: request.routeOptions?.url,
           // Undefined: the client left before there was a reply.
           status: raw.headersSent ? raw.statusCode : undefined,

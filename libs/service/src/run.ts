@@ -29,16 +29,17 @@ export interface Service {
 export async function runService(
   name: string,
   create: (deps: Deps) => Service | Promise<Service>,
-  { position = 'inside' as 'edge' | 'inside' } = {},
+  { position = 'inside' as 'edge' | 'inside', usesRedis = true } = {},
 ): Promise<void> {
   const config = await loadConfig().catch(reportFaults)
-  const { deps, close } = await (async () => openDeps(name, config))().catch(reportFaults)
+  const { deps, close } = await (async () => openDeps(name, config, Date.now, { usesRedis }))().catch(reportFaults)
   const service = await (async () => create(deps))().catch(reportFaults)
   const { fastify, drain } = await buildApp({
     deps,
     position,
     edge: service.edge,
     filesPerStream: service.filesPerStream,
+    recordsEvents: service.usesDatabase !== false,
     checks: { ...(service.usesDatabase !== false && { postgresql: databaseCheck(deps) }), ...service.checks },
   })
   if (service.plugin) await fastify.register(service.plugin)

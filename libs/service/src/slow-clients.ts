@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { Config } from '@parley/config'
 import { label, type Metrics, metric } from '@parley/telemetry'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { ClientLeft } from './refusals.ts'
+import { ClientLeft } from './replies.ts'
 
 const intervalMs = 1_000
 /** Unfinished bodies that one client may have at once, not counting those that arrive with their heads. Beyond that the oldest is ended. */
@@ -11,8 +11,8 @@ const maxBodies = 32
 /** Bytes of replies that may wait in memory for one client to read them. */
 const maxUnsentBytes = 64 * 1024 * 1024
 
-/** Whom a limit counts for: the user, or the address when the request has no session. */
-export const clientOf = (request: FastifyRequest): string => request.claims?.userId ?? request.ip
+/** Whom a limit counts for: the user, or the address when it is not known for sure who calls. */
+export const clientOf = ({ claims, ip }: FastifyRequest): string => (claims?.isGenuine ? claims.userId : ip)
 
 /**
  * Ends requests whose client is too slow and holds memory and connections: a body that does not arrive, a reply that is not read. All
@@ -123,7 +123,7 @@ function watchReplies(
 
   app.server.on('connection', (socket: Socket) => void sockets.add(socket))
   app.addHook('preParsing', (request, _reply, _payload, done) => {
-    if (request.claims) (request.raw.socket as ReplySocket)[owner] = request.claims.userId
+    if (request.claims?.isGenuine) (request.raw.socket as ReplySocket)[owner] = request.claims.userId
     done()
   })
 

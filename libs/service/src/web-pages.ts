@@ -10,16 +10,24 @@ export const pageAddresses = [
   '/search',
   '/preferences',
   '/profile',
+  '/security',
   '/sessions',
+  '/tokens',
   '/admin/people',
+  '/admin/groups',
+  '/admin/bots',
   '/admin/webhooks',
+  '/admin/subscriptions',
+  '/admin/commands',
+  '/admin/sign-in',
+  '/admin/scim',
   '/admin/settings',
   '/admin/audit',
   '/admin/export',
 ] as const
 
 /** Addresses of the files that the web client needs. */
-export const pageFiles = ['/assets/*', '/icon.svg'] as const
+export const pageFiles = ['/assets/*', '/icons/*', '/icon.svg', '/manifest.webmanifest', '/worker.js'] as const
 
 type Handler = Router.Handler<Router.HTTPVersion.V1>
 

@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Attributes } from '@opentelemetry/api'
 import { PrometheusSerializer } from '@opentelemetry/exporter-prometheus'
+import type { Resource } from '@opentelemetry/resources'
 import { AggregationTemporality, InstrumentType, MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics'
 import { version } from '@parley/config/version'
 import {
@@ -17,7 +18,6 @@ import {
   type Observation,
 } from './instruments.ts'
 import type { Logger } from './logger.ts'
-import { takeMetricPush } from './metric-push.ts'
 import { metric } from './names.ts'
 import { droppedViews, observeProcess } from './process-metrics.ts'
 
@@ -151,4 +151,23 @@ export async function serveMetrics({
       if (server.listening) await once(server, 'close')
     },
   }
+}
+
+interface MetricPush {
+  reader: MetricReader
+  resource: Resource
+}
+
+let prepared: MetricPush | undefined
+
+/** Makes `createMetrics` push the metrics as well. Called by the preload, which must not load the rest of the SDK. */
+export function prepareMetricPush(push: MetricPush): void {
+  prepared = push
+}
+
+/** Returns the reader only once, since a reader belongs to one provider. */
+function takeMetricPush(): MetricPush | undefined {
+  const taken = prepared
+  prepared = undefined
+  return taken
 }

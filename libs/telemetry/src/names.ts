@@ -93,7 +93,7 @@ export const metric = {
   ),
   streamsOpen: gauge('parley_streams_open', 'Event streams open on this node.'),
   streamsEnded: counter('parley_streams_ended_total', 'Event streams that ended.', {
-    [label.reason]: ['client', 'session', 'slow', 'reset', 'drain', 'gone', 'failed'],
+    [label.reason]: ['client', 'session', 'role', 'slow', 'reset', 'drain', 'replaced', 'gone', 'failed'],
   }),
   deliveries: counter('parley_deliveries_total', 'Events written to streams: one per event and stream.', {
     [label.audience]: ['everyone', 'nobody', 'users', 'channel', 'outsiders'],

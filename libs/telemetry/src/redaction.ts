@@ -20,11 +20,11 @@ export const REDACTED = '[redacted]'
 
 /**
  * The path of a URL or request target. Queries carry tokens (`/events?token=…`, sign-in links), OAuth codes and search texts, so the
- * whole query is removed rather than listed parameters.
+ * whole query is removed rather than listed parameters. The last part of a webhook's address is its secret.
  */
 export function withoutQuery(url: string): string {
   const end = url.search(/[?#]/)
-  return end < 0 ? url : url.slice(0, end)
+  return (end < 0 ? url : url.slice(0, end)).replace(/(\/hooks\/[^/]+\/).+/, `$1${REDACTED}`)
 }
 
 /** Redacts the values of query parameters inside free text, such as an error message that quotes a URL. */

@@ -1,8 +1,90 @@
-/** Ports, secrets and addresses that are made once and kept in the data directory, so that they survive a restart. */
 import { randomBytes, randomInt } from 'node:crypto'
-import { link, mkdir, open, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, link, mkdir, open, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+
+export interface DataDirectoryLock {
+  /** Idempotent. */
+  release(): Promise<void>
+}
+
+// Without a reference the lock would be garbage-collected, and so released.
+const held = new Set<DatabaseSync>()
+
+/**
+ * Locks a data directory for this process, and creates it when it is missing. A killed process loses its lock.
+ * @throws Error with the holder's pid when another process has the lock, or with what to do when the directory cannot be used.
+ */
+export async function lockDataDirectory(directory: string): Promise<DataDirectoryLock> {
+  await makeDataDirectory(directory).catch(explain(directory))
+  const pidFile = join(directory, 'launcher.pid')
+  const lock = await acquire(directory, pidFile)
+  held.add(lock)
+  await writeFile(pidFile, `${process.pid}\n`, { mode: 0o600 })
+
+  return {
+    release: async () => {
+      if (!held.delete(lock)) return
+      await rm(pidFile, { force: true })
+      lock.close()
+    },
+  }
+}
+
+/**
+ * The lock is SQLite's lock on an empty database, since Node has no file locks. The kernel releases it however the process ends. A
+ * pid file alone is not enough: the pid may belong to another process by now, and two processes may both find it stale.
+ */
+async function acquire(directory: string, pidFile: string): Promise<DatabaseSync> {
+  const lockFile = join(directory, 'launcher.lock')
+  await open(lockFile, 'a', 0o600).then((file) => file.close(), explain(directory))
+  const lock = new DatabaseSync(lockFile)
+  try {
+    // Nothing is ever written, so no journal is left behind.
+    lock.exec('PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE')
+    return lock
+  } catch (error) {
+    lock.close()
+    if (!/locked|busy/i.test((error as Error).message)) throw error
+    const pid = (await readFile(pidFile, 'utf8').catch(() => '')).trim() || 'unknown'
+    throw new Error(
+      `The data directory ${directory} is in use by the process with pid ${pid}: stop that one first, or give this one a directory of its own`,
+    )
+  }
+}
+
+/** Throws an error that says which directory it is, what is wrong and what helps. */
+const explain = (directory: string) => (error: NodeJS.ErrnoException) => {
+  const code = error.code ?? error.name
+  const reason = reasons[code] ?? ((path: string) => `${path} fails with ${code}. Look at that path`)
+  throw new Error(
+    `The data directory ${directory} cannot be used: ${reason(error.path ?? directory)}, or name another directory by PARLEY_DATA_DIR or --dataDir`,
+    { cause: error },
+  )
+}
+
+const notWritable = (path: string) =>
+  `${path} may not be written to by this user. Start as the owner of the directory, or make this user its owner (chown -R)`
+const notDirectory = (path: string) => `${path} is not a directory. Move that file away`
+const reasons: Record<string, (path: string) => string> = {
+  EACCES: notWritable,
+  EPERM: notWritable,
+  EROFS: (path) => `${path} is on a file system that is read-only. Make it writable`,
+  ENOSPC: (path) => `the disk of ${path} is full. Make room on it`,
+  EEXIST: notDirectory,
+  ENOTDIR: notDirectory,
+  EISDIR: (path) => `${path} is a directory and should be a file. Move it away`,
+}
+
+/** When root starts PostgreSQL, its user must be able to enter the directory, whatever the umask is. Secrets have mode 0600. */
+async function makeDataDirectory(directory: string): Promise<void> {
+  const created = await mkdir(directory, { recursive: true })
+  if (created && process.getuid?.() === 0) await chmod(directory, 0o711)
+  await mkdir(join(directory, 'secrets'), { recursive: true, mode: 0o700 })
+}
+
+/** Ports, secrets and addresses that are made once and kept in the data directory, so that they survive a restart. */
 
 // Below the ranges from which Linux (32768) and macOS (49152) take the ports of outgoing connections. Inside such a range a
 // client that keeps reconnecting to a closed port can connect to itself, and the server could not take its port back.

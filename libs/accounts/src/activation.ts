@@ -1,0 +1,106 @@
+import { audienceOfPerson } from '@parley/access'
+import { invalid } from '@parley/contract'
+import {
+  audit,
+  type Reader,
+  record,
+  type Transaction,
+  toldUser,
+  type UserFields,
+  type UserRow,
+  userFields,
+} from '@parley/database'
+import { type Actor, lockAdminsAnd, refuseLastAdmin } from './roles.ts'
+import { markEnded } from './sessions.ts'
+import { announceWebhooks, listWebhooksOf, orphanWebhooksOf } from './webhook-owners.ts'
+
+/** The actor of what the server does by itself. */
+export const theServer = 'server'
+
+/**
+ * Deactivates a person and tells everyone (UPDATE_USER): with the commit their tokens stop working and their streams end. They keep
+ * name, role, memberships and messages. Deactivating them again changes nothing.
+ * @throws ApiError 400 when there is no such person or they are the last admin.
+ */
+export async function deactivateUser(trx: Transaction, userId: string, actor: Actor): Promise<UserRow> {
+  const people = await lockAdminsAnd(trx, userId)
+  const user = people.get(userId)
+  if (!user) throw invalid('There is no such user')
+  if (user.deactivatedAt !== null) return user
+  if (user.isAdmin) refuseLastAdmin(people, userId)
+  await endActivity(trx, user, actor)
+  return { ...user, deactivatedAt: actor.now }
+}
+
+/**
+ * Lets a deactivated person in again and tells everyone (UPDATE_USER). A guest whose time is over gets an unlimited one. Activating
+ * somebody who is active changes nothing. @throws ApiError 400 when there is no such person.
+ */
+export async function activateUser(trx: Transaction, userId: string, { actorId, ip, now }: Actor): Promise<UserRow> {
+  const user = (await lockAdminsAnd(trx, userId)).get(userId)
+  if (!user) throw invalid('There is no such user')
+  const isOver = user.guestExpiresAt !== null && user.guestExpiresAt <= now
+  if (user.deactivatedAt === null && !isOver) return user
+
+  const active = await trx
+    .updateTable('users')
+    .set({ deactivatedAt: null, ...(isOver && { guestExpiresAt: null }) })
+    .where('id', '=', userId)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  const routing = { ...(await audienceOfPerson(trx, userId)), reloadUsers: [userId] }
+  await record(trx, { type: 'UPDATE_USER', payload: toldUser(active), routing })
+  await audit(trx, { action: 'user.activate', actorId, ...target(user), ip })
+  if (active.isAdmin) await announceWebhooks(trx, await listWebhooksOf(trx, userId), false)
+  return active
+}
+
+/**
+ * Deactivates the guests whose time is over, some at a time, and answers how many. Guests whose rows are locked are left for the next
+ * time. Served by users_guests_expiring.
+ */
+export async function deactivateExpiredGuests(trx: Transaction, now: number): Promise<number> {
+  const guests = await findExpiredGuests(trx, now)
+  for (const guest of guests) {
+    await endActivity(trx, guest, { actorId: theServer, ip: null, now }, { reason: 'expired' })
+  }
+  return guests.length
+}
+
+const findExpiredGuests = (db: Reader, now: number): Promise<UserFields[]> =>
+  db
+    .selectFrom('users')
+    .select(userFields)
+    .where('guestExpiresAt', '<=', now)
+    .where('role', '=', 'guest')
+    .where('deactivatedAt', 'is', null)
+    .where('removedAt', 'is', null)
+    .orderBy('guestExpiresAt')
+    .limit(100)
+    .forNoKeyUpdate()
+    .skipLocked()
+    .execute()
+
+async function endActivity(
+  trx: Transaction,
+  user: UserFields,
+  { actorId, ip, now }: Actor,
+  details: Record<string, string> = {},
+): Promise<void> {
+  const audience = await audienceOfPerson(trx, user.id)
+  await trx.updateTable('users').set({ deactivatedAt: now }).where('id', '=', user.id).execute()
+  const endSessions = await markEnded(trx, { userId: user.id, reason: 'deactivated', actorId, ip, now })
+  await record(trx, {
+    type: 'UPDATE_USER',
+    payload: toldUser({ ...user, deactivatedAt: now }),
+    routing: { ...audience, endSessions, reloadUsers: [user.id] },
+  })
+  await audit(trx, { action: 'user.deactivate', actorId, ...target(user, details), ip })
+  if (user.isAdmin) await orphanWebhooksOf(trx, user.id, { actorId, ip })
+}
+
+const target = ({ id, userName }: UserFields, details: Record<string, string> = {}) => ({
+  targetType: 'user' as const,
+  targetId: id,
+  metadata: { userName, ...details },
+})

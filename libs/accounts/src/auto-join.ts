@@ -1,0 +1,43 @@
+import { anyOf, type Transaction } from '@parley/database'
+import { joinPublicChannels } from '@parley/membership'
+import { nameKey } from './names.ts'
+
+interface AutoJoin {
+  /** `chat.autoJoin`: names of the public channels that new people join beside General. */
+  autoJoin?: readonly string[] | undefined
+  now: number
+}
+
+/** Adds a new person to General and the channels of `autoJoin`, which stay locked until the transaction ends. */
+export const joinFirstChannels = (trx: Transaction, userId: string, { autoJoin = [], now }: AutoJoin): Promise<void> =>
+  joinPublicChannels(trx, { userIds: [userId], nameKeys: nameKeysOf(autoJoin), now })
+
+/**
+ * Does the same, some at a time, for people whom the version before created during an upgrade: it knows nothing of joining. Answers how
+ * many there were. Guests and bots join no channel by being created. People whose rows are locked are left for the next time. Served by
+ * users_not_auto_joined.
+ */
+export async function joinLate(trx: Transaction, { autoJoin = [], now }: AutoJoin): Promise<number> {
+  const people = await trx
+    .selectFrom('users')
+    .select(['id', 'role', 'isBot'])
+    .where('autoJoined', '=', false)
+    .where('removedAt', 'is', null)
+    .orderBy('id')
+    .limit(100)
+    .forNoKeyUpdate()
+    .skipLocked()
+    .execute()
+  if (people.length === 0) return 0
+
+  const userIds = people.filter(({ role, isBot }) => role !== 'guest' && !isBot).map(({ id }) => id)
+  await joinPublicChannels(trx, { userIds, nameKeys: nameKeysOf(autoJoin), now, haveStreams: true })
+  await trx
+    .updateTable('users')
+    .set({ autoJoined: true })
+    .where('id', '=', anyOf(people.map(({ id }) => id)))
+    .execute()
+  return people.length
+}
+
+const nameKeysOf = (autoJoin: readonly string[]) => ['General', ...autoJoin].map(nameKey)

@@ -1,0 +1,104 @@
+import type { DirectoryKind, Identities, Reader, Transaction, UserRow } from '@parley/database'
+import { updateProfile } from './profile.ts'
+import { changeRole, isLastAdmin, lockAdminsAnd } from './roles.ts'
+
+/** Who somebody is at the provider of their organisation. */
+export type Identity = Pick<Identities, 'protocol' | 'issuer' | 'subject'>
+
+export interface BoundUser extends UserRow {
+  /** A role at the provider made them an admin. */
+  madeAdmin: boolean
+}
+
+/** The live person who is bound to this identity. Served by the primary key. */
+export const findUserByIdentity = (db: Reader, identity: Identity): Promise<BoundUser | undefined> =>
+  db
+    .selectFrom('identities')
+    .innerJoin('users', 'users.id', 'identities.userId')
+    .selectAll('users')
+    .select('identities.madeAdmin')
+    .where('protocol', '=', identity.protocol)
+    .where('issuer', '=', identity.issuer)
+    .where('subject', '=', identity.subject)
+    .where('users.removedAt', 'is', null)
+    .executeTakeFirst()
+
+/**
+ * Binds a person to an identity for good. The identity of a removed person becomes free. Answers false when the identity belongs to
+ * another live person, or the person to another subject of the same issuer: an address that was given to somebody else must not open
+ * the account of its former owner. The caller holds the row lock of the person.
+ */
+export async function bindIdentity(
+  trx: Transaction,
+  identity: Identity,
+  { userId, now }: { userId: string; now: number },
+): Promise<boolean> {
+  const { protocol, issuer } = identity
+  const known = await trx
+    .selectFrom('identities')
+    .select('subject')
+    .where('userId', '=', userId)
+    .where('protocol', '=', protocol)
+    .where('issuer', '=', issuer)
+    .execute()
+  // Another request of the same first sign-in may have bound them just now.
+  if (known.length > 0) return known.some(({ subject }) => subject === identity.subject)
+  const bound = await trx
+    .insertInto('identities')
+    .values({ ...identity, userId, createdAt: now })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['protocol', 'issuer', 'subject'])
+        .doUpdateSet({ userId, createdAt: now, madeAdmin: false })
+        .where(({ exists, selectFrom }) =>
+          exists(
+            selectFrom('users')
+              .select('users.id')
+              .whereRef('users.id', '=', 'identities.userId')
+              .where('users.removedAt', 'is not', null),
+          ),
+        ),
+    )
+    .returning('userId')
+    .executeTakeFirst()
+  return bound !== undefined
+}
+
+/** Remembers whether a role at the provider made somebody an admin. */
+export async function markMadeAdmin(trx: Transaction, identity: Identity, madeAdmin: boolean): Promise<void> {
+  await trx
+    .updateTable('identities')
+    .set({ madeAdmin })
+    .where('protocol', '=', identity.protocol)
+    .where('issuer', '=', identity.issuer)
+    .where('subject', '=', identity.subject)
+    .execute()
+}
+
+/**
+ * Gives a person the display name that their directory knows, which they cannot change from then on, and tells everyone who sees them
+ * (UPDATE_USER). Without a change nobody is told.
+ */
+export const describePerson = (
+  trx: Transaction,
+  { id }: UserRow,
+  { displayName, managedBy }: { displayName: string; managedBy: DirectoryKind },
+): Promise<UserRow> => updateProfile(trx, id, { displayName }, managedBy, { actorId: id, ip: null })
+
+/**
+ * Makes a person an admin, or an ordinary one again, because their directory says so. Guests stay guests, and the last admin stays an
+ * admin. Answers whether the role changed. The caller holds no row lock of a person yet, except of one created in this transaction.
+ */
+export async function followAdminRole(
+  trx: Transaction,
+  userId: string,
+  isAdmin: boolean,
+  { ip }: { ip: string | null },
+): Promise<boolean> {
+  const people = await lockAdminsAnd(trx, userId)
+  const user = people.get(userId)
+  if (!user || user.isAdmin === isAdmin || user.role === 'guest') return false
+  if (user.isAdmin && isLastAdmin(people, userId)) return false
+  await changeRole(trx, user, { role: isAdmin ? 'admin' : 'member', guestExpiresAt: null }, { actorId: userId, ip })
+  return true
+}

@@ -1,0 +1,74 @@
+import { audienceOfPerson } from '@parley/access'
+import { ApiError, limits } from '@parley/contract'
+import { audit, type DirectoryKind, record, type Transaction, toldUser, type UserRow } from '@parley/database'
+import { fittedName, readName } from './names.ts'
+import type { Actor } from './roles.ts'
+import { lockUser } from './users.ts'
+
+/** What is absent stays; null, or a blank text, takes it away. */
+export interface Profile {
+  displayName?: string | null | undefined
+  title?: string | null | undefined
+}
+
+/**
+ * Sets display name and title of a person and tells everyone who sees them (UPDATE_USER). `directory` is the directory that provides
+ * them, whose word counts from then on; null when somebody sets their own. Setting the present ones changes nothing.
+ * @throws ApiError 400 when a text is refused, 401 when the person was removed, 409 when a directory provides their profile and
+ * `directory` is null.
+ */
+export async function updateProfile(
+  trx: Transaction,
+  userId: string,
+  profile: Profile,
+  directory: DirectoryKind | null,
+  { actorId, ip }: Pick<Actor, 'actorId' | 'ip'>,
+): Promise<UserRow> {
+  const before = await lockUser(trx, userId)
+  if (before.managedBy !== null && directory === null) throw managedByDirectory()
+  const after = {
+    displayName: read(profile.displayName, 'displayName', before.displayName, directory),
+    title: read(profile.title, 'title', before.title, directory),
+    managedBy: directory ?? before.managedBy,
+  }
+  const { displayName, title, managedBy } = before
+  const isSame = displayName === after.displayName && title === after.title
+  if (isSame && managedBy === after.managedBy) return before
+
+  const user = await trx
+    .updateTable('users')
+    .set(after)
+    .where('id', '=', userId)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  if (isSame) return user
+  await record(trx, { type: 'UPDATE_USER', payload: toldUser(user), routing: await audienceOfPerson(trx, userId) })
+  await audit(trx, {
+    action: 'user.profile.update',
+    actorId,
+    targetType: 'user',
+    targetId: userId,
+    metadata: { from: { displayName, title }, to: { displayName: after.displayName, title: after.title } },
+    ip,
+  })
+  return user
+}
+
+/** A directory’s text is made to fit, because it cannot be asked for another one. */
+function read(
+  text: string | null | undefined,
+  what: 'displayName' | 'title',
+  present: string | null,
+  directory: DirectoryKind | null,
+): string | null {
+  if (text === undefined) return present
+  if (text === null || text.trim() === '') return null
+  return directory === null ? readName(text, what, limits[what]) : fittedName(text, limits[what])
+}
+
+const managedByDirectory = () =>
+  new ApiError(
+    409,
+    'managed_by_directory',
+    'Your organisation’s directory provides display name and title. Please have them changed there',
+  )

@@ -1,0 +1,86 @@
+import { randomInt } from 'node:crypto'
+import { invalid } from '@parley/contract'
+import { looksLike, nameSkeleton, type Reader, type Transaction } from '@parley/database'
+import { sql } from 'kysely'
+import { automaticNames, nameKey } from './names.ts'
+
+/**
+ * Reserves a name of a person or a handle of a group until the transaction ends: people and groups share one set of names. Waits for
+ * transactions that take a name which looks like it. `ownId` is whose name it may be already.
+ * @throws ApiError 400 when somebody else, or another group, has it or one that looks the same.
+ */
+export async function claimName(trx: Transaction, name: string, ownId: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${lockOf(name)})`.execute(trx)
+  const taken = await listTaken(trx, [nameKey(name)])
+  if (taken.some(({ id }) => id !== ownId)) throw invalid('This name is already in use', 'duplicate')
+  if ((await findAlike(trx, [name])).some(({ id }) => id !== ownId)) {
+    throw invalid('Somebody else has a name that looks the same', 'duplicate')
+  }
+}
+
+const triedAtOnce = 32
+
+/**
+ * Reserves the first free name for a person who would be called `base`: the lowest free one of the first numbers, then a random number
+ * in a growing range. With a thousand people called `info` the next one costs a few statements more, not one for every 32 of them.
+ */
+export async function claimFreeName(trx: Transaction, base: string): Promise<string> {
+  for (let most = triedAtOnce; ; most *= 16) {
+    const from = most === triedAtOnce ? 1 : randomInt(triedAtOnce + 1, most)
+    const names = automaticNames(base, from, triedAtOnce)
+    const taken = new Set((await listTaken(trx, names.map(nameKey))).map(({ key }) => key))
+    const alike = await findAlike(trx, names)
+    const free = names.filter(
+      (name) => !taken.has(nameKey(name)) && !alike.some((other) => looksLike(other.name, name)),
+    )
+    for (const name of free) if (await tryToClaim(trx, name)) return name
+  }
+}
+
+/**
+ * Reserves all names that look like this one until the transaction ends. Answers false when another transaction is taking such a name
+ * or has taken it. Nobody waits, because the next number will do.
+ */
+async function tryToClaim(trx: Transaction, name: string): Promise<boolean> {
+  const { rows } = await sql<{ claimed: boolean }>`
+    select pg_try_advisory_xact_lock(${lockOf(name)}) as claimed`.execute(trx)
+  if (!rows[0]!.claimed) return false
+  return (await findAlike(trx, [name])).length === 0 && (await listTaken(trx, [nameKey(name)])).length === 0
+}
+
+/** The same number for all names that look alike. A collision with another name does no harm. */
+const lockOf = (name: string) => sql`hashtextextended('parley name ' || ${nameSkeleton(name)}, 0)`
+
+/** Who and which groups have one of these names. Served by users_live_name and groups_live_handle. */
+const listTaken = (db: Reader, keys: readonly string[]): Promise<{ id: string; key: string }[]> =>
+  db
+    .selectFrom('users')
+    .select(['id', 'userNameKey as key'])
+    .where('userNameKey', 'in', keys)
+    .where('removedAt', 'is', null)
+    .unionAll(
+      db
+        .selectFrom('groups')
+        .select(['id', 'handleKey as key'])
+        .where('handleKey', 'in', keys)
+        .where('deletedAt', 'is', null),
+    )
+    .execute()
+
+/**
+ * Live people and groups whose names differ from one of these only by look-alike letters of another script. Names without a skeleton
+ * were written by the version before during an upgrade. Served by users_live_skeleton and groups_live_skeleton.
+ */
+async function findAlike(db: Reader, names: readonly string[]): Promise<{ id: string; name: string }[]> {
+  const people = db.selectFrom('users').select(['id', 'userName as name']).where('removedAt', 'is', null)
+  const groups = db.selectFrom('groups').select(['id', 'handle as name']).where('deletedAt', 'is', null)
+  const skeletons = new Set(names.map(nameSkeleton))
+  const rows = await people
+    .where('userNameSkeleton', 'in', [...skeletons])
+    .unionAll(people.where('userNameSkeleton', 'is', null))
+    .unionAll(groups.where('handleSkeleton', 'in', [...skeletons]))
+    .execute()
+  return rows
+    .filter((row) => skeletons.has(nameSkeleton(row.name)))
+    .filter((row) => names.some((name) => looksLike(row.name, name)))
+}

@@ -1,0 +1,37 @@
+import { invalid } from '@parley/contract'
+
+/** Whose password it is to be. */
+export interface PasswordOwner {
+  email: string
+  /** Absent for somebody who has no name yet. */
+  userName?: string
+  displayName?: string | null
+}
+
+/**
+ * Refuses a password that is one of the 49,000 most common ones, or the name or the address of its owner, in any case.
+ * @throws ApiError 400
+ */
+export async function refuseWeakPassword(password: string, owner: PasswordOwner): Promise<void> {
+  const { email, userName, displayName } = owner
+  const wanted = folded(password)
+  const own = [email, email.slice(0, email.lastIndexOf('@')), userName, displayName]
+  if (own.some((text) => text && folded(text) === wanted)) {
+    throw invalid('The password must not be your name or e-mail address', 'weak_password')
+  }
+  if ((await loadCommon()).has(wanted)) {
+    throw invalid('This password is among the most common ones. Please choose another', 'weak_password')
+  }
+}
+
+const folded = (text: string) => text.normalize('NFKC').trim().toLowerCase()
+
+let common: Promise<ReadonlySet<string>> | undefined
+
+/** Loaded for the first password that somebody chooses: most processes never need it. */
+const loadCommon = () => {
+  common ??= import('@zxcvbn-ts/language-common').then(
+    ({ dictionary }) => new Set(dictionary['passwords-common'].map((each) => each.toLowerCase())),
+  )
+  return common
+}

@@ -1,0 +1,17 @@
+/** Limits concurrent work: at most `most` pieces run at once. The others wait, and begin in the order in which they came. */
+export function createLimiter(most: number) {
+  const waiting: (() => void)[] = []
+  let running = 0
+  return async <T>(work: () => Promise<T>): Promise<T> => {
+    if (running < most) running++
+    else await new Promise<void>((resolve) => waiting.push(resolve))
+    try {
+      return await work()
+    } finally {
+      // The next piece of work takes over the place of this one.
+      const next = waiting.shift()
+      if (next) next()
+      else running--
+    }
+  }
+}

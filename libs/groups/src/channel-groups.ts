@@ -1,0 +1,148 @@
+import { findChannel } from '@parley/access'
+import { invalid } from '@parley/contract'
+import { anyOf, type ChannelRow, isRowId, type Reader, type Transaction } from '@parley/database'
+import {
+  changeMembers,
+  findReadersAnyway,
+  type MemberChange,
+  readToTheEnd,
+  tellAudience,
+  tellMembers,
+} from '@parley/membership'
+import { startReading } from '@parley/read-states'
+import { sql } from 'kysely'
+
+/** Everybody in these groups, and in the present groups of the channel. */
+export async function listMembersOfGroups(
+  db: Reader,
+  channelId: string,
+  groupIds: readonly string[],
+): Promise<string[]> {
+  if (!isRowId(channelId)) return []
+  const { rows } = await sql<{ userId: string }>`
+    select distinct user_id as "userId" from group_members
+    where group_id = any(${groupIds.filter(isRowId)}::uuid[])
+      or group_id in (select group_id from channel_groups where channel_id = ${channelId})`.execute(db)
+  return rows.map(({ userId }) => userId)
+}
+
+/**
+ * Locks these groups until the transaction ends, so that who is in them stays the same. Call it behind the locks of people and before
+ * those of channels. @throws ApiError 400 when there is no such group.
+ */
+export async function lockGroups(trx: Transaction, groupIds: readonly string[]): Promise<void> {
+  const wanted = new Set(groupIds)
+  const groups = await trx
+    .selectFrom('groups')
+    .select('id')
+    .where('id', '=', anyOf([...wanted].filter(isRowId)))
+    .where('deletedAt', 'is', null)
+    .orderBy('id')
+    .forShare()
+    .execute()
+  if (groups.length < wanted.size)
+    throw invalid('groups must contain only ids of groups, and at least one of them is not')
+}
+
+/**
+ * Makes the people in these groups, and in no others, members of the channel for as long as they are in one of its groups, and tells
+ * everybody concerned. Call it under the locks of these people (`listMembersOfGroups`), the groups (`lockGroups`) and the channel, in this
+ * order. Answers the channel and which groups it had.
+ */
+export async function setChannelGroups(
+  trx: Transaction,
+  channel: ChannelRow,
+  groupIds: readonly string[],
+  now: number,
+): Promise<{ row: ChannelRow; before: string[] }> {
+  const channelId = channel.id
+  const wanted = [...new Set(groupIds)]
+  const present = await trx.selectFrom('channelGroups').select('groupId').where('channelId', '=', channelId).execute()
+  const concerned = await listMembersOfGroups(trx, channelId, wanted)
+  await trx
+    .deleteFrom('channelGroups')
+    .where('channelId', '=', channelId)
+    .where(sql<boolean>`group_id <> all(${wanted}::uuid[])`)
+    .execute()
+  if (wanted.length > 0) {
+    await trx
+      .insertInto('channelGroups')
+      .values(wanted.map((groupId) => ({ channelId, groupId })))
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
+  }
+  const row = await deriveMembers(trx, channel, concerned, now)
+  return { row, before: present.map(({ groupId }) => groupId) }
+}
+
+/**
+ * Brings the memberships of these people up to date in every channel of a group, after who is in it has changed. The people and the group
+ * are locked; the channels are locked here, in the order of their ids.
+ */
+export async function deriveMembersOfGroup(
+  trx: Transaction,
+  channelIds: readonly string[],
+  userIds: readonly string[],
+  now: number,
+): Promise<void> {
+  if (userIds.length === 0) return
+  for (const id of channelIds.toSorted()) {
+    const channel = await findChannel(trx, id, true)
+    if (channel) await deriveMembers(trx, channel, userIds, now)
+  }
+}
+
+/** The ids of the groups whose people are members of the channel. Served by the primary key. */
+export async function listGroupsOfChannel(db: Reader, channelId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('channelGroups')
+    .select('groupId')
+    .where('channelId', '=', channelId)
+    .orderBy('groupId')
+    .execute()
+  return rows.map(({ groupId }) => groupId)
+}
+
+/** The live channels of a group. Served by channel_groups_of_group. */
+export async function listChannelsOfGroup(db: Reader, groupId: string): Promise<string[]> {
+  const rows = await db.selectFrom('channelGroups').select('channelId').where('groupId', '=', groupId).execute()
+  return rows.map(({ channelId }) => channelId)
+}
+
+/** Of these people those become members who are in a group of the channel, and those cease who were members through groups alone. */
+async function deriveMembers(
+  trx: Transaction,
+  channel: ChannelRow,
+  userIds: readonly string[],
+  now: number,
+): Promise<ChannelRow> {
+  const change = await findChange(trx, channel.id, userIds)
+  const { joined, left } = change
+  if (joined.length + left.length === 0) return channel
+  // What was written before somebody joins counts as read.
+  await startReading(trx, channel.id, { only: joined })
+  const couldRead = await findReadersAnyway(trx, channel.kind, joined)
+  const after = await changeMembers(trx, channel.id, change, now, { byHand: false })
+  await readToTheEnd(trx, after, [...couldRead])
+  await tellMembers(trx, after, change)
+  await tellAudience(trx, after, change)
+  return after
+}
+
+async function findChange(db: Reader, channelId: string, userIds: readonly string[]): Promise<MemberChange> {
+  const { rows } = await sql<{ userId: string; isDerived: boolean }>`
+    select asked.id as "userId", derived.yes as "isDerived"
+    from unnest(${userIds}::uuid[]) as asked (id), lateral (
+        select exists (
+          select from channel_groups c join group_members g on g.group_id = c.group_id
+          where c.channel_id = ${channelId} and g.user_id = asked.id offset 0) as yes
+        offset 0
+      ) derived left join lateral (
+        select by_hand from channel_members m where m.channel_id = ${channelId} and m.user_id = asked.id offset 0
+      ) present on true
+    where derived.yes and present.by_hand is null or not derived.yes and not present.by_hand`.execute(db)
+  return {
+    joined: rows.filter(({ isDerived }) => isDerived).map(({ userId }) => userId),
+    left: rows.filter(({ isDerived }) => !isDerived).map(({ userId }) => userId),
+  }
+}

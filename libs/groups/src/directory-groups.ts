@@ -1,0 +1,129 @@
+import { type Actor, lockUserIfLive, nameKey, readName, readUserName } from '@parley/accounts'
+import { ApiError, limits } from '@parley/contract'
+import { anyOf, nameSkeleton, type Transaction } from '@parley/database'
+import { sql } from 'kysely'
+import { changeGroupMembers, createGroup, type GroupFields, type GroupSource } from './groups.ts'
+
+/** More groups of one person are not taken over. */
+const mostGroups = 200
+
+/** A group as a directory names it. */
+interface Known {
+  id: string
+  name: string
+  source: GroupSource
+}
+
+/**
+ * Makes a person a member of exactly the groups with these names, among those of this source. Missing ones are created. Answers the names
+ * that were passed over: those that make no handle, or whose handle somebody else, or another group, has. The caller holds no locks yet
+ * but those of people: everything is locked here, names first, then groups and channels, in the order of their ids.
+ */
+export async function followGroups(
+  trx: Transaction,
+  userId: string,
+  names: readonly string[],
+  source: GroupSource,
+  actor: Actor,
+): Promise<string[]> {
+  if (!(await lockUserIfLive(trx, userId))) return []
+  const passedOver = names.slice(mostGroups)
+  const wishes = new Map<string, GroupFields>()
+  for (const text of names.slice(0, mostGroups)) {
+    const fields = fieldsOf(text)
+    if (fields) wishes.set(fields.name, fields)
+    else passedOver.push(text)
+  }
+  const wanted = new Set<string>()
+  const found = await findByHandles(trx, [...wishes.values()])
+  for (const fields of sorted(wishes)) {
+    const group = found.get(nameKey(fields.handle)) ?? (await createOrFind(trx, fields, userId, source, actor))
+    // Another name with the same handle is another group in the directory, with other people in it.
+    if (group?.source === source && group.name === fields.name) wanted.add(group.id)
+    else passedOver.push(fields.name)
+  }
+  const present = await listGroupsOf(trx, userId, source)
+  const changed = [...present, ...wanted].filter((id) => !(present.has(id) && wanted.has(id)))
+  for (const id of await lockGroupsAndChannels(trx, changed)) {
+    const wish = wanted.has(id) ? { add: [userId] } : { remove: [userId] }
+    await changeGroupMembers(trx, id, wish, source, actor)
+  }
+  return passedOver
+}
+
+/**
+ * A group's name, and its handle: the name in small letters, with a hyphen in the place of what is neither letter nor digit, dot nor
+ * underscore. Names are not shortened, because two of them must not become one.
+ */
+function fieldsOf(text: string): GroupFields | undefined {
+  try {
+    const name = readName(text, 'name', limits.groupName)
+    const words = name.toLowerCase().replaceAll(/[^\p{L}\p{M}\p{N}._]+/gu, '-')
+    return { name, handle: readUserName(words.replaceAll(/^[-.]+|[-.]+$/g, ''), 'handle') }
+  } catch (error) {
+    if (error instanceof ApiError) return undefined
+    throw error
+  }
+}
+
+/** In the order in which everybody claims several names, so that nobody waits in a circle. */
+const sorted = (wishes: ReadonlyMap<string, GroupFields>): GroupFields[] =>
+  [...wishes.values()]
+    .map((fields) => ({ fields, skeleton: nameSkeleton(fields.handle) }))
+    .sort((one, other) => (one.skeleton < other.skeleton ? -1 : one.skeleton > other.skeleton ? 1 : 0))
+    .map(({ fields }) => fields)
+
+/** Live groups by the keys of their handles. Served by groups_live_handle. */
+async function findByHandles(trx: Transaction, wishes: readonly GroupFields[]): Promise<Map<string, Known>> {
+  const rows = await trx
+    .selectFrom('groups')
+    .select(['id', 'name', 'source', 'handleKey'])
+    .where('handleKey', '=', sql<string>`any(${wishes.map(({ handle }) => nameKey(handle))}::text[])`)
+    .where('deletedAt', 'is', null)
+    .execute()
+  return new Map(rows.map(({ handleKey, ...known }) => [handleKey, known]))
+}
+
+/** Creates a group with this person in it. The sign-in of somebody else may have created it in the meantime. */
+async function createOrFind(
+  trx: Transaction,
+  fields: GroupFields,
+  userId: string,
+  source: GroupSource,
+  actor: Actor,
+): Promise<Known | undefined> {
+  try {
+    return await createGroup(trx, { ...fields, members: [userId] }, source, actor)
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    return (await findByHandles(trx, [fields])).get(nameKey(fields.handle))
+  }
+}
+
+async function listGroupsOf(trx: Transaction, userId: string, source: GroupSource): Promise<Set<string>> {
+  const rows = await trx
+    .selectFrom('groupMembers')
+    .innerJoin('groups', 'groups.id', 'groupMembers.groupId')
+    .select('groups.id')
+    .where('groupMembers.userId', '=', userId)
+    .where('groups.source', '=', source)
+    .execute()
+  return new Set(rows.map(({ id }) => id))
+}
+
+/** Locks all of these groups and then all of their channels. Answers those groups that are live. */
+async function lockGroupsAndChannels(trx: Transaction, groupIds: readonly string[]): Promise<string[]> {
+  if (groupIds.length === 0) return []
+  const groups = await trx
+    .selectFrom('groups')
+    .select('id')
+    .where('id', '=', anyOf([...groupIds]))
+    .where('deletedAt', 'is', null)
+    .orderBy('id')
+    .forNoKeyUpdate()
+    .execute()
+  const live = groups.map(({ id }) => id)
+  const channels = trx.selectFrom('channelGroups').select('channelId').where('groupId', '=', anyOf(live))
+  await trx.selectFrom('channels').select('id').where('id', 'in', channels).orderBy('id').forNoKeyUpdate().execute()
+  return live
+}

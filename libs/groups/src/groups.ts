@@ -1,0 +1,211 @@
+import { type Actor, claimName, nameKey, readName, readUserName } from '@parley/accounts'
+import { ApiError, type Group, invalid, limits, notFound, onlyUsers } from '@parley/contract'
+import {
+  type AuditAction,
+  anyOf,
+  audit,
+  type GroupRow,
+  nameSkeleton,
+  record,
+  type Transaction,
+  toldUser,
+  userFields,
+  uuidv7,
+} from '@parley/database'
+import { everybodyButGuests, lockLivePeople, nextChange, withOtherMembers } from '@parley/membership'
+import { sql } from 'kysely'
+import { deriveMembersOfGroup, listChannelsOfGroup } from './channel-groups.ts'
+import { findGroup, listGroupMembers, lockGroup } from './groups.queries.ts'
+
+/** Who keeps a group: the admins of this server, or a directory. */
+export type GroupSource = GroupRow['source']
+
+export interface GroupFields {
+  /** What mentions use. People and groups share one set of names. */
+  handle: string
+  name: string
+}
+
+/** Who comes and who goes, or everybody who is in the group from now on. */
+export type MembersWish = { add?: readonly string[]; remove?: readonly string[] } | { members: readonly string[] }
+
+/**
+ * Creates a group with these people in it, and tells everybody but guests (NEW_GROUP) and the audit log.
+ * @throws ApiError 400 when the handle or the name is refused or taken, or a member is unknown.
+ */
+export async function createGroup(
+  trx: Transaction,
+  { members = [], ...fields }: GroupFields & { members?: readonly string[] },
+  source: GroupSource,
+  actor: Actor,
+): Promise<Group> {
+  const wanted = [...new Set(members)]
+  await lockMembers(trx, wanted)
+  const { handle, name } = readFields(fields)
+  await claimName(trx, handle, '')
+  const id = uuidv7()
+  await trx
+    .insertInto('groups')
+    .values({ id, ...keysOf(handle), name, source, createdAt: actor.now })
+    .execute()
+  await insertMembers(trx, id, wanted, actor.now)
+  const group = (await findGroup(trx, id))!
+  await tellGuests(trx, wanted)
+  const most = limits.eventMembers
+  const payload = { ...group, joined: wanted.slice(0, most) }
+  await record(trx, { type: 'NEW_GROUP', payload, routing: everybodyButGuests })
+  await tellMembers(trx, group, { joined: wanted.slice(most), left: [] })
+  await auditGroup(trx, 'group.create', group, actor, { source, members: wanted.length })
+  return group
+}
+
+/**
+ * Changes handle and name of a group, and tells everybody but guests (UPDATE_GROUP). What is absent stays.
+ * @throws ApiError 400 when one is refused or taken, 404 when there is no such group, 409 when another source keeps it.
+ */
+export async function updateGroup(
+  trx: Transaction,
+  groupId: string,
+  wish: Partial<GroupFields>,
+  source: GroupSource,
+  actor: Actor,
+): Promise<Group> {
+  const before = await lockOwnGroup(trx, groupId, source)
+  const { handle, name } = readFields({ handle: wish.handle ?? before.handle, name: wish.name ?? before.name })
+  if (handle === before.handle && name === before.name) return (await findGroup(trx, groupId))!
+  if (handle !== before.handle) await claimName(trx, handle, before.id)
+  await trx
+    .updateTable('groups')
+    .set({ ...keysOf(handle), name, changedAt: nextChange(actor.now) })
+    .where('id', '=', before.id)
+    .execute()
+  const group = (await findGroup(trx, groupId))!
+  await record(trx, { type: 'UPDATE_GROUP', payload: { ...group, joined: [], left: [] }, routing: everybodyButGuests })
+  const from = { handle: before.handle, name: before.name }
+  await auditGroup(trx, 'group.update', group, actor, { from, to: { handle, name } })
+  return group
+}
+
+/**
+ * Deletes a group and tells everybody but guests (DELETE_GROUP). Who was a member of a channel through it alone is one no longer.
+ * @throws ApiError 404 when there is no such group, 409 when another source keeps it.
+ */
+export async function deleteGroup(trx: Transaction, groupId: string, source: GroupSource, actor: Actor): Promise<void> {
+  await lockLivePeople(trx, await listGroupMembers(trx, groupId))
+  const group = await lockOwnGroup(trx, groupId, source)
+  const [members, channels] = [await listGroupMembers(trx, group.id), await listChannelsOfGroup(trx, group.id)]
+  await trx.updateTable('groups').set({ deletedAt: actor.now }).where('id', '=', group.id).execute()
+  await trx.deleteFrom('groupMembers').where('groupId', '=', group.id).execute()
+  await trx.deleteFrom('channelGroups').where('groupId', '=', group.id).execute()
+  await deriveMembersOfGroup(trx, channels, members, actor.now)
+  await tellGuests(trx, members)
+  await record(trx, { type: 'DELETE_GROUP', payload: { id: group.id }, routing: withOtherMembers(group.id) })
+  await auditGroup(trx, 'group.delete', group, actor, { members: members.length })
+}
+
+/**
+ * Changes who is in a group, and thereby who is a member of its channels, and tells everybody but guests (UPDATE_GROUP). It takes a few
+ * statements for any number of people. Nothing is recorded when nothing changes.
+ * @throws ApiError 400 when one who is added is unknown, 404 when there is no such group, 409 when another source keeps it.
+ */
+export async function changeGroupMembers(
+  trx: Transaction,
+  groupId: string,
+  wish: MembersWish,
+  source: GroupSource,
+  actor: Actor,
+): Promise<Group> {
+  const added = [...new Set('members' in wish ? wish.members : wish.add)]
+  const removed = 'members' in wish ? await listGroupMembers(trx, groupId) : (wish.remove ?? [])
+  await lockMembers(trx, added, removed)
+  const group = await lockOwnGroup(trx, groupId, source)
+
+  const present = new Set(await listGroupMembers(trx, group.id))
+  const wanted = new Set(added)
+  const joined = added.filter((id) => !present.has(id))
+  const gone = 'members' in wish ? [...present] : [...new Set(removed)]
+  const left = gone.filter((id) => present.has(id) && !wanted.has(id))
+  if (joined.length + left.length === 0) return (await findGroup(trx, group.id))!
+
+  await insertMembers(trx, group.id, joined, actor.now)
+  if (left.length > 0) {
+    await trx.deleteFrom('groupMembers').where('groupId', '=', group.id).where('userId', '=', anyOf(left)).execute()
+  }
+  await trx
+    .updateTable('groups')
+    .set({ changedAt: nextChange(actor.now) })
+    .where('id', '=', group.id)
+    .execute()
+  await deriveMembersOfGroup(trx, await listChannelsOfGroup(trx, group.id), [...joined, ...left], actor.now)
+  const changed = (await findGroup(trx, group.id))!
+  await tellGuests(trx, [...joined, ...left])
+  await tellMembers(trx, changed, { joined, left })
+  await auditGroup(trx, 'group.members.update', changed, actor, { joined, left })
+  return changed
+}
+
+/**
+ * Guests are told of no group, but their mentions are counted by the groups that they are in. An UPDATE_USER of themselves has their clients
+ * fetch everything anew.
+ */
+async function tellGuests(trx: Transaction, userIds: readonly string[]): Promise<void> {
+  const guests = await trx
+    .selectFrom('users')
+    .select(userFields)
+    .where('id', '=', anyOf([...userIds]))
+    .where('role', '=', 'guest')
+    .execute()
+  for (const guest of guests) {
+    await record(trx, { type: 'UPDATE_USER', payload: toldUser(guest), routing: onlyUsers(guest.id) })
+  }
+}
+
+/** @throws ApiError 400 when somebody who is added is not there. */
+async function lockMembers(trx: Transaction, added: readonly string[], others: readonly string[] = []): Promise<void> {
+  const live = await lockLivePeople(trx, [...added, ...others])
+  if (added.some((id) => !live.has(id)))
+    throw invalid('members must contain only ids of users, and at least one of them is not')
+}
+
+async function lockOwnGroup(trx: Transaction, groupId: string, source: GroupSource): Promise<GroupRow> {
+  const group = await lockGroup(trx, groupId)
+  if (!group) throw notFound('group')
+  if (group.source !== source) {
+    throw new ApiError(409, 'managed_by_directory', 'This group is kept elsewhere. Please have it changed there')
+  }
+  return group
+}
+
+const readFields = ({ handle, name }: GroupFields): GroupFields => ({
+  handle: readUserName(handle, 'handle'),
+  name: readName(name, 'name', limits.groupName),
+})
+
+const keysOf = (handle: string) => ({ handle, handleKey: nameKey(handle), handleSkeleton: nameSkeleton(handle) })
+
+const insertMembers = async (trx: Transaction, groupId: string, userIds: readonly string[], now: number) => {
+  if (userIds.length === 0) return
+  await sql`insert into group_members (group_id, user_id, added_at)
+    select ${groupId}::uuid, user_id, ${now}::bigint from unnest(${userIds}::uuid[]) as user_id`.execute(trx)
+}
+
+/** Tells who has come and gone, in as many events as it takes: clients look for themselves in them. */
+async function tellMembers(trx: Transaction, group: Group, { joined, left }: { joined: string[]; left: string[] }) {
+  const most = limits.eventMembers
+  for (let from = 0; from < Math.max(joined.length, left.length); from += most) {
+    const change = { joined: joined.slice(from, from + most), left: left.slice(from, from + most) }
+    await record(trx, {
+      type: 'UPDATE_GROUP',
+      payload: { ...group, ...change },
+      routing: withOtherMembers(group.id),
+    })
+  }
+}
+
+const auditGroup = (
+  trx: Transaction,
+  action: AuditAction,
+  { id, handle }: { id: string; handle: string },
+  { actorId, ip }: Actor,
+  metadata: Record<string, unknown>,
+) => audit(trx, { action, actorId, targetType: 'group', targetId: id, metadata: { handle, ...metadata }, ip })

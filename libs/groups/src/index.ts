@@ -1,0 +1,12 @@
+export { listGroupsOfChannel, listMembersOfGroups, lockGroups, setChannelGroups } from './channel-groups.ts'
+export { followGroups } from './directory-groups.ts'
+export { findGroup, listGroupMembers, listGroups, listGroupsOfPerson } from './groups.queries.ts'
+export {
+  changeGroupMembers,
+  createGroup,
+  deleteGroup,
+  type GroupFields,
+  type GroupSource,
+  type MembersWish,
+  updateGroup,
+} from './groups.ts'

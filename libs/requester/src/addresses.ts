@@ -1,0 +1,61 @@
+import { lookup as lookUp } from 'node:dns'
+import type { LookupFunction } from 'node:net'
+import ipaddr from 'ipaddr.js'
+import { RequestFailed } from './request-failed.ts'
+
+export interface ResolvedAddress {
+  address: string
+  family: number
+}
+
+/** All addresses of a name, as `dns.lookup` answers them. */
+export type Resolve = (
+  hostname: string,
+  done: (error: NodeJS.ErrnoException | null, addresses: ResolvedAddress[]) => void,
+) => void
+
+export const resolveBySystem: Resolve = (hostname, done) => lookUp(hostname, { all: true }, done)
+
+/**
+ * Whether an address may be called: public unicast addresses, and those in one of the networks (addresses or CIDR ranges). Whatever holds
+ * another address within (IPv4-mapped, NAT64, 6to4, Teredo) is not public.
+ */
+export function createAddressRule(networks: readonly string[]): (address: string) => boolean {
+  const ranges = networks.map(rangeOf)
+  return (address) => {
+    if (!ipaddr.isValid(address)) return false
+    const parsed = ipaddr.parse(address)
+    if (parsed.range() === 'unicast') return true
+    return ranges.some(([network, prefix]) => network.kind() === parsed.kind() && parsed.match(network, prefix))
+  }
+}
+
+function rangeOf(network: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
+  if (network.includes('/')) return ipaddr.parseCIDR(network)
+  const address = ipaddr.parse(network)
+  return [address, address.kind() === 'ipv4' ? 32 : 128]
+}
+
+/**
+ * What `net.connect` asks when it has a name. The connection goes to one of the addresses that it is given, so a name that resolves
+ * differently the next time gains nothing. One forbidden address makes the name forbidden.
+ */
+export const guardedLookup =
+  (resolve: Resolve, isAllowed: (address: string) => boolean): LookupFunction =>
+  (hostname, options, done) => {
+    resolve(hostname, (error, addresses) => {
+      const { family } = options
+      const wanted =
+        addresses?.filter((each) => !family || each.family === Number(`${family}`.replace('IPv', ''))) ?? []
+      const [first] = wanted
+      if (error || !first) return done(error ?? unknownName(hostname), [])
+      if (!addresses.every(({ address }) => isAllowed(address))) return done(forbiddenAddress(), [])
+      if (options.all) done(null, wanted)
+      else done(null, first.address, first.family)
+    })
+  }
+
+const unknownName = (hostname: string) => Object.assign(new Error(`${hostname} has no address`), { code: 'ENOTFOUND' })
+
+export const forbiddenAddress = () =>
+  new RequestFailed('forbidden', 'This server does not call addresses of internal networks')

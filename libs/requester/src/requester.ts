@@ -1,0 +1,119 @@
+import { isIP } from 'node:net'
+import { Agent, errors, request as send } from 'undici'
+import { createAddressRule, forbiddenAddress, guardedLookup, type Resolve, resolveBySystem } from './addresses.ts'
+import { readBody } from './bodies.ts'
+import { RequestFailed } from './request-failed.ts'
+
+export interface RequesterOptions {
+  /** Addresses and CIDR ranges of internal networks that may be called. */
+  allowedNetworks: readonly string[]
+  /** The resolver of the system unless given. */
+  resolve?: Resolve
+}
+
+export interface OutboundRequest {
+  /** http or https. */
+  url: string
+  /** GET unless given. */
+  method?: 'GET' | 'POST'
+  headers?: Record<string, string>
+  body?: string
+  /** How many redirects are followed, none unless given. Only a GET is redirected. */
+  redirects?: number
+  /** Of the reply, decoded. 1 MB unless given. */
+  maxBytes?: number
+  /** From the name's resolution to the last byte that is read, redirects included. 10 s unless given. */
+  timeoutMs?: number
+  /** Ends the request early. */
+  signal?: AbortSignal
+}
+
+export interface OutboundReply {
+  /** Where the reply came from, after redirects. */
+  url: string
+  status: number
+  /** By lower-case name; several of one name are joined. */
+  headers: Record<string, string>
+  body: Buffer
+  /** Whether there was more than `maxBytes`. */
+  isCut: boolean
+}
+
+export interface Requester {
+  /** A reply of any status is one. @throws RequestFailed when there is none; the signal's reason when that ended the request. */
+  request(request: OutboundRequest): Promise<OutboundReply>
+  close(): Promise<void>
+}
+
+const usualBytes = 1024 * 1024
+const usualTimeoutMs = 10_000
+
+/**
+ * Makes requests to addresses that strangers chose. It calls public addresses only, and never sends its caller's cookies or passwords. A
+ * name is resolved once for a connection, and the connection goes to the address that was judged.
+ */
+export function createRequester({ allowedNetworks, resolve = resolveBySystem }: RequesterOptions): Requester {
+  const isAllowed = createAddressRule(allowedNetworks)
+  const agent = new Agent({
+    allowH2: false,
+    connect: { lookup: guardedLookup(resolve, isAllowed), timeout: usualTimeoutMs },
+    maxHeaderSize: 16_384,
+  })
+
+  async function request(asked: OutboundRequest): Promise<OutboundReply> {
+    const { timeoutMs = usualTimeoutMs, redirects = 0 } = asked
+    const timeout = AbortSignal.timeout(timeoutMs)
+    const signal = asked.signal ? AbortSignal.any([timeout, asked.signal]) : timeout
+    try {
+      let url = readUrl(asked.url)
+      for (let followed = 0; ; followed++) {
+        const reply = await once({ ...asked, url: url.href, signal })
+        const { location } = reply.headers
+        const isRedirect = redirects > 0 && redirectStatuses.has(reply.status) && location !== undefined
+        if (!isRedirect) return reply
+        if (followed === redirects) throw new RequestFailed('redirected', `There are more than ${redirects} redirects`)
+        url = readUrl(location, url)
+      }
+    } catch (error) {
+      if (asked.signal?.aborted) throw asked.signal.reason
+      throw failureOf(error, timeout)
+    }
+  }
+
+  async function once(asked: OutboundRequest & { signal: AbortSignal }): Promise<OutboundReply> {
+    const { url, method = 'GET', headers, body, maxBytes = usualBytes, signal } = asked
+    // A name is judged when it is resolved. An address never is, so it is judged here.
+    const host = new URL(url).hostname.replace(/^\[|\]$/g, '')
+    if (isIP(host) !== 0 && !isAllowed(host)) throw forbiddenAddress()
+
+    const reply = await send(url, { method, headers, body, signal, dispatcher: agent })
+    const replyHeaders: Record<string, string> = {}
+    for (const [name, value] of Object.entries(reply.headers)) replyHeaders[name] = [value].flat().join(', ')
+    const { bytes, isCut } = await readBody(reply.body, replyHeaders['content-encoding'], maxBytes)
+    return { url, status: reply.statusCode, headers: replyHeaders, body: bytes, isCut }
+  }
+
+  return { request, close: () => agent.destroy() }
+}
+
+const redirectStatuses = new Set([301, 302, 303, 307, 308])
+
+function readUrl(text: string, base?: URL): URL {
+  const url = URL.parse(text, base)
+  if (!url || !/^https?:$/.test(url.protocol))
+    throw new RequestFailed('invalid', 'The address must begin with http:// or https://')
+  // A password within it would be sent to whoever answers there.
+  if (url.username !== '' || url.password !== '')
+    throw new RequestFailed('invalid', 'The address must not have a user name or password')
+  return url
+}
+
+function failureOf(error: unknown, timeout: AbortSignal): RequestFailed {
+  if (error instanceof RequestFailed) return error
+  const { code } = error as { code?: string }
+  if (timeout.aborted || error instanceof errors.ConnectTimeoutError)
+    return new RequestFailed('slow', 'The reply was not there in time', error)
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+    return new RequestFailed('unknown', 'The name of the address is not known', error)
+  return new RequestFailed('unreachable', `No reply could be read${code ? ` (${code})` : ''}`, error)
+}

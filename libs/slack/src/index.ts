@@ -1,0 +1,7 @@
+export { textOfBlocks } from './block-text.ts'
+export { type MrkdwnNames, mentionedIds, toMarkup, toMrkdwn } from './mrkdwn.ts'
+export { readAttachments } from './read-attachments.ts'
+export { InvalidBlocks, readBlocks } from './read-blocks.ts'
+export { slackSignature } from './signatures.ts'
+export { parseMoment, parseTs, slackTs } from './timestamps.ts'
+export { safeText, safeUrl } from './untrusted.ts'

@@ -1,0 +1,83 @@
+import { safeUrl } from './untrusted.ts'
+
+/** Names for the ids in a text. */
+export interface MrkdwnNames {
+  /** The name of the person with this id. */
+  user(id: string): string | undefined
+}
+
+const nobody: MrkdwnNames = { user: () => undefined }
+
+/** `<…>` without a bracket inside, so that a search ends at the next bracket; and the three entities. */
+const special = /<([^<>\n]+)>|&(amp|lt|gt);/g
+const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>' }
+
+/** Turns Slack's mrkdwn into Parley's markup. Takes time in proportion to the length. Bold, italic, strike and code are the same in both. */
+export function toMarkup(mrkdwn: string, names: MrkdwnNames = nobody): string {
+  const markup = mrkdwn.replace(special, (_whole, inside: string | undefined, entity: string | undefined) =>
+    entity === undefined ? referenceAsMarkup(inside!, names) : entities[entity]!,
+  )
+  return withCodeOnLines(markup)
+}
+
+/** The ids of people in a text, each once. */
+export function mentionedIds(mrkdwn: string): string[] {
+  return [...new Set([...mrkdwn.matchAll(/<@([\w-]+)(?:\|[^<>\n]*)?>/g)].map(([, id]) => id!))]
+}
+
+function referenceAsMarkup(inside: string, names: MrkdwnNames): string {
+  const bar = inside.indexOf('|')
+  const target = bar === -1 ? inside : inside.slice(0, bar)
+  const label = bar === -1 ? '' : unescaped(inside.slice(bar + 1)).trim()
+  if (target[0] === '@') return `@${names.user(target.slice(1)) ?? (label.replace(/^@/, '') || target.slice(1))}`
+  if (target[0] === '#') return `#${label.replace(/^#/, '') || target.slice(1)}`
+  if (target[0] === '!') return commandAsMarkup(target.slice(1), label)
+  const url = safeUrl(unescaped(target))
+  if (url === undefined) return label || unescaped(target)
+  return label === '' || label === url ? url : markupLink(label, url)
+}
+
+/** `!channel`, `!here`, `!everyone`, `!subteam^…`, `!date^<seconds>^<format>^<link>`: the words to show are behind the bar. */
+function commandAsMarkup(command: string, label: string): string {
+  const [name, first, , link] = command.split('^')
+  if (name === 'channel' || name === 'everyone') return '@channel'
+  if (name === 'here') return '@here'
+  if (name !== 'date') return label || `@${name}`
+  const seconds = Number(first)
+  const shown = label || (Number.isFinite(seconds) && Math.abs(seconds) < 8.64e12 ? isoMinutes(seconds) : '')
+  const url = safeUrl(link)
+  return url === undefined ? shown : markupLink(shown, url)
+}
+
+const isoMinutes = (seconds: number) => `${new Date(seconds * 1_000).toISOString().slice(0, 16).replace('T', ' ')} UTC`
+
+/** A link of the markup, whose text has no brackets and whose address no parenthesis. */
+export const markupLink = (label: string, url: string): string => {
+  const text = label.replaceAll('[', '(').replaceAll(']', ')').replaceAll('\n', ' ')
+  return text.trim() === '' ? url : `[${text}](${url.replaceAll('(', '%28').replaceAll(')', '%29')})`
+}
+
+const unescaped = (text: string) => text.replace(/&(amp|lt|gt);/g, (_whole, entity: string) => entities[entity]!)
+
+/** Slack begins a block of code anywhere; the markup at the start of a line. */
+function withCodeOnLines(text: string): string {
+  const parts = text.split('```')
+  if (parts.length < 3) return text
+  let result = parts[0]!
+  for (let n = 1; n + 1 < parts.length; n += 2) {
+    const [code, after] = [parts[n]!, parts[n + 1]!]
+    const opening = result === '' || result.endsWith('\n') ? '' : '\n'
+    const lines = code.replace(/^\n/, '').replace(/\n$/, '')
+    result += `${opening}\`\`\`\n${lines}\n\`\`\`${after === '' || after.startsWith('\n') ? '' : '\n'}${after}`
+  }
+  // An odd fence is text.
+  return parts.length % 2 === 0 ? `${result}\`\`\`${parts.at(-1)}` : result
+}
+
+/** Turns Parley's markup into mrkdwn, for programs that read what people wrote. Links keep their text. */
+export function toMrkdwn(markup: string): string {
+  const escaped = markup.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+  return escaped
+    .replace(/\[([^[\]\n]+)\]\(((?:https?:\/\/|mailto:)[^\s()[\]]+)\)/g, '<$2|$1>')
+    .replace(/\*\*([^*\n]+)\*\*/g, '*$1*')
+}

@@ -1,0 +1,182 @@
+import {
+  type BlockButton,
+  type BlockImage,
+  type BlockText,
+  blockLimits,
+  type MessageBlock,
+  type PlainBlock,
+  type RichText,
+} from '@parley/contract'
+import { readRichText } from './rich-text.ts'
+import { isObject, type Json, listOf, safeText, safeUrl } from './untrusted.ts'
+
+/** The blocks cannot be read. The sentence is for whoever wrote the program. */
+export class InvalidBlocks extends Error {
+  override readonly name = 'InvalidBlocks'
+}
+
+/** What a text of type `mrkdwn` becomes. */
+export type ReadMrkdwn = (text: string) => string
+
+const asItIs: ReadMrkdwn = (text) => text
+
+/**
+ * Reads blocks that a program has sent, and keeps only what may be stored. Unknown fields are dropped, long texts cut, and of unknown
+ * blocks the words remain. @throws InvalidBlocks when they are no list, or too many.
+ */
+export function readBlocks(input: unknown, readMrkdwn: ReadMrkdwn = asItIs): MessageBlock[] {
+  const items = listOf(input)
+  if (!items) throw new InvalidBlocks('blocks must be a list of blocks')
+  const attachments = items.filter((item) => isObject(item) && item.type === 'attachment')
+  if (attachments.length > blockLimits.attachments)
+    throw new InvalidBlocks(`There may be at most ${blockLimits.attachments} attachments`)
+  if (items.length - attachments.length > blockLimits.blocks)
+    throw new InvalidBlocks(`There may be at most ${blockLimits.blocks} blocks`)
+  const blocks = items.flatMap((item): MessageBlock[] => {
+    if (!isObject(item)) return []
+    if (item.type !== 'attachment') return readBlock(item, readMrkdwn)
+    const inner = readPlainBlocks(item.blocks, readMrkdwn)
+    return inner.length === 0 ? [] : [{ type: 'attachment', color: readColor(item.color), blocks: inner }]
+  })
+  requireBounded(blocks)
+  return blocks
+}
+
+/** @throws InvalidBlocks when the blocks are too large to be stored. */
+export function requireBounded(blocks: readonly MessageBlock[]): void {
+  if (Buffer.byteLength(JSON.stringify(blocks)) > blockLimits.bytes)
+    throw new InvalidBlocks(`The blocks may have at most ${blockLimits.bytes} bytes of JSON`)
+}
+
+/** Blocks inside an attachment. @throws InvalidBlocks when they are too many. */
+export function readPlainBlocks(input: unknown, readMrkdwn: ReadMrkdwn): PlainBlock[] {
+  const items = listOf(input) ?? []
+  if (items.length > blockLimits.blocks) throw new InvalidBlocks(`There may be at most ${blockLimits.blocks} blocks`)
+  return items.flatMap((item) => (isObject(item) ? readBlock(item, readMrkdwn) : []))
+}
+
+/** None when the block shows nothing. */
+function readBlock(block: Json, readMrkdwn: ReadMrkdwn): PlainBlock[] {
+  const text = (value: unknown, most: number) => readText(value, most, readMrkdwn)
+  const id = typeof block.block_id === 'string' ? { block_id: safeText(block.block_id, 255) } : {}
+  switch (block.type) {
+    case 'header': {
+      const found = text(block.text, 150)
+      return found ? [{ type: 'header', text: { ...found, type: 'plain_text' } }] : []
+    }
+    case 'section': {
+      const found = text(block.text, 3_000)
+      const fields = (listOf(block.fields) ?? []).slice(0, 10).flatMap((field) => text(field, 2_000) ?? [])
+      const accessory = readAccessory(block.accessory, readMrkdwn)
+      if (!found && fields.length === 0 && !accessory) return []
+      return [
+        {
+          type: 'section',
+          ...(found && { text: found }),
+          ...(fields.length > 0 && { fields }),
+          ...(accessory && { accessory }),
+          ...id,
+        },
+      ]
+    }
+    case 'context': {
+      const elements = (listOf(block.elements) ?? [])
+        .slice(0, 10)
+        .flatMap((element): (BlockText | BlockImage)[] =>
+          isObject(element) && element.type === 'image'
+            ? (readImage(element, readMrkdwn) ?? [])
+            : [text(element, 2_000) ?? []].flat(),
+        )
+      return elements.length === 0 ? [] : [{ type: 'context', elements }]
+    }
+    case 'divider':
+      return [{ type: 'divider' }]
+    case 'image':
+      return readImage(block, readMrkdwn) ?? []
+    case 'actions': {
+      const elements = (listOf(block.elements) ?? [])
+        .slice(0, 25)
+        .flatMap((element, n) => readButton(element, readMrkdwn, n) ?? [])
+      return elements.length === 0 ? wordsOf(block) : [{ type: 'actions', elements, ...id }]
+    }
+    case 'rich_text': {
+      const elements = readRichText(block.elements)
+      return elements.length === 0 ? [] : [{ type: 'rich_text', elements }]
+    }
+    case 'table': {
+      const rows = (listOf(block.rows) ?? []).slice(0, 100).flatMap((row) => {
+        const cells = (listOf(row) ?? []).slice(0, 20).map((cell) => readCell(cell, readMrkdwn))
+        return cells.length === 0 ? [] : [cells]
+      })
+      return rows.length === 0 ? [] : [{ type: 'table', rows }]
+    }
+    default:
+      return wordsOf(block)
+  }
+}
+
+/** A text object, or a bare text as older programs send it. */
+export function readText(value: unknown, most: number, readMrkdwn: ReadMrkdwn): BlockText | undefined {
+  const isPlain = isObject(value) && value.type === 'plain_text'
+  const text = safeText(isObject(value) ? value.text : value, most)
+  if (text.trim() === '') return undefined
+  return isPlain ? { type: 'plain_text', text } : { type: 'mrkdwn', text: safeText(readMrkdwn(text), 2 * most) }
+}
+
+/** One image as a list, so that callers can spread it; undefined when its address cannot be opened. */
+export function readImage(image: Json, readMrkdwn: ReadMrkdwn): [BlockImage] | undefined {
+  const url = safeUrl(image.image_url)
+  if (url === undefined || !/^https?:/i.test(url)) return undefined
+  const title = readText(image.title, 2_000, readMrkdwn)
+  return [{ type: 'image', image_url: url, alt_text: safeText(image.alt_text, 2_000), ...(title && { title }) }]
+}
+
+const readAccessory = (value: unknown, readMrkdwn: ReadMrkdwn): BlockButton | BlockImage | undefined =>
+  isObject(value) && value.type === 'image' ? readImage(value, readMrkdwn)?.[0] : readButton(value, readMrkdwn, 0)
+
+function readButton(value: unknown, readMrkdwn: ReadMrkdwn, n: number): BlockButton | undefined {
+  if (!isObject(value) || value.type !== 'button') return undefined
+  const text = readText(value.text, 75, readMrkdwn)
+  if (!text) return undefined
+  const url = safeUrl(value.url)
+  const style = value.style === 'primary' || value.style === 'danger' ? value.style : undefined
+  return {
+    type: 'button',
+    action_id: safeText(value.action_id, 255) || `action-${n}`,
+    text: { type: 'plain_text', text: text.text },
+    ...(url !== undefined && { url }),
+    ...(typeof value.value === 'string' && { value: safeText(value.value, 2_000) }),
+    ...(style && { style }),
+  }
+}
+
+function readCell(cell: unknown, readMrkdwn: ReadMrkdwn): BlockText | RichText {
+  if (isObject(cell) && cell.type === 'rich_text') return { type: 'rich_text', elements: readRichText(cell.elements) }
+  const plain = isObject(cell) && cell.type === 'raw_text' ? { type: 'plain_text', text: cell.text } : cell
+  return readText(plain, 1_000, readMrkdwn) ?? { type: 'plain_text', text: '' }
+}
+
+const readColor = (color: unknown): string | null =>
+  typeof color === 'string' && /^#[0-9a-f]{6}$/i.test(color) ? color.toLowerCase() : null
+
+const mostLooked = 500
+
+/** The words of a block that Parley cannot show, found at any depth. */
+function wordsOf(block: Json): PlainBlock[] {
+  const words: string[] = []
+  const waiting: unknown[] = [block]
+  for (let looked = 0; waiting.length > 0 && looked < mostLooked; looked++) {
+    const next = waiting.shift()
+    if (Array.isArray(next)) waiting.push(...next.slice(0, mostLooked))
+    else if (isObject(next)) {
+      if (typeof next.text === 'string') words.push(next.text)
+      waiting.push(
+        ...Object.values(next)
+          .filter((value) => typeof value === 'object')
+          .slice(0, mostLooked),
+      )
+    }
+  }
+  const text = safeText(words.join('\n'), 3_000)
+  return text.trim() === '' ? [] : [{ type: 'section', text: { type: 'plain_text', text } }]
+}

@@ -1,0 +1,57 @@
+import type { RichText, RichTextList, RichTextPart, RichTextSection, RichTextStyle } from '@parley/contract'
+import { isObject, type Json, listOf, safeText, safeUrl } from './untrusted.ts'
+
+const mostParts = 500
+
+/** The elements of a `rich_text` block, as far as Parley shows them. */
+export function readRichText(input: unknown): RichText['elements'] {
+  return (listOf(input) ?? []).slice(0, mostParts).flatMap((element): (RichTextSection | RichTextList)[] => {
+    if (!isObject(element)) return []
+    if (element.type !== 'rich_text_list') return readSection(element)
+    const items = (listOf(element.elements) ?? [])
+      .slice(0, mostParts)
+      .flatMap((item) => (isObject(item) ? readSection(item) : []))
+    if (items.length === 0) return []
+    const indent = Number.isInteger(element.indent) ? Math.min(Math.max(element.indent as number, 0), 8) : 0
+    const style = element.style === 'ordered' ? 'ordered' : 'bullet'
+    return [{ type: 'rich_text_list', style, ...(indent > 0 && { indent }), elements: items }]
+  })
+}
+
+function readSection({ type, elements }: Json): RichTextSection[] {
+  const kind = type === 'rich_text_preformatted' || type === 'rich_text_quote' ? type : 'rich_text_section'
+  const parts = (listOf(elements) ?? []).slice(0, mostParts).flatMap((part) => (isObject(part) ? readPart(part) : []))
+  return parts.length === 0 ? [] : [{ type: kind, elements: parts }]
+}
+
+function readPart(part: Json): RichTextPart[] {
+  const style = readStyle(part.style)
+  switch (part.type) {
+    case 'link': {
+      const url = safeUrl(part.url)
+      const text = safeText(part.text, 3_000)
+      if (url === undefined) return text === '' ? [] : [{ type: 'text', text, ...style }]
+      return [{ type: 'link', url, ...(text !== '' && { text }), ...style }]
+    }
+    case 'emoji':
+      return /^[a-z0-9_+-]{1,64}$/.test(String(part.name)) ? [{ type: 'emoji', name: String(part.name) }] : []
+    case 'broadcast':
+      return [{ type: 'text', text: part.range === 'here' ? '@here' : '@channel', ...style }]
+    case 'user':
+      return [{ type: 'text', text: `@${safeText(part.user_id, 64)}`, ...style }]
+    case 'channel':
+      return [{ type: 'text', text: `#${safeText(part.channel_id, 64)}`, ...style }]
+    case 'date':
+      return [{ type: 'text', text: safeText(part.fallback, 200), ...style }]
+    default: {
+      const text = safeText(part.text, 3_000)
+      return text === '' ? [] : [{ type: 'text', text, ...style }]
+    }
+  }
+}
+
+function readStyle(style: unknown): { style?: RichTextStyle } {
+  if (!isObject(style)) return {}
+  const names = (['bold', 'italic', 'strike', 'code'] as const).filter((name) => style[name] === true)
+  return names.length === 0 ? {} : { style: Object.fromEntries(names.map((name) => [name, true as const])) }
+}
