@@ -15,17 +15,17 @@ import { afterAll, beforeAll, expect } from 'vitest'
 import { auth } from './service.ts'
 
 export interface RunningAuth {
-  /** The owner's connection, for what a test prepares and looks at; the service has its own. */
+  /** Uses the database owner's connection, to prepare and inspect data. The service has its own connection. */
   deps: Deps
   passwords: PasswordHasher
   nobody: Person
   /** Adds somebody as an admin would. */
   invite(email: string, password?: string): Promise<{ id: string }>
-  /** What was recorded for this address, oldest first; nobody sends it. */
+  /** The mails that were recorded for this address, oldest first. They are not sent. */
   mailTo(email: string): Promise<JobData<'send-mail'>[]>
-  /** What was logged, oldest first. */
+  /** The logged lines, oldest first. */
   logs: Record<string, unknown>[]
-  /** Lets time pass, in milliseconds. */
+  /** Moves the clock of the service forward, in milliseconds. */
   pass(milliseconds: number): void
 }
 
@@ -38,14 +38,14 @@ export const tokensOf = (exp: number) => ({
 })
 
 export interface OpenAppOptions {
-  /** Gets what closes the app and drops its database. */
+  /** Closes the app and drops its database when it is disposed. */
   undo: AsyncDisposableStack
   clock: () => number
   level?: 'info' | 'trace'
   onLogLine(line: string): void
 }
 
-/** An app without routes yet, over a database of its own and without Redis: signing in works without it. */
+/** An app without routes yet, with its own database. It has no Redis, because signing in needs none. */
 export async function openApp(
   defaults: DeepPartial<Config>,
   { undo, clock, level = 'info', onLogLine }: OpenAppOptions,
@@ -62,10 +62,13 @@ export async function openApp(
   return { deps, ofService, fastify }
 }
 
-/** Deriving a password is cheap in most tests. */
+/** A small cost, so that most tests derive passwords fast. */
 const cheap: PasswordHasherOptions = { cost: { N: 2 ** 10, r: 8, p: 1 } }
 
-/** This service alone, for the sign-in modes in which the people of a test environment cannot sign in. */
+/**
+ * This service alone. The test environment of `@parley/test` starts the whole server in one sign-in mode for a file; here each group of
+ * tests has a mode of its own, there is no Redis and no worker that would send the mails, and a password costs little.
+ */
 export function runningAuth(defaults: DeepPartial<Config>, hashing: PasswordHasherOptions = cheap): RunningAuth {
   const running = { logs: [] as RunningAuth['logs'] } as RunningAuth
   const undo = new AsyncDisposableStack()

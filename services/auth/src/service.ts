@@ -1,17 +1,28 @@
 import cookie from '@fastify/cookie'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { createPasswordHasher, ensureFirstStart, type PasswordHasher } from '@parley/accounts'
+import { applyMfaPolicy, createPasswordHasher, ensureFirstStart, type PasswordHasher } from '@parley/accounts'
 import { isDatabaseAway, isSchemaMissing } from '@parley/database'
 import type { Deps } from '@parley/service'
 import { metric } from '@parley/telemetry'
 import { capabilityRoutes } from './capabilities/capabilities.routes.ts'
 import { devLoginRoutes } from './dev-login/dev-login.routes.ts'
 import { magicLinkRoutes } from './magic-link/magic-link.routes.ts'
+import { backchannelLogoutRoutes } from './oauth/backchannel-logout.routes.ts'
 import { oauthRoutes } from './oauth/oauth.routes.ts'
+import { configuredProviders } from './oauth/providers.ts'
+import { passwordChangeRoutes } from './password/password-change.routes.ts'
 import { passwordLoginRoutes } from './password/password-login.routes.ts'
 import { passwordResetRoutes } from './password-reset/password-reset.routes.ts'
 import { registrationRoutes } from './registration/registration.routes.ts'
+import { samlRoutes } from './saml/saml.routes.ts'
+import { mfaRoutes } from './second-factors/mfa.routes.ts'
+import { passkeyRoutes } from './second-factors/passkeys.routes.ts'
+import { createPasskeys } from './second-factors/passkeys.ts'
+import { createProofs } from './second-factors/proofs.ts'
+import { totpRoutes } from './second-factors/totp.routes.ts'
 import { sessionRoutes } from './sessions/sessions.routes.ts'
+import { providerTestRoutes } from './single-sign-on/provider-tests.routes.ts'
+import { tokenRoutes } from './tokens/tokens.routes.ts'
 
 const retryMs = 1_000
 
@@ -19,15 +30,26 @@ const retryMs = 1_000
 export const auth =
   (deps: Deps, passwords: PasswordHasher = measuredHasher(deps)): FastifyPluginAsyncTypebox =>
   async (app) => {
+    const providers = configuredProviders(deps)
+    const passkeys = createPasskeys(deps.config)
+    const proofs = createProofs(deps, passkeys)
     await app.register(cookie)
-    await app.register(capabilityRoutes(deps))
+    await app.register(capabilityRoutes(deps, providers))
     await app.register(devLoginRoutes(deps))
     await app.register(magicLinkRoutes(deps))
     await app.register(passwordLoginRoutes(deps, passwords))
+    await app.register(passwordChangeRoutes(deps, passwords, proofs))
     await app.register(registrationRoutes(deps, passwords))
     await app.register(passwordResetRoutes(deps, passwords))
-    await app.register(oauthRoutes(deps))
-    await app.register(sessionRoutes(deps))
+    await app.register(oauthRoutes(deps, providers))
+    await app.register(backchannelLogoutRoutes(deps, providers))
+    await app.register(samlRoutes(deps))
+    await app.register(providerTestRoutes(deps))
+    await app.register(mfaRoutes(deps, proofs))
+    await app.register(totpRoutes(deps, proofs))
+    await app.register(passkeyRoutes(deps, passkeys))
+    await app.register(sessionRoutes(deps, providers))
+    await app.register(tokenRoutes(deps))
   }
 
 function measuredHasher({ metrics }: Deps): PasswordHasher {
@@ -36,8 +58,8 @@ function measuredHasher({ metrics }: Deps): PasswordHasher {
 }
 
 /**
- * Creates the initial admin and the channel General in a fresh database. When the database is away or not migrated yet, the service
- * starts all the same, and this is repeated until it succeeds.
+ * Creates the initial admin and the channel General in an empty database, and updates the sessions when `auth.mfa` was changed. When the
+ * database is away or not migrated yet, the service starts nevertheless, and this is repeated until it succeeds.
  */
 export function createFirstStart({ db, config, clock, logger }: Deps) {
   let retry: NodeJS.Timeout | undefined
@@ -45,14 +67,19 @@ export function createFirstStart({ db, config, clock, logger }: Deps) {
   async function start(): Promise<void> {
     try {
       if (await ensureFirstStart(db, config, clock())) logger.info('created the initial admin')
+      const changed = await db.transaction().execute((trx) => applyMfaPolicy(trx, config.auth.mfa === 'required'))
+      if (changed > 0) logger.info({ sessions: changed }, 'updated sessions to the new auth.mfa')
     } catch (error) {
       if (!isDatabaseAway(error) && !isSchemaMissing(error)) throw error
-      logger.warn({ err: error }, 'the database is away or has no schema yet, the first start waits for it')
+      logger.warn(
+        { err: error },
+        'the database is away or has no schema yet, the set-up of the first start is tried again',
+      )
       retry = setTimeout(() => start().catch(logFailure), retryMs)
     }
   }
 
-  const logFailure = (error: unknown) => logger.error({ err: error }, 'the first start failed')
+  const logFailure = (error: unknown) => logger.error({ err: error }, 'the set-up of the first start failed')
 
   return { start, stop: async () => clearTimeout(retry) }
 }

@@ -1,14 +1,21 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { findOrCreateUser, findUserByEmail, readEmail } from '@parley/accounts'
 import type { Config } from '@parley/config'
-import { forbidden, limits, refusals, SessionHeaders, TokenReply, UserView } from '@parley/contract'
-import type { Transaction } from '@parley/database'
-import { type Deps, logSignIn } from '@parley/service'
+import { forbidden, limits, MfaRequired, refusals, SessionHeaders, TokenReply, UserView } from '@parley/contract'
+import { type Transaction, userView } from '@parley/database'
+import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
-import { createTokenReplies } from '../sessions/session-cookie.ts'
-import { onlyInMode, originOf, recordFailedSignIn, type SignInOrigin, signIn } from '../sessions/sign-in.ts'
+import { createKnownDevices } from '../password/known-devices.ts'
+import {
+  createSignInReplies,
+  onlyInMode,
+  originOf,
+  passFirstFactor,
+  recordFailedSignIn,
+  type SignInOrigin,
+} from '../sessions/sign-in.ts'
 
-/** An access token lasts a day here, because developers use curl and do not refresh. */
+/** In dev mode an access token lasts a day, because developers use curl and do not refresh tokens. */
 const tokenSeconds = 86_400
 const method = 'dev'
 
@@ -17,11 +24,14 @@ const DevLogin = {
   headers: SessionHeaders,
   body: Type.Object({ email: Type.String({ maxLength: limits.email }) }),
   response: {
-    200: Type.Object({
-      user: UserView,
-      token: Type.String({ description: 'Access token, good for 24 hours' }),
-      refreshToken: TokenReply.properties.refreshToken,
-    }),
+    200: Type.Union([
+      Type.Object({
+        user: UserView,
+        token: Type.String({ description: 'Access token, valid for 24 hours' }),
+        refreshToken: TokenReply.properties.refreshToken,
+      }),
+      MfaRequired,
+    ]),
     ...refusals(400, 403, 404),
   },
 }
@@ -30,31 +40,32 @@ export const devLoginRoutes =
   (deps: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { db, config, clock } = deps
-    const replyTokens = createTokenReplies(deps)
+    const replySignIn = createSignInReplies(deps)
+    const devices = createKnownDevices(config)
     const onRequest = onlyInMode('dev', config)
 
     app.post('/auth/dev-login', { schema: DevLogin, config: { access: 'none' }, onRequest }, async (request, reply) => {
       const email = readEmail(request.body.email)
       const origin = originOf(request, clock())
 
-      const { user, session } = await db.transaction().execute(async (trx) => {
+      const entry = await db.transaction().execute(async (trx) => {
         const user = await admit(trx, email, config, origin)
-        if (!user) return {}
-        const session = await signIn(trx, config, { userId: user.id, method, atLeastSeconds: tokenSeconds }, origin)
-        return { user, session }
+        const isKnownDevice = devices.find(user, request) !== undefined
+        return (
+          user && passFirstFactor(trx, config, { user, method, atLeastSeconds: tokenSeconds, isKnownDevice }, origin)
+        )
       })
-      if (!session) {
+      if (!entry) {
         await recordFailedSignIn(db, request, { method, reason: 'not invited', email, origin })
-        throw forbidden('Nobody with this e-mail address was invited')
+        throw forbidden('There is no invitation for this e-mail address')
       }
-      logSignIn(request, { ...session, method })
-
-      const { accessToken, refreshToken } = await replyTokens(request, reply, session, { accessSeconds: tokenSeconds })
-      return { user, token: accessToken, ...(refreshToken !== undefined && { refreshToken }) }
+      if (entry.mfa) return entry.mfa
+      const { accessToken, refreshToken } = await replySignIn(request, reply, entry, { accessSeconds: tokenSeconds })
+      return { user: userView(entry.user), token: accessToken, ...(refreshToken !== undefined && { refreshToken }) }
     })
   }
 
-/** The user with this address. A new one is created only when no invitation is needed; undefined when nobody may sign in. */
+/** The user with this address. A new user is created only when no invitation is needed. Undefined when there is none. */
 async function admit(trx: Transaction, email: string, { auth, chat }: Config, { ip, now }: SignInOrigin) {
   if (!auth.isInviteRequired) return findOrCreateUser(trx, { email, autoJoin: chat.autoJoin, ip, now })
   return findUserByEmail(trx, email)

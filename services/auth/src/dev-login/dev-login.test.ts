@@ -1,4 +1,4 @@
-import { Person } from '@parley/test'
+import { newMember, Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 import { runningAuth } from '../auth.testing.ts'
@@ -11,7 +11,7 @@ describe('POST /auth/dev-login where an invitation is required', () => {
     const { id } = await server.invite('ann@example.com')
     const { status, body } = await login({ email: ' ANN@Example.com' })
 
-    const user = { id, userName: 'ann', email: 'ann@example.com', isAdmin: false, avatarVersion: null }
+    const user = { ...newMember, id, userName: 'ann', email: 'ann@example.com' }
     expect({ status, body }).toEqual({
       status: 200,
       body: { user, token: expect.any(String), refreshToken: expect.any(String) },

@@ -11,19 +11,26 @@ import {
   takeLink,
 } from '@parley/accounts'
 import type { Config } from '@parley/config'
-import { limits, Ok, refusals, SessionHeaders, TokenReply, unauthorized } from '@parley/contract'
+import { limits, Ok, refusals, SessionHeaders, SignInReply, unauthorized } from '@parley/contract'
 import type { Transaction, UserRow } from '@parley/database'
-import { bearerToken, type Deps, logFailedSignIn, logSignIn } from '@parley/service'
+import { bearerToken, type Deps, logFailedSignIn } from '@parley/service'
 import { Type } from 'typebox'
-import { linkIsUnderWay, mailLink } from '../one-time-links/link-request.ts'
-import { createTokenReplies } from '../sessions/session-cookie.ts'
-import { onlyInMode, originOf, recordFailedSignIn, type SignInOrigin, signIn } from '../sessions/sign-in.ts'
+import { linkSentMessage, mailLink } from '../one-time-links/link-request.ts'
+import { createKnownDevices } from '../password/known-devices.ts'
+import {
+  createSignInReplies,
+  onlyInMode,
+  originOf,
+  passFirstFactor,
+  recordFailedSignIn,
+  type SignInOrigin,
+} from '../sessions/sign-in.ts'
 
 const Email = Type.Object({ email: Type.String({ maxLength: limits.email }) })
 
 const RequestMagicLink = {
   summary: 'Ask for a link to sign in, by e-mail (magic-link mode)',
-  description: 'The answer does not tell whether anybody has the address.',
+  description: 'The reply does not reveal whether somebody has the address.',
   body: Email,
   response: { 200: Type.Object({ ...Ok.properties, message: Type.String() }), ...refusals(400, 404, 429) },
 }
@@ -31,18 +38,19 @@ const RequestMagicLink = {
 const VerifyMagicLink = {
   summary: 'Sign in with the token of a link (magic-link mode)',
   description:
-    'The link is one that was asked for, or an invitation. The token stands in the Authorization header: ' +
-    '`Bearer <token of the link>`. It works once.',
+    'Takes the token of a requested link or of an invitation, in the Authorization header: `Bearer <token of the link>`. It works once. ' +
+    'The mailbox is one factor: a person with a second factor gets `mfaRequired` instead of tokens.',
   headers: SessionHeaders,
   body: Email,
-  response: { 200: TokenReply, ...refusals(400, 401, 404) },
+  response: { 200: SignInReply, ...refusals(400, 401, 403, 404) },
 }
 
 export const magicLinkRoutes =
   (deps: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { db, config, clock } = deps
-    const replyTokens = createTokenReplies(deps)
+    const replySignIn = createSignInReplies(deps)
+    const devices = createKnownDevices(config)
     const options = { config: { access: 'none' }, onRequest: onlyInMode('magic-link', config) } as const
     const links = createOneTimeLinks(config)
     const { isInviteRequired } = config.auth
@@ -54,10 +62,10 @@ export const magicLinkRoutes =
         email,
         ip,
         now: clock(),
-        isEntitled: (user) => user !== undefined || !isInviteRequired,
+        isEntitled: (user) => (user ? user.deactivatedAt === null : !isInviteRequired),
         write: (link) => magicLinkMail(config, email, link),
       })
-      return { success: true as const, message: linkIsUnderWay }
+      return { success: true as const, message: linkSentMessage }
     })
 
     app.post('/auth/verify', { schema: VerifyMagicLink, ...options }, async (request, reply) => {
@@ -65,28 +73,28 @@ export const magicLinkRoutes =
       const claims = links.read(bearerToken(request), readKnownEmail(request.body.email))
       if (claims?.purpose !== 'login' && claims?.purpose !== 'invite') {
         logFailedSignIn(request, { method: 'magic-link', reason: 'not a link of this server for this address' })
-        throw deadLink()
+        throw linkNotValid()
       }
       const method = claims.purpose === 'invite' ? 'invitation' : 'magic-link'
 
-      const session = await db.transaction().execute(async (trx) => {
+      const entry = await db.transaction().execute(async (trx) => {
         const user = await admit(trx, claims, config, origin)
         if (!user) return undefined
         await proveEmail(trx, user, origin)
-        return signIn(trx, config, { userId: user.id, method }, origin)
+        const isKnownDevice = devices.find(user, request) !== undefined
+        return passFirstFactor(trx, config, { user, method, isKnownDevice }, origin)
       })
-      if (!session) {
+      if (!entry) {
         const { email } = claims
         await recordFailedSignIn(db, request, { method, reason: 'the link was used or is too old', email, origin })
-        throw deadLink()
+        throw linkNotValid()
       }
-      logSignIn(request, { ...session, method })
 
-      return replyTokens(request, reply, session)
+      return replySignIn(request, reply, entry)
     })
   }
 
-/** Consumes the link and answers its user. A new one is created only when no invitation is needed; undefined when nobody may sign in. */
+/** Consumes the link and answers its user. A new user is created only when no invitation is needed. Undefined when the link does not work. */
 async function admit(trx: Transaction, claims: LinkClaims, { auth, chat }: Config, origin: SignInOrigin) {
   const { ip, now } = origin
   const link = await takeLink(trx, claims, now)
@@ -101,5 +109,5 @@ async function admit(trx: Transaction, claims: LinkClaims, { auth, chat }: Confi
   }
 }
 
-const deadLink = () =>
+const linkNotValid = () =>
   unauthorized('This link is not valid any more. A link works once and for a limited time. Please ask for a new one')

@@ -245,7 +245,7 @@ describe('many requests for mails', () => {
   })
 })
 
-describe('magic links in an administrator’s own words', () => {
+describe('magic links with templates of the administrator', () => {
   const server = runningAuth({
     auth: {
       authMode: 'magic-link',

@@ -4,32 +4,25 @@ import {
   findUserByEmail,
   networkOf,
   proveEmail,
-  readEmail,
   type StartedSession,
 } from '@parley/accounts'
 import type { Config } from '@parley/config'
-import { ApiError } from '@parley/contract'
 import type { Transaction } from '@parley/database'
 import type { Deps } from '@parley/service'
 import { type SignInOrigin, signIn } from '../sessions/sign-in.ts'
+import { admitFromDirectory, followDirectoryGroups, readProviderEmail } from '../single-sign-on/admission.ts'
+import { insertProviderSession } from '../single-sign-on/provider-sessions.queries.ts'
 import { OauthFailure } from './oauth-failure.ts'
 import { consumeState } from './oauth-state.ts'
-import type { Profile } from './profiles.ts'
-import { exchangeCode } from './provider-client.ts'
-import type { Provider } from './providers.ts'
+import type { Provider, SignedIn } from './provider.ts'
 
-/** What the callback address was called with. */
+/** A request to the callback address. */
 export interface ProviderReply {
   provider: Provider
-  code: string | undefined
-  state: string | undefined
-  /** The provider's error code, when it refused. */
-  error: string | undefined
-  /** From the cookie of the browser. */
+  query: URLSearchParams
+  /** The value of the browser's cookie. */
   browserSecret: string | undefined
   origin: SignInOrigin
-  /** Milliseconds for all requests to the provider together. */
-  timeoutMs: number
 }
 
 /**
@@ -38,8 +31,9 @@ export interface ProviderReply {
  * @throws OauthFailure
  */
 export async function finishSignIn(deps: Deps, reply: ProviderReply): Promise<StartedSession> {
-  const { db, config, wakeRelay } = deps
-  const { provider, code, state, error, browserSecret, origin, timeoutMs } = reply
+  const { db, config, seals, wakeRelay } = deps
+  const { provider, query, browserSecret, origin } = reply
+  const [state, code, error] = ['state', 'code', 'error'].map((name) => query.get(name))
   const { ip, now } = origin
 
   const codeVerifier = state && (await consumeState(db, { provider, ip, now, state, browserSecret }))
@@ -50,42 +44,41 @@ export async function finishSignIn(deps: Deps, reply: ProviderReply): Promise<St
   if (error) throw new OauthFailure(error === 'access_denied' ? 'access_denied' : 'provider_refused')
   if (!code) throw new OauthFailure('missing_code')
 
-  const grant = await exchangeCode(provider, { code, codeVerifier, timeoutMs })
-  const profile = await provider.readProfile(grant, provider.userInfoUrl)
-
-  const person = { email: readProfileEmail(profile), name: profile.name }
+  const signedIn = await provider.identify({ query, code, codeVerifier })
 
   const session = await db.transaction().execute(async (trx) => {
-    const user = await admit(trx, person, config, origin)
-    await proveEmail(trx, user, origin)
-    return signIn(trx, config, { userId: user.id, method: 'oauth' }, origin)
+    const user = await admit(trx, signedIn, config, origin)
+    const started = await signIn(trx, config, { user, method: 'oauth' }, origin)
+    if ('session' in signedIn) {
+      const { idToken, ...known } = signedIn.session
+      const sealed = idToken === null ? null : seals.seal(idToken)
+      await insertProviderSession(trx, { ...known, idToken: sealed, sessionId: started.sessionId })
+    }
+    return started
   })
+  if ('person' in signedIn) await followDirectoryGroups(deps, session.userId, signedIn.person, origin)
   wakeRelay()
   return session
 }
 
-/** An address that is not accepted must not be corrected into another one, which might be somebody else's. */
-function readProfileEmail({ email }: Profile): string {
-  try {
-    return readEmail(email)
-  } catch (error) {
-    if (error instanceof ApiError) throw new OauthFailure('unusable_email')
-    throw error
-  }
-}
-
-/** The user with this address. A new one is created only when no invitation is needed. */
-async function admit(trx: Transaction, { email, name }: Profile, { auth, chat }: Config, { ip, now }: SignInOrigin) {
-  const person = { email, userName: name, autoJoin: chat.autoJoin, ip, now }
-  if (!auth.isInviteRequired) return findOrCreateUser(trx, person)
-  const user = await findUserByEmail(trx, email)
+/** Finds the user who signed in. A new user is created only when no invitation is needed. */
+async function admit(trx: Transaction, signedIn: SignedIn, config: Config, origin: SignInOrigin) {
+  if ('person' in signedIn) return admitFromDirectory(trx, { ...signedIn, config, origin })
+  const { auth, chat } = config
+  const { profile } = signedIn
+  const email = readProviderEmail(profile.email)
+  const input = { email, autoJoin: chat.autoJoin, ip: origin.ip, now: origin.now }
+  const user = auth.isInviteRequired
+    ? await findUserByEmail(trx, email)
+    : await findOrCreateUser(trx, { ...input, ...(profile.name !== undefined && { userName: profile.name }) })
   if (!user) throw new OauthFailure('not_invited')
+  await proveEmail(trx, user, origin)
   return user
 }
 
 /**
- * Counts an OAuth sign-in for the client's network and all providers together. Answers 0, or the seconds until the next one is allowed.
- * The start of a sign-in counts, and its callback does not. A callback without a valid state counts like a start.
+ * Counts a sign-in through a provider, for the client's network and all providers together. Answers 0, or the seconds until the next one is
+ * allowed. The start of a sign-in counts, its callback does not. A callback without a valid state counts like a start.
  */
 export const countOauthSignIn = ({ db, config }: Pick<Deps, 'db' | 'config'>, ip: string, now: number) =>
   countAttempt(db, { kind: 'oauth from network', most: config.oauth.attemptsPerNetwork }, networkOf(ip), now)

@@ -1,6 +1,6 @@
 import { ApiError } from '@parley/contract'
 
-/** Why a sign-in through a provider failed, as programs read it. A code is never renamed. */
+/** Why a sign-in through a provider failed, as a code for programs. Codes are never renamed. */
 export type OauthFailureCode =
   | 'invalid_state'
   | 'missing_code'
@@ -10,25 +10,31 @@ export type OauthFailureCode =
   | 'provider_refused'
   | 'no_verified_email'
   | 'unusable_email'
+  | 'domain_not_allowed'
+  | 'already_linked'
   | 'not_invited'
+  | 'account_deactivated'
   | 'sign_in_failed'
 
 const sentences: Record<OauthFailureCode, string> = {
   invalid_state: 'The sign-in has expired or was not started in this browser. Please try again.',
-  missing_code: 'The provider did not answer with a code. Please try again.',
+  missing_code: 'The provider sent no code. Please try again.',
   access_denied: 'The provider did not let you sign in.',
   rate_limited: 'Too many sign-in attempts. Please try again later.',
-  provider_unavailable: 'The provider does not answer as it should. Please try again later.',
+  provider_unavailable: 'The provider cannot be reached or its answer is not valid. Please try again later.',
   provider_refused: 'The provider refused the sign-in. Please try again.',
-  no_verified_email: 'The provider knows no verified e-mail address of yours.',
-  unusable_email: 'The provider knows you by an e-mail address that is not accepted here.',
-  not_invited: 'Nobody with your e-mail address was invited. Please ask an admin.',
+  no_verified_email: 'The provider has no verified e-mail address for you.',
+  unusable_email: 'The e-mail address that the provider has for you is not accepted here.',
+  domain_not_allowed: 'E-mail addresses of your domain cannot sign in here.',
+  already_linked: 'The account with your e-mail address belongs to somebody else at the provider. Please ask an admin.',
+  not_invited: 'There is no invitation for your e-mail address. Please ask an admin.',
+  account_deactivated: 'This account is deactivated. Please ask an admin.',
   sign_in_failed: 'The sign-in failed. Please try again.',
 }
 
 /**
- * A sign-in that failed: the browser is sent back to the application with it. `cause` is for the log and must hold
- * nothing of what the provider answered: codes, tokens and addresses.
+ * A sign-in that failed: the browser is sent back to the application with it. `cause` is for the log. It must hold nothing that the
+ * provider answered, such as codes, tokens and addresses.
  */
 export class OauthFailure extends Error {
   readonly code: OauthFailureCode
@@ -41,11 +47,12 @@ export class OauthFailure extends Error {
 }
 
 /**
- * What was thrown, as a failure to tell the browser. A refusal of our own (somebody was removed meanwhile) is one too; what
- * is neither, such as a database that is away, is thrown on.
+ * Turns an error into a failure for the browser. Refusals of our own, for example of somebody who was removed meanwhile, become failures
+ * too. Other errors, such as those of a database that is away, are thrown again.
  */
 export function asOauthFailure(error: unknown): OauthFailure {
   if (error instanceof OauthFailure) return error
+  if (error instanceof ApiError && error.code === 'account_deactivated') return new OauthFailure(error.code)
   if (error instanceof ApiError && error.status < 500) return new OauthFailure('sign_in_failed', { cause: error })
   throw error
 }

@@ -1,6 +1,6 @@
 import { appUrl, type Browser } from '@parley/test/browser'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import { customProvider, json, startProvider } from './outside.testing.ts'
+import { customProvider, json, startProvider } from './provider-servers.testing.ts'
 import { running } from './running.testing.ts'
 
 const provider = await startProvider()

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { appUrl, type Browser } from '@parley/test/browser'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import { customProvider, startProvider } from './outside.testing.ts'
+import { customProvider, startProvider } from './provider-servers.testing.ts'
 import { running } from './running.testing.ts'
 
 const provider = await startProvider()

@@ -1,21 +1,17 @@
 import { createHash, randomBytes } from 'node:crypto'
-import type { Database, OauthStates } from '@parley/database'
+import { type Database, deleteSomeExpired, type OauthStates } from '@parley/database'
 import type { Selectable } from 'kysely'
-import type { Provider } from './providers.ts'
 
 type StateRow = Selectable<OauthStates>
-
-/** Expired rows that one start deletes. */
-const clearedAtOnce = 100
 
 const lifetimeMs = 600_000
 
 /** Seconds that a person has to sign in at the provider. */
 export const stateSeconds = lifetimeMs / 1000
 
-/** What a started sign-in is bound to. */
+/** What a started sign-in is bound to: its callback must have the same provider and address. */
 export interface Binding {
-  provider: Pick<Provider, 'id'>
+  provider: { id: string }
   ip: string
   now: number
 }
@@ -30,8 +26,12 @@ export interface NewState {
   state: string
   /** Kept by the browser in a cookie. */
   browserSecret: string
+  codeVerifier: string
   codeChallenge: string
 }
+
+/** The `nonce` of a sign-in with OpenID Connect: a digest of the verifier, so it does not reveal the verifier. */
+export const nonceOf = (codeVerifier: string): string => digest(`nonce ${codeVerifier}`).toString('base64url')
 
 /** Starts a sign-in, which stays valid for ten minutes. */
 export async function beginState(
@@ -50,12 +50,12 @@ export async function beginState(
     expiresAt: now + lifetimeMs,
   }
   await insertState(db, row, now)
-  return { state, browserSecret, codeChallenge: digest(codeVerifier).toString('base64url') }
+  return { state, browserSecret, codeVerifier, codeChallenge: digest(codeVerifier).toString('base64url') }
 }
 
 /**
- * Consumes a state and answers its PKCE verifier. A state from another address or browser is consumed too, because somebody else knows it
- * then. Undefined when the state is unknown, used or expired, or belongs to another provider, address or browser.
+ * Consumes a state and answers its PKCE verifier. Undefined when the state is unknown, used or expired, or belongs to another provider,
+ * address or browser. Such a state is consumed too, because somebody else knows it.
  */
 export async function consumeState(
   db: Database,
@@ -73,28 +73,16 @@ export async function consumeState(
   return isMine ? row.codeVerifier : undefined
 }
 
-// 256 bits, in 43 characters that a URL, a cookie and PKCE take as they are.
+// 256 bits in 43 characters, which need no encoding in a URL, a cookie or PKCE.
 const newSecret = () => randomBytes(32).toString('base64url')
 const digest = (text: string) => createHash('sha256').update(text).digest()
 
-/** Stores a started sign-in, and deletes a few expired ones. Nothing else deletes them. */
+/** Stores a started sign-in, and deletes a few expired ones. */
 async function insertState(db: Database, state: StateRow, now: number): Promise<void> {
   await db.insertInto('oauthStates').values(state).execute()
-  await db
-    .deleteFrom('oauthStates')
-    .where('stateHash', 'in', (given) =>
-      given
-        .selectFrom('oauthStates')
-        .select('stateHash')
-        .where('expiresAt', '<=', now)
-        .orderBy('expiresAt')
-        .limit(clearedAtOnce)
-        .forUpdate()
-        .skipLocked(),
-    )
-    .execute()
+  await deleteSomeExpired(db, 'oauthStates', now)
 }
 
-/** Deletes a started sign-in and answers it. Of several concurrent callers one gets it. */
+/** Deletes a started sign-in and answers it. Only one of several concurrent callers gets it. */
 const takeState = (db: Database, stateHash: Buffer): Promise<StateRow | undefined> =>
   db.deleteFrom('oauthStates').where('stateHash', '=', stateHash).returningAll().executeTakeFirst()

@@ -2,7 +2,7 @@ import { appUrl, type Browser, createBrowser } from '@parley/test/browser'
 import { startOpenid } from '@parley/test/openid'
 import { testEnvironment } from '@parley/test/test-environment'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import { customProvider } from './outside.testing.ts'
+import { customProvider } from './provider-servers.testing.ts'
 import { addPerson, running } from './running.testing.ts'
 
 const client = {
@@ -63,7 +63,7 @@ describe('signing in with an OpenID provider', () => {
     const me = (await server.whoIs(first.access_token)).user
     expect(me).toMatchObject({ userName: 'Newcomer', email: 'new@example.com', isAdmin: false })
     expect(await server.recorded()).toEqual([
-      { type: 'NEW_USER', payload: { ...me, createdAt: expect.any(Number) }, routing: { to: 'everyone' } },
+      { type: 'NEW_USER', payload: { ...me, createdAt: expect.any(Number) }, routing: { to: 'everyone', guests: [] } },
     ])
 
     const second = await arrive()

@@ -1,43 +1,43 @@
 import { OauthFailure } from './oauth-failure.ts'
 
-/** What a provider answered to a code. */
+/** The access that a provider granted for a code. */
 export interface Grant {
-  /** Reads JSON with the access token. @throws OauthFailure */
+  /** Reads JSON from this address with the access token. @throws OauthFailure */
   ask(url: string): Promise<unknown>
-  /** The claims of the id token, if there is one. It came over TLS from the provider itself, so its signature needs no check. */
+  /** The claims of the id token, if there is one. It came from the provider over TLS, so its signature is not checked. */
   idClaims: Claims
 }
 
 export type Claims = Record<string, unknown>
 
-/** Whether it is a JSON object. */
+/** Whether the value is a JSON object. */
 export const isObject = (value: unknown): value is Claims =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The person who signed in at the provider. The address may be trusted. */
+/** The person who signed in at the provider. The address can be trusted. */
 export interface Profile {
   email: string
   /** Their name there, if they have one. */
   name: string | undefined
 }
 
-/** Reads the profile of a provider's user. @throws OauthFailure also when none of their addresses may be trusted. */
+/** Reads the profile of a provider's user. @throws OauthFailure also when none of their addresses can be trusted. */
 export type ReadProfile = (grant: Grant, userInfoUrl: string) => Promise<Profile>
 
-/** The claims of OpenID Connect. Only an address that is marked as verified counts. */
+/** The claims of OpenID Connect. Only an address that is marked as verified is trusted. */
 export const readVerifiedClaims: ReadProfile = async (grant, url) => {
   const claims = await askObject(grant, url)
   return trustedProfile(claims.email, isTrue(claims.email_verified), claims.name)
 }
 
-/** A custom provider. The operator configured it, so an address counts unless the provider marks it as not verified. */
+/** A custom provider. The operator configured it, so an address is trusted unless the provider marks it as not verified. */
 export const readTrustedClaims: ReadProfile = async (grant, url) => {
   const claims = await askObject(grant, url)
   const said = verifiedClaims.map((name) => claims[name]).filter((value) => value !== undefined)
   return trustedProfile(claims.email, said.every(isTrue), claims.name ?? claims.preferred_username)
 }
 
-/** GitHub. `/user` has only public addresses, so the address is read from `/user/emails`, where verified ones are marked. */
+/** GitHub. `/user` has only public addresses, so the address is read from `/user/emails`, which marks verified addresses. */
 export const readGithubProfile: ReadProfile = async (grant, url) => {
   const [user, emails] = await Promise.all([askObject(grant, url), grant.ask(`${url}/emails`)])
   const verified = (Array.isArray(emails) ? emails : [])
@@ -54,9 +54,8 @@ export const readGitlabProfile: ReadProfile = async (grant, url) => {
 }
 
 /**
- * Microsoft: any directory's admin may write any address into it, so an address counts only with the claim that its
- * domain's owner was verified (`xms_edov`, an optional claim of the id token), unless people of one directory alone may
- * sign in.
+ * Microsoft. The admin of a directory may write any address into it, so an address is trusted only when the optional claim `xms_edov` of
+ * the id token says that the owner of its domain was verified. When only people of one directory may sign in, the claim is not needed.
  */
 export const readMicrosoftProfile =
   (tenant: string | undefined): ReadProfile =>
@@ -70,14 +69,14 @@ export const readMicrosoftProfile =
     return trustedProfile(email, counts, idClaims.name ?? userInfo.name)
   }
 
-/** Whether the tenant is a single directory. The three words stand for people of any directory. */
+/** Whether the tenant is a single directory. These three words stand for any directory. */
 const isDirectory = (tenant: string | undefined) =>
   tenant !== undefined && !['common', 'organizations', 'consumers'].includes(tenant.toLowerCase())
 
 const verifiedClaims = ['email_verified', 'verified_email', 'emailVerified']
 
-/** The ways in which providers write true. */
-const isTrue = (value: unknown) => value === true || value === 1 || value === 'true' || value === '1'
+/** Whether the value is one of the ways in which providers write true. */
+export const isTrue = (value: unknown) => value === true || value === 1 || value === 'true' || value === '1'
 
 async function askObject(grant: Grant, url: string): Promise<Claims> {
   const answer = await grant.ask(url)

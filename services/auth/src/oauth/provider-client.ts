@@ -1,6 +1,7 @@
 import { OauthFailure } from './oauth-failure.ts'
 import { type Claims, type Grant, isObject } from './profiles.ts'
-import type { Provider } from './providers.ts'
+import type { OauthProvider } from './provider.ts'
+import { readBounded } from './provider-fetch.ts'
 
 export interface CodeExchange {
   code: string
@@ -9,15 +10,13 @@ export interface CodeExchange {
   timeoutMs: number
 }
 
-const maxAnswerBytes = 262_144
-
 /**
  * Exchanges a code for access to the profile (RFC 6749, 4.1.3, with PKCE, RFC 7636). This is our own code because the client libraries
- * check answers against an issuer, and a provider is configured by its URLs alone.
- * @throws OauthFailure when the provider refuses, answers nonsense or too much, or does not answer in time.
+ * check answers against an issuer, but such a provider is configured by its URLs alone.
+ * @throws OauthFailure when the provider refuses, gives an invalid or too long answer, or does not answer in time.
  */
 export async function exchangeCode(
-  provider: Provider,
+  provider: OauthProvider,
   { code, codeVerifier, timeoutMs }: CodeExchange,
 ): Promise<Grant> {
   const signal = AbortSignal.timeout(timeoutMs)
@@ -42,12 +41,16 @@ export async function exchangeCode(
   }
 }
 
-async function requestTokens(provider: Provider, form: Record<string, string>, signal: AbortSignal): Promise<Claims> {
+async function requestTokens(
+  provider: OauthProvider,
+  form: Record<string, string>,
+  signal: AbortSignal,
+): Promise<Claims> {
   const post = (headers: Record<string, string>, more: Record<string, string> = {}) =>
     askJson(provider.tokenUrl, { method: 'POST', headers, body: new URLSearchParams({ ...form, ...more }) }, signal)
 
   let answer = await post({}, { client_id: provider.clientId, client_secret: provider.clientSecret })
-  // Some providers want the credentials in the header, and no setting says so. This refusal does not consume the code.
+  // Some providers want the credentials in the header, and no setting tells which. A refused request does not consume the code.
   if (isObject(answer.body) && answer.body.error === 'invalid_client') {
     answer = await post({ authorization: basicCredentials(provider) })
   }
@@ -69,26 +72,14 @@ async function askJson(
   const headers = { accept: 'application/json', 'user-agent': 'parley', ...init.headers }
   try {
     const response = await fetch(url, { ...init, headers, signal, redirect: 'error' })
-    const text = await readBounded(response)
+    const text = (await readBounded(response)).toString('utf8')
     return { status: response.status, body: parseJson(text) }
   } catch (error) {
-    throw error instanceof OauthFailure ? error : new OauthFailure('provider_unavailable', { cause: error })
+    throw new OauthFailure('provider_unavailable', { cause: error })
   }
 }
 
-async function readBounded({ body }: Response): Promise<string> {
-  const parts: Uint8Array[] = []
-  let size = 0
-  // Leaving the loop cancels the rest of the answer.
-  for await (const part of body ?? []) {
-    size += part.length
-    if (size > maxAnswerBytes) throw unavailable('the answer is too long')
-    parts.push(part)
-  }
-  return Buffer.concat(parts).toString('utf8')
-}
-
-/** Undefined when the text is not JSON. The parser's error quotes the text, which may hold a token, so it is not passed on. */
+/** Undefined when the text is not JSON. The parser's error quotes the text, which may hold a token, so it is dropped. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -104,7 +95,7 @@ function readClaims(idToken: unknown): Claims {
 }
 
 /** RFC 6749, 2.3.1: both parts are form-encoded before they are joined. */
-function basicCredentials({ clientId, clientSecret }: Provider): string {
+function basicCredentials({ clientId, clientSecret }: OauthProvider): string {
   const [id, secret] = [clientId, clientSecret].map((part) => new URLSearchParams({ part }).toString().slice(5))
   return `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { appUrl } from '@parley/test/browser'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import { type Answer, customProvider, json, startProvider } from './outside.testing.ts'
+import { type Answer, customProvider, json, startProvider } from './provider-servers.testing.ts'
 import { running } from './running.testing.ts'
 
 const provider = await startProvider()
@@ -47,7 +47,7 @@ describe('a provider that misbehaves', () => {
     ['null', json(null), 'provider_unavailable'],
     ['half of an answer', hangUpHalfway, 'provider_unavailable'],
     ['no answer', hangUp, 'provider_unavailable'],
-    ['a way elsewhere', lead, 'provider_unavailable'],
+    ['a redirect', lead, 'provider_unavailable'],
     ['bytes that are no text', (_, reply) => reply.end(Buffer.from([0xff, 0xfe, 0x00])), 'provider_unavailable'],
   ]
 

@@ -1,6 +1,6 @@
 import { appUrl } from '@parley/test/browser'
 import { afterAll, describe, expect, test } from 'vitest'
-import { json, startGithub, startProvider } from './outside.testing.ts'
+import { json, startGithub, startProvider } from './provider-servers.testing.ts'
 import { type PresetId, type Presets, presets } from './providers.ts'
 import { running } from './running.testing.ts'
 

@@ -1,26 +1,20 @@
 import type { Config } from '@parley/config'
+import type { Deps } from '@parley/service'
+import { Type } from 'typebox'
+import { createOpenidProvider } from './openid-provider.ts'
 import {
-  type ReadProfile,
   readGithubProfile,
   readGitlabProfile,
   readMicrosoftProfile,
   readTrustedClaims,
   readVerifiedClaims,
 } from './profiles.ts'
+import { authorizationUrl, type OauthProvider, type Preset, type Provider } from './provider.ts'
+import { exchangeCode } from './provider-client.ts'
 
 export type PresetId = 'google' | 'microsoft' | 'github' | 'gitlab'
 
-/** What is the same for every installation that uses a provider. The operator adds credentials. */
-export interface Preset {
-  name: string
-  authorizationUrl: string
-  tokenUrl: string
-  userInfoUrl: string
-  scopes: readonly string[]
-  readProfile: ReadProfile
-}
-
-/** What the operator configures for a preset. Only Microsoft has a tenant. */
+/** The settings of a preset. Only Microsoft has a tenant. */
 export type PresetOptions = NonNullable<Config['oauth']['presets']['microsoft']>
 
 export type Presets = Record<PresetId, (options: PresetOptions) => Preset>
@@ -66,40 +60,60 @@ export const presets: Presets = {
   }),
 }
 
-/** A provider that people may sign in with. */
-export interface Provider extends Preset {
-  /** Its name in paths. */
-  id: string
-  clientId: string
-  clientSecret: string
-  /** The address that it sends the browser back to. */
-  redirectUri: string
+export type Providers = ReadonlyMap<string, Provider>
+
+export interface ProviderOptions {
+  /** Tests replace the presets with their own providers. */
+  presets?: Presets
+  /** Milliseconds for all requests to a provider during one sign-in. */
+  timeoutMs?: number
+  /** The shortest time between two fetches of a provider's keys because of an unknown key. */
+  keysCooldownMs?: number
 }
 
 /** The configured providers by id: presets first, then custom ones, each in the order of the configuration. */
-export function configuredProviders({ oauth }: Pick<Config, 'oauth'>, presets: Presets): Map<string, Provider> {
-  const known = Object.entries(oauth.presets).flatMap(([id, options]): Provider[] =>
-    options === undefined ? [] : [{ ...options, ...presets[id as PresetId](options), id }],
+export function configuredProviders(
+  { config: { oauth }, clock }: Pick<Deps, 'config' | 'clock'>,
+  { presets: known = presets, timeoutMs = 10_000, keysCooldownMs }: ProviderOptions = {},
+): Providers {
+  const ofPresets = Object.entries(oauth.presets).flatMap(([id, options]): Provider[] =>
+    options === undefined ? [] : [plainProvider({ ...options, ...known[id as PresetId](options), id }, timeoutMs)],
   )
-  const custom = oauth.custom.map((provider): Provider => ({ ...provider, readProfile: readTrustedClaims }))
-  return new Map([...known, ...custom].map((provider) => [provider.id, provider]))
+  const custom = oauth.custom.map((provider): Provider => {
+    const { issuer, authorizationUrl, tokenUrl, userInfoUrl } = provider
+    if (issuer !== undefined) {
+      return createOpenidProvider(
+        { ...provider, issuer },
+        { clock, timeoutMs, ...(keysCooldownMs !== undefined && { keysCooldownMs }) },
+      )
+    }
+    // The configuration requires these three when there is no issuer.
+    const addresses = { authorizationUrl: authorizationUrl!, tokenUrl: tokenUrl!, userInfoUrl: userInfoUrl! }
+    return plainProvider({ ...provider, ...addresses, readProfile: readTrustedClaims }, timeoutMs)
+  })
+  return new Map([...ofPresets, ...custom].map((provider) => [provider.id, provider]))
 }
 
-/** The address to which the browser is sent to sign in (RFC 6749, 4.1.1, with PKCE). */
-export function authorizationUrl(
-  provider: Provider,
-  { state, codeChallenge }: Record<'state' | 'codeChallenge', string>,
-) {
-  const url = new URL(provider.authorizationUrl)
-  const parameters = {
-    response_type: 'code',
-    client_id: provider.clientId,
-    redirect_uri: provider.redirectUri,
-    scope: provider.scopes.join(' '),
-    state,
-    code_challenge: codeChallenge,
-    code_challenge_method: 'S256',
-  }
-  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
-  return url.href
-}
+const plainProvider = (provider: OauthProvider, timeoutMs: number): Provider => ({
+  id: provider.id,
+  name: provider.name,
+  redirectUri: provider.redirectUri,
+  startUrl: async (start) => authorizationUrl(provider, start).href,
+  async identify({ code, codeVerifier }) {
+    const grant = await exchangeCode(provider, { code, codeVerifier, timeoutMs })
+    return { profile: await provider.readProfile(grant, provider.userInfoUrl) }
+  },
+})
+
+/** A provider as clients show it. */
+export const ListedProvider = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  loginUrl: Type.String({ description: 'Path to send the browser to' }),
+})
+
+/** The providers that people may sign in with: OAuth and OpenID Connect first, then SAML. */
+export const listedProviders = ({ saml }: Pick<Config, 'saml'>, providers: Providers) => [
+  ...[...providers.values()].map(({ id, name }) => ({ id, name, loginUrl: `/auth/oauth/${id}` })),
+  ...saml.map(({ id, name }) => ({ id, name, loginUrl: `/auth/saml/${id}` })),
+]

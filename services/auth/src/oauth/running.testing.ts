@@ -7,8 +7,12 @@ import { Person } from '@parley/test'
 import { appUrl, type Browser, createBrowser } from '@parley/test/browser'
 import { afterAll, beforeAll } from 'vitest'
 import { openApp } from '../auth.testing.ts'
+import { samlRoutes } from '../saml/saml.routes.ts'
 import { sessionRoutes } from '../sessions/sessions.routes.ts'
-import { type OauthOptions, oauthRoutes } from './oauth.routes.ts'
+import { providerTestRoutes } from '../single-sign-on/provider-tests.routes.ts'
+import { backchannelLogoutRoutes } from './backchannel-logout.routes.ts'
+import { oauthRoutes } from './oauth.routes.ts'
+import { configuredProviders, type ProviderOptions } from './providers.ts'
 
 export interface Recorded {
   type?: WireEvent['type']
@@ -16,27 +20,27 @@ export interface Recorded {
   routing: Routing
 }
 
-/** The routes that signing in needs, behind a proxy that they trust, over a database of their own. There is no Redis. */
+/** A server with the routes of sign-ins through providers, with its own database and without Redis. It trusts the proxy before it. */
 export interface Running {
-  /** The owner's connection, for what a test prepares and looks at; the routes have the service's. */
+  /** Uses the database owner's connection, to prepare and inspect data. The routes have the service's connection. */
   deps: Deps
   baseUrl: string
-  /** What was logged, line by line. */
+  /** The logged lines. */
   logged: string[]
   browser(ip?: string): Browser
   nobody: Person
-  /** Whom an access token belongs to. */
+  /** The user of an access token. */
   whoIs(token: string | undefined): Promise<{ status: number; user?: Record<string, unknown> }>
-  /** Lets time pass for the service, in milliseconds. */
+  /** Moves the clock of the service forward, in milliseconds. */
   pass(milliseconds: number): void
-  /** What was recorded in the outbox since the last call. */
+  /** The events that were recorded in the outbox since the last call. */
   recorded(): Promise<Recorded[]>
 }
 
-/** Starts it before the tests of a group and stops it after them. */
+/** Starts the server before the tests of a group and stops it after them. */
 export function running(
-  { auth, oauth }: Pick<DeepPartial<Config>, 'auth' | 'oauth'>,
-  options: OauthOptions = {},
+  { auth, oauth, saml }: Pick<DeepPartial<Config>, 'auth' | 'oauth' | 'saml'>,
+  options: ProviderOptions = {},
 ): Running {
   const running = { logged: [] } as unknown as Running
   const undo = new AsyncDisposableStack()
@@ -45,7 +49,7 @@ export function running(
 
   beforeAll(async () => {
     const { deps, ofService, fastify } = await openApp(
-      { auth: { appUrl, ...auth }, oauth },
+      { auth: { appUrl, ...auth }, oauth, saml },
       {
         undo,
         clock: () => Date.now() + passed,
@@ -54,8 +58,12 @@ export function running(
       },
     )
     await fastify.register(cookie)
-    await fastify.register(oauthRoutes(ofService, options))
-    await fastify.register(sessionRoutes(ofService))
+    const providers = configuredProviders(ofService, options)
+    await fastify.register(oauthRoutes(ofService, providers))
+    await fastify.register(backchannelLogoutRoutes(ofService, providers))
+    await fastify.register(samlRoutes(ofService))
+    await fastify.register(providerTestRoutes(ofService))
+    await fastify.register(sessionRoutes(ofService, providers))
     const baseUrl = await fastify.listen({ host: '127.0.0.1', port: 0 })
     Object.assign(running, { deps, baseUrl, nobody: Person.nobody(baseUrl) })
   })

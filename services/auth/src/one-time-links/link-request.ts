@@ -12,19 +12,19 @@ import { sql } from 'kysely'
 
 export interface LinkRequest extends MailRequest {
   purpose: LinkPurpose
-  /** Whether a link is sent. `user` is undefined when nobody has the address. */
+  /** Whether the link may be sent. `user` is undefined when nobody has the address. */
   isEntitled(user: UserRow | undefined): boolean
   /** The mail that carries the link. */
   write(link: string): Mail
 }
 
 /** The message of the reply. It does not reveal whether the address is known. */
-export const linkIsUnderWay =
-  'If this address belongs to somebody here, a link is on its way to it. There are at most five in 15 minutes.'
+export const linkSentMessage =
+  'If this address belongs to somebody here, a link is on its way to it. At most five links are sent in 15 minutes.'
 
 /**
- * Mails a link within the limits of `countMailRequest`. Nobody learns from the reply or its duration who is entitled to a link: for
- * anybody else the same work is done and rolled back.
+ * Mails a link within the limits of `countMailRequest`. The reply and its duration do not reveal who is entitled to a link: for other
+ * addresses the same work is done and rolled back.
  * @throws ApiError 429
  */
 export async function mailLink(

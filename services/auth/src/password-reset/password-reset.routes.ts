@@ -3,28 +3,37 @@ import {
   createOneTimeLinks,
   findLink,
   findServerName,
+  findUserByEmail,
   type LinkClaims,
   lockUserIfLive,
+  mailNotice,
   networkOf,
   type PasswordHasher,
   readKnownEmail,
+  refuseWeakPassword,
   resetMail,
   setPassword,
   takeLink,
 } from '@parley/accounts'
-import { invalid, limits, NewPassword, Ok, refusals, SessionHeaders, TokenReply } from '@parley/contract'
+import { invalid, limits, NewPassword, Ok, refusals, SessionHeaders, SignInReply } from '@parley/contract'
 import { audit, type Transaction } from '@parley/database'
-import { bearerToken, type Deps, logFailedSignIn, logSessionEnd, logSignIn } from '@parley/service'
+import { bearerToken, type Deps, logFailedSignIn, logSessionEnd } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { linkIsUnderWay, mailLink } from '../one-time-links/link-request.ts'
+import { linkSentMessage, mailLink } from '../one-time-links/link-request.ts'
 import { createKnownDevices } from '../password/known-devices.ts'
-import { createTokenReplies } from '../sessions/session-cookie.ts'
-import { onlyInMode, originOf, recordFailedSignIn, type SignInOrigin, signIn } from '../sessions/sign-in.ts'
+import {
+  createSignInReplies,
+  onlyInMode,
+  originOf,
+  passFirstFactor,
+  recordFailedSignIn,
+  type SignInOrigin,
+} from '../sessions/sign-in.ts'
 
 const RequestReset = {
   summary: 'Ask for a link to set a new password, by e-mail (password mode)',
-  description: 'The answer does not tell whether anybody has the address.',
+  description: 'The reply does not reveal whether somebody has the address.',
   body: Type.Object({ email: Type.String({ maxLength: limits.email }) }),
   response: { 200: Type.Object({ ...Ok.properties, message: Type.String() }), ...refusals(400, 404, 429) },
 }
@@ -32,22 +41,22 @@ const RequestReset = {
 const SetupPassword = {
   summary: 'Set a password with the token of an invitation or reset link (password mode)',
   description:
-    'The token stands in the body, or in the Authorization header: `Bearer <token of the link>`. It works once. ' +
-    'After a reset all earlier sessions are over.',
+    'The token is in the body, or in the Authorization header: `Bearer <token of the link>`. It works once. ' +
+    'A reset ends all earlier sessions. A person with a second factor gets `mfaRequired` instead of tokens.',
   headers: SessionHeaders,
   body: Type.Object({
     email: Type.String({ maxLength: limits.email }),
     token: Type.Optional(Type.String({ maxLength: 1_000 })),
     password: NewPassword,
   }),
-  response: { 200: TokenReply, ...refusals(400, 404, 503) },
+  response: { 200: SignInReply, ...refusals(400, 403, 404, 503) },
 }
 
 export const passwordResetRoutes =
   (deps: Deps, passwords: PasswordHasher): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { db, config, clock } = deps
-    const replyTokens = createTokenReplies(deps)
+    const replySignIn = createSignInReplies(deps)
     const options = { config: { access: 'none' }, onRequest: onlyInMode('password', config) } as const
     const links = createOneTimeLinks(config)
     const devices = createKnownDevices(config)
@@ -62,10 +71,10 @@ export const passwordResetRoutes =
         email,
         ip,
         now: clock(),
-        isEntitled: (user) => Boolean(user?.passwordHash),
+        isEntitled: (user) => Boolean(user?.passwordHash) && user?.deactivatedAt === null,
         write: (link) => resetMail(email, link, { server }),
       })
-      return { success: true as const, message: linkIsUnderWay }
+      return { success: true as const, message: linkSentMessage }
     })
 
     app.post('/auth/setup-password', { schema: SetupPassword, ...options }, async (request, reply) => {
@@ -73,49 +82,51 @@ export const passwordResetRoutes =
       const claims = links.read(tokenOf(request), readKnownEmail(request.body.email))
       if (!claims || claims.purpose === 'login') {
         logFailedSignIn(request, { method: 'reset', reason: 'not a link of this server for this address' })
-        throw deadLink()
+        throw linkNotValid()
       }
       const { email } = claims
       const method = claims.purpose === 'reset' ? 'reset' : 'invitation'
       const { userId } = (await findLink(db, claims, origin.now)) ?? {}
       if (!userId) {
         await recordFailedSignIn(db, request, { method, reason: 'the link was used or is too old', email, origin })
-        throw deadLink()
+        throw linkNotValid()
       }
+      await refuseWeakPassword(request.body.password, (await findUserByEmail(db, email)) ?? { email })
       const passwordHash = await passwords.hash(request.body.password, {
         purpose: 'sign-in',
         client: networkOf(origin.ip),
       })
 
-      const session = await db.transaction().execute(async (trx) => {
-        await useLink(trx, claims, userId, origin)
+      const entry = await db.transaction().execute(async (trx) => {
+        const owner = await useLink(trx, claims, userId, origin)
         await setPassword(trx, { userId, passwordHash, ip: origin.ip, now: origin.now })
-        return signIn(trx, config, { userId, method }, origin)
+        if (method === 'reset') await mailNotice(trx, config, { user: owner, notice: 'password changed', ...origin })
+        const isKnownDevice = devices.find(owner, request) !== undefined
+        return passFirstFactor(trx, config, { user: owner, method, isKnownDevice }, origin)
       })
       logSessionEnd(request, { userId, reason: 'password changed' })
-      logSignIn(request, { ...session, method })
-      devices.remember({ email, passwordHash }, request, reply)
 
-      return replyTokens(request, reply, session)
+      return replySignIn(request, reply, entry)
     })
   }
 
 const noEmail = 'This server sends no e-mail. Please ask an admin for a new password.'
 
-/** Consumes the link, if its owner was not removed. A reset is written to the audit log, a first password is not. */
+/** Consumes the link and answers its owner. A reset is audited, a first password is not. @throws ApiError 400 when the owner was removed. */
 async function useLink(trx: Transaction, claims: LinkClaims, userId: string, { ip, now }: SignInOrigin) {
   const owner = await lockUserIfLive(trx, userId)
   const link = owner && (await takeLink(trx, claims, now))
-  if (link?.userId !== userId) throw deadLink()
-  if (claims.purpose !== 'reset') return
+  if (!owner || link?.userId !== userId) throw linkNotValid()
+  if (claims.purpose !== 'reset') return owner
   await audit(trx, { action: 'user.password.reset', actorId: userId, targetType: 'user', targetId: userId, ip })
+  return owner
 }
 
 function tokenOf(request: FastifyRequest<{ Body: { token?: string } }>): string {
   if (request.body.token !== undefined) return request.body.token
-  if (!request.headers.authorization) throw deadLink()
+  if (!request.headers.authorization) throw linkNotValid()
   return bearerToken(request)
 }
 
-const deadLink = () =>
+const linkNotValid = () =>
   invalid('This link is not valid any more. A link works once and for a limited time. Please ask for a new one')

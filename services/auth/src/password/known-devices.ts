@@ -1,20 +1,19 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Config } from '@parley/config'
+import type { UserRow } from '@parley/database'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-interface Account {
-  email: string
-  passwordHash: string | null
-}
+type Account = Pick<UserRow, 'id' | 'email' | 'deviceGeneration'>
 
-/** The longest time that browsers keep a cookie. */
+/** Browsers keep a cookie at most this long. */
 const keptSeconds = 400 * 86_400
 
 /**
  * Recognises the devices on which somebody has signed in to an account before, by a cookie that each sign-in sets. The cookie gives no
  * access. It only gives the device its own limit of wrong passwords, after "Slow Down Online Guessing Attacks with Device Cookies"
- * (OWASP). Its value is a random id and a MAC over the id, the address and the password's hash. A new password makes all devices
- * unknown, so nobody can collect devices with a stolen password. The first secret signs, all secrets verify.
+ * (OWASP). Its value is a random id, and a MAC over the id, the account and the account's device generation. The end of all sessions and a
+ * new password raise the generation, which makes all devices unknown: a stolen password cannot be used to collect known devices. The
+ * first secret signs, and all secrets verify.
  */
 export function createKnownDevices({ auth }: Pick<Config, 'auth'>) {
   const secrets = [auth.jwtSecret].flat()
@@ -27,22 +26,20 @@ export function createKnownDevices({ auth }: Pick<Config, 'auth'>) {
     secure: protocol === 'https:',
   } as const
 
-  /** The id of a device that is known for this account; undefined for any other, and for an account without a password. */
+  /** The id of a device that is known for this account; undefined for any other. */
   function find(account: Account | undefined, { cookies }: FastifyRequest): string | undefined {
-    if (!account?.passwordHash) return undefined
-    const { email, passwordHash } = account
-    const [, id, signature] = form.exec(cookies[nameFor(email)] ?? '') ?? []
+    if (!account) return undefined
+    const [, id, signature] = form.exec(cookies[nameFor(account.email)] ?? '') ?? []
     if (!id || !signature) return undefined
     const given = Buffer.from(signature, 'base64url')
-    return secrets.some((secret) => timingSafeEqual(given, mac(secret, email, passwordHash, id))) ? id : undefined
+    return secrets.some((secret) => timingSafeEqual(given, mac(secret, account, id))) ? id : undefined
   }
 
   /** Sets the cookie by which the device is known from now on. A known device keeps its id. */
-  function remember(account: Account & { passwordHash: string }, request: FastifyRequest, reply: FastifyReply): void {
-    const { email, passwordHash } = account
+  function remember(account: Account, request: FastifyRequest, reply: FastifyReply): void {
     const id = find(account, request) ?? randomBytes(16).toString('base64url')
-    const signature = mac(secrets[0]!, email, passwordHash, id).toString('base64url')
-    reply.setCookie(nameFor(email), `${id}.${signature}`, attributes)
+    const signature = mac(secrets[0]!, account, id).toString('base64url')
+    reply.setCookie(nameFor(account.email), `${id}.${signature}`, attributes)
   }
 
   return { find, remember }
@@ -52,8 +49,8 @@ export function createKnownDevices({ auth }: Pick<Config, 'auth'>) {
 const nameFor = (email: string) =>
   `parley_device_${createHash('sha256').update(email).digest('base64url').slice(0, 12)}`
 
-// The last characters are those that an encoder writes for 16 and 32 bytes, so every value has one spelling.
+// An encoder ends 16 and 32 bytes only with these last characters. So every value can be written in only one way.
 const form = /^([\w-]{21}[AQgw])\.([\w-]{42}[AEIMQUYcgkosw048])$/
 
-const mac = (secret: string, email: string, passwordHash: string, id: string) =>
-  createHmac('sha256', secret).update(`parley device\0${email}\0${passwordHash}\0${id}`).digest()
+const mac = (secret: string, { id: userId, deviceGeneration }: Account, id: string) =>
+  createHmac('sha256', secret).update(`parley device\0${userId}\0${deviceGeneration}\0${id}`).digest()

@@ -10,12 +10,11 @@ import {
   readKnownEmail,
   refuseTooManyGuesses,
 } from '@parley/accounts'
-import { ApiError, limits, refusals, SessionHeaders, TokenReply, unauthorized } from '@parley/contract'
-import { type Deps, logFailedSignIn, logSignIn, logSignInLimit } from '@parley/service'
+import { ApiError, limits, refusals, SessionHeaders, SignInReply, unauthorized } from '@parley/contract'
+import { type Deps, logFailedSignIn, logSignInLimit } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { createTokenReplies } from '../sessions/session-cookie.ts'
-import { onlyInMode, originOf, signIn } from '../sessions/sign-in.ts'
+import { createSignInReplies, onlyInMode, originOf, passFirstFactor } from '../sessions/sign-in.ts'
 import { createKnownDevices } from './known-devices.ts'
 
 const method = 'password'
@@ -23,22 +22,23 @@ const method = 'password'
 const PasswordLogin = {
   summary: 'Sign in with e-mail address and password (password mode)',
   description:
-    'After 10 wrong passwords for an account from one network, 100 for it from anywhere, or 100 from a network for any account, ' +
-    'nothing is tried there any more (429) for 15 minutes, not even the right one. A device on which somebody has signed in to ' +
-    'the account before is known by a cookie: only its own 10 wrong passwords count for it.',
+    'Limits of wrong passwords in 15 minutes: 10 for an account from one network, 100 for an account, 100 from a network. Beyond a limit ' +
+    'every password is refused (429), also the right one. A device on which somebody has signed in to the account before is known by a ' +
+    'cookie, and only its own 10 wrong passwords count for it. A person with a second factor gets `mfaRequired` instead of tokens, and ' +
+    'continues with `POST /auth/mfa`.',
   headers: SessionHeaders,
   body: Type.Object({
     email: Type.String({ maxLength: limits.email }),
     password: Type.String({ maxLength: 1_000 }),
   }),
-  response: { 200: TokenReply, ...refusals(400, 401, 404, 429, 503) },
+  response: { 200: SignInReply, ...refusals(400, 401, 403, 404, 429, 503) },
 }
 
 export const passwordLoginRoutes =
   (deps: Deps, passwords: PasswordHasher): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { db, config, clock } = deps
-    const replyTokens = createTokenReplies(deps)
+    const replySignIn = createSignInReplies(deps)
     const devices = createKnownDevices(config)
     const options = { config: { access: 'none' }, onRequest: onlyInMode('password', config) } as const
 
@@ -55,35 +55,29 @@ export const passwordLoginRoutes =
       })
 
       // A wrong guess must be committed, so the refusal is thrown after the transaction.
-      const {
-        session,
-        passwordHash,
-        reached = [],
-      } = await db.transaction().execute(async (trx) => {
+      const { entry, reached = [] } = await db.transaction().execute(async (trx) => {
         if (user && isRight) {
-          // Meanwhile others may have reached the limit of guesses, and the password may have changed.
+          // During the check, other guesses may have reached the limit, and the password may have changed.
           await refuseTooManyGuesses(trx, guess).catch(logIfTooMany(request))
           const current = await lockUserIfLive(trx, user.id)
           if (current?.passwordHash === user.passwordHash) {
-            const session = await signIn(trx, config, { userId: user.id, method }, origin)
-            return { session, passwordHash: current.passwordHash }
+            const isKnownDevice = guess.device !== undefined
+            return { entry: await passFirstFactor(trx, config, { user: current, method, isKnownDevice }, origin) }
           }
         }
         const reached = await countWrongGuess(trx, guess).catch(logIfTooMany(request))
         const { ip, now } = origin
-        await auditFailedSignIn(trx, { method, subject: email, userId: user?.id, ip, now })
+        await auditFailedSignIn(trx, { method, userId: user?.id, ip, now })
         for (const scope of reached) await auditLockout(trx, { scope, userId: user?.id, ip, now })
         return { reached }
       })
-      if (!session || passwordHash === null) {
+      if (!entry) {
         logFailedSignIn(request, { method, reason: 'wrong password', userId: user?.id })
         for (const scope of reached) logSignInLimit(request, { scope, userId: user?.id })
         throw unauthorized('The e-mail address or the password is wrong')
       }
-      logSignIn(request, { ...session, method })
-      devices.remember({ email, passwordHash }, request, reply)
 
-      return replyTokens(request, reply, session)
+      return replySignIn(request, reply, entry)
     })
   }
 

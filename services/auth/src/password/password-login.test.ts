@@ -1,4 +1,4 @@
-import { countWrongGuess, hashPassword } from '@parley/accounts'
+import { countWrongGuess, hashPassword, setPassword } from '@parley/accounts'
 import { Person, type Reply } from '@parley/test'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { runningAuth, tokensOf } from '../auth.testing.ts'
@@ -192,7 +192,16 @@ describe('a device on which somebody has signed in before', () => {
       'after the password was changed',
       async () => {
         const passwordHash = await hashPassword(right, { N: 2 ** 10, r: 8, p: 1 })
-        await server.deps.db.updateTable('users').set({ passwordHash }).where('id', '=', id).execute()
+        const change = { userId: id, passwordHash, ip: null, now: server.deps.clock() }
+        await server.deps.db.transaction().execute((trx) => setPassword(trx, change))
+        return cookie
+      },
+    ],
+    [
+      'after all sessions were ended',
+      async () => {
+        const { accessToken } = (await login(email, right, '192.0.2.1', cookie)).body
+        await new Person(server.nobody.baseUrl, { id, userName: '' }, accessToken).delete('/auth/sessions', {})
         return cookie
       },
     ],

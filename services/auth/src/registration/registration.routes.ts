@@ -1,12 +1,18 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { countAttempt, createUser, findUserByEmail, networkOf, type PasswordHasher, readEmail } from '@parley/accounts'
+import {
+  countAttempt,
+  createUser,
+  findUserByEmail,
+  networkOf,
+  type PasswordHasher,
+  readEmail,
+  refuseWeakPassword,
+} from '@parley/accounts'
 import type { Config } from '@parley/config'
 import { invalid, limits, NewPassword, notFound, refusals, SessionHeaders, TokenReply, tooMany } from '@parley/contract'
-import { type Deps, logSignIn } from '@parley/service'
+import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
-import { createKnownDevices } from '../password/known-devices.ts'
-import { createTokenReplies } from '../sessions/session-cookie.ts'
-import { originOf, signIn } from '../sessions/sign-in.ts'
+import { createSignInReplies, originOf, signIn } from '../sessions/sign-in.ts'
 
 const method = 'registration'
 
@@ -23,9 +29,8 @@ export const registrationRoutes =
   (deps: Deps, passwords: PasswordHasher): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { db, config, clock } = deps
-    const replyTokens = createTokenReplies(deps)
+    const replySignIn = createSignInReplies(deps)
     const options = { config: { access: 'none' }, onRequest: onlyWhenOpen(config) } as const
-    const devices = createKnownDevices(config)
     const ofNetwork = { kind: 'registration from network', most: config.auth.registrationsPerNetwork }
 
     app.post('/auth/register', { schema: Register, ...options }, async (request, reply) => {
@@ -36,19 +41,18 @@ export const registrationRoutes =
       if (seconds > 0)
         throw tooMany('Too many people have registered from your network. Please try again later', seconds)
       if (await findUserByEmail(db, email)) throw alreadyThere()
+      await refuseWeakPassword(request.body.password, { email })
       const passwordHash = await passwords.hash(request.body.password, { purpose: 'registration', client: network })
 
-      const session = await db.transaction().execute(async (trx) => {
+      const entry = await db.transaction().execute(async (trx) => {
         const { ip, now } = origin
         const { autoJoin } = config.chat
         const user = await createUser(trx, { email, passwordHash, emailUnproven: true, autoJoin, ip, now })
         if (!user) throw alreadyThere()
-        return signIn(trx, config, { userId: user.id, method }, origin)
+        return { user, method, session: await signIn(trx, config, { user, method }, origin) } as const
       })
-      logSignIn(request, { ...session, method })
-      devices.remember({ email, passwordHash }, request, reply)
 
-      return replyTokens(request, reply, session)
+      return replySignIn(request, reply, entry)
     })
   }
 

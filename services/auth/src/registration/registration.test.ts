@@ -1,4 +1,4 @@
-import { Person } from '@parley/test'
+import { newMember, Person } from '@parley/test'
 import { describe, expect, test } from 'vitest'
 import { runningAuth, tokensOf } from '../auth.testing.ts'
 
@@ -17,8 +17,8 @@ describe('POST /auth/register', () => {
 
     const [row] = await peopleWith('ann@example.com')
     const ann = new Person(server.nobody.baseUrl, row!, reply.body.accessToken)
-    const user = { id: row!.id, userName: 'ann', email: 'ann@example.com', isAdmin: false, avatarVersion: null }
-    expect((await ann.get('/auth/me')).body).toEqual({ user })
+    const user = { ...newMember, id: row!.id, userName: 'ann', email: 'ann@example.com' }
+    expect((await ann.get('/auth/me')).body).toEqual({ user, groups: [] })
     const events = await server.deps.db.selectFrom('outbox').select('event').execute()
     expect(events.map(({ event }) => JSON.parse(event ?? 'null'))).toContainEqual({
       type: 'NEW_USER',

@@ -2,7 +2,7 @@ import { Person } from '@parley/test'
 import { appUrl, createBrowser } from '@parley/test/browser'
 import { afterAll, describe, expect, test } from 'vitest'
 import { runningAuth } from '../auth.testing.ts'
-import { customProvider, json, startProvider } from '../oauth/outside.testing.ts'
+import { customProvider, json, startProvider } from '../oauth/provider-servers.testing.ts'
 
 const provider = await startProvider()
 afterAll(() => provider.close())

@@ -14,6 +14,9 @@ const sessionCookie = ({ headers }: Reply) =>
   [headers['set-cookie'] ?? []].flat().find((line) => /^(__Secure-)?parley_session=/.test(line))
 const cookieOf = (reply: Reply) => sessionCookie(reply)!.split(';')[0]!
 const isCleared = (reply: Reply) => /^parley_session=; .*Expires=Thu, 01 Jan 1970/.test(sessionCookie(reply) ?? '')
+/** What tells the page that there is a session. */
+const markOf = ({ headers }: Reply) =>
+  [headers['set-cookie'] ?? []].flat().find((line) => /^(__Secure-)?parley_signed_in=/.test(line))
 
 const post = (path: string, body: unknown, headers: object = asCookie) => server.nobody.post(path, body, headers)
 const refresh = (cookie: string | undefined, headers: object = asCookie, body: unknown = {}) =>
@@ -44,6 +47,7 @@ describe('a sign-in with X-Parley-Session: cookie', () => {
       expect(sessionCookie(reply)).toMatch(
         /^parley_session=[\w.-]+; Max-Age=604800; Path=\/auth; HttpOnly; SameSite=Strict$/,
       )
+      expect(markOf(reply)).toBe('parley_signed_in=1; Max-Age=604800; Path=/; SameSite=Lax')
       expect(reply.headers['cache-control']).toBe('no-store')
     }
   })
@@ -51,7 +55,7 @@ describe('a sign-in with X-Parley-Session: cookie', () => {
   test('without the header answers the refresh token and sets no session cookie', async () => {
     const reply = await post('/auth/password-login', { email, password }, {})
     expect(reply.body).toEqual({ ...tokensWithoutRefresh, refreshToken: expect.any(String) })
-    expect(sessionCookie(reply)).toBeUndefined()
+    expect([sessionCookie(reply), markOf(reply)]).toEqual([undefined, undefined])
   })
 
   test('with another value of the header is refused', async () => {
@@ -95,9 +99,10 @@ describe('a refresh with the cookie', () => {
     await prepare()
     const reply = await refresh(cookie())
     expect([reply.status, isCleared(reply)]).toEqual([401, true])
+    expect(markOf(reply)).toMatch(/^parley_signed_in=; .*Expires=Thu, 01 Jan 1970/)
   })
 
-  test('that two domains have set is 401: nobody knows which one is ours', async () => {
+  test('that two domains have set is 401, because the server cannot tell which one is its own', async () => {
     const { cookie: planted } = await signsIn()
     expect((await refresh(`${planted}; ${first}`)).status).toBe(401)
     expect((await refresh(`theme=dark; ${first}`)).status).toBe(200)
@@ -163,7 +168,7 @@ test('a logout with a token in its body says nothing about the cookie', async ()
   expect((await refresh(first)).status).toBe(200)
 })
 
-describe('forged requests that bring the cookie', () => {
+describe('forged requests with the cookie', () => {
   test.each([
     ['a form', 'application/x-www-form-urlencoded', 'a=b'],
     ['an empty form', 'application/x-www-form-urlencoded', ''],
@@ -195,6 +200,7 @@ describe('behind https with a path', () => {
     expect(sessionCookie(reply)).toMatch(
       /^__Secure-parley_session=[\w.-]+; Max-Age=604800; Path=\/chat\/auth; HttpOnly; Secure; SameSite=Strict$/,
     )
+    expect(markOf(reply)).toBe('__Secure-parley_signed_in=1; Max-Age=604800; Path=/chat; Secure; SameSite=Lax')
     const next = await https.nobody.post('/auth/refresh', {}, { ...asCookie, cookie: cookieOf(reply) })
     expect(next.status).toBe(200)
     const withoutPrefix = cookieOf(next).replace('__Secure-', '')

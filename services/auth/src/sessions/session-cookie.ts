@@ -18,11 +18,14 @@ export function createSessionCookie({ auth }: Pick<Config, 'auth'>) {
     sameSite: 'strict',
     secure: isSecure,
   } as const
+  /** A second cookie that scripts can read and that has no secret: the page sees from it whether it should ask for a session. */
+  const markName = `${isSecure ? '__Secure-' : ''}parley_signed_in`
+  const ofMark = { path: pathname, sameSite: 'lax', secure: isSecure } as const
 
   return {
     /**
-     * The refresh token of a request with `X-Parley-Session: cookie`. Requests without the header have none. Two cookies of this name
-     * count as none: a neighbouring domain has set one of them, and nobody knows which.
+     * The refresh token in the cookie; undefined without the header `X-Parley-Session: cookie`. Two cookies of this name count as none:
+     * a neighbouring domain has set one of them, and the server cannot tell which.
      */
     read(request: FastifyRequest): string | undefined {
       if (!wantsCookie(request)) return undefined
@@ -34,14 +37,16 @@ export function createSessionCookie({ auth }: Pick<Config, 'auth'>) {
     /** @param seconds how long the browser keeps it */
     set(reply: FastifyReply, refreshToken: string, seconds: number): void {
       reply.setCookie(name, refreshToken, { ...attributes, maxAge: seconds })
+      reply.setCookie(markName, '1', { ...ofMark, maxAge: seconds })
     },
     clear(reply: FastifyReply): void {
       reply.clearCookie(name, attributes)
+      reply.clearCookie(markName, ofMark)
     },
   }
 }
 
-/** Issues the tokens of a session. The refresh token goes into the cookie when the request asks for that, and into the body otherwise. */
+/** Issues the tokens of a session. The refresh token is put into the cookie when the request asks for that, and into the body otherwise. */
 export function createTokenReplies({ config, tokens }: Pick<Deps, 'config' | 'tokens'>) {
   const cookie = createSessionCookie(config)
   return async (

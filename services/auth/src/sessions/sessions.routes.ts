@@ -3,6 +3,7 @@ import { endSessions, findSessionOwner, listSessions, rotateRefresh, SessionReus
 import {
   ApiError,
   forbidden,
+  Id,
   invalid,
   notFound,
   Ok,
@@ -13,11 +14,14 @@ import {
   UserView,
   unauthorized,
 } from '@parley/contract'
-import type { Reader, Transaction } from '@parley/database'
+import { type Reader, type Transaction, userFields, userView } from '@parley/database'
+import { listGroupsOfPerson } from '@parley/groups'
 import type { Caller } from '@parley/identity'
 import { asRefusal, type Deps, logSessionEnd, wantsCookie } from '@parley/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
+import type { Providers } from '../oauth/providers.ts'
+import { findProviderSession } from '../single-sign-on/provider-sessions.queries.ts'
 import { createSessionCookie, createTokenReplies } from './session-cookie.ts'
 
 const RefreshToken = Type.String({ maxLength: 1_000 })
@@ -26,14 +30,23 @@ type OptionalToken = { Body: Static<typeof OptionalRefreshToken> }
 
 const GetCurrentUser = {
   summary: 'The caller',
-  response: { 200: Type.Object({ user: UserView }), ...refusals(401) },
+  response: {
+    200: Type.Object({
+      user: UserView,
+      groups: Type.Array(Id, {
+        description:
+          'Ids of the groups that the caller is in. A mention `group:<id>` of one of them mentions the caller',
+      }),
+    }),
+    ...refusals(401),
+  },
 }
 
 const Refresh = {
   summary: 'Exchange a refresh token for new tokens',
   description:
-    'Needs no access token. The refresh token is rotated: use the new one from then on. With `X-Parley-Session: cookie` and no token ' +
-    'in the body, the cookie is used; it is removed with a 401.',
+    'Needs no access token. The refresh token is rotated: use the new one from now on. With `X-Parley-Session: cookie` and no token ' +
+    'in the body, the cookie is used. When its token is refused (401), the cookie is removed.',
   headers: SessionHeaders,
   body: OptionalRefreshToken,
   response: { 200: TokenReply, ...refusals(400, 401) },
@@ -42,12 +55,15 @@ const Refresh = {
 const Logout = {
   summary: 'End a session',
   description:
-    'The session of the given refresh token, which must be the caller’s own; without one, the current session. With ' +
-    '`X-Parley-Session: cookie` and no token in the body, the session of the cookie ends too, and the cookie is removed. The cookie ' +
-    'alone is enough then.',
+    'Ends the session of the given refresh token, which must be the caller’s own, or without one the current session. With ' +
+    '`X-Parley-Session: cookie` and no token in the body, the session of the cookie ends too, and the cookie is removed; no access token is ' +
+    'needed then. At `logoutUrl` the browser may also end the session at the provider that the person signed in through.',
   headers: SessionHeaders,
   body: OptionalRefreshToken,
-  response: { 200: Type.Object({ ...Ok.properties, message: Type.String() }), ...refusals(400, 401, 403) },
+  response: {
+    200: Type.Object({ ...Ok.properties, message: Type.String(), logoutUrl: Type.Optional(Type.String()) }),
+    ...refusals(400, 401, 403),
+  },
 }
 
 const ListSessions = {
@@ -57,7 +73,7 @@ const ListSessions = {
 
 const EndSessions = {
   summary: 'End all sessions of the caller, or all but one',
-  description: 'The session of `refreshToken`, if it is given, stays.',
+  description: 'When `refreshToken` is given, its session is not ended.',
   body: OptionalRefreshToken,
   response: {
     200: Type.Object({ ...Ok.properties, ended: Type.Integer({ description: 'How many sessions ended' }) }),
@@ -72,21 +88,19 @@ const EndSession = {
 }
 
 export const sessionRoutes =
-  (deps: Deps): FastifyPluginAsyncTypebox =>
+  (deps: Deps, providers: Providers = new Map()): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const { db, config, tokens, clock } = deps
+    const { db, config, tokens, seals, logger, clock } = deps
     const cookie = createSessionCookie(config)
     const replyTokens = createTokenReplies(deps)
 
-    app.get('/auth/me', { schema: GetCurrentUser }, async ({ caller: { userId: id } }) => ({
-      user: await db
-        .selectFrom('users')
-        .select(['id', 'userName', 'email', 'isAdmin', 'avatarVersion'])
-        .where('id', '=', id)
-        .executeTakeFirstOrThrow(),
+    const withAnyToken = { tokenScope: 'read' } as const
+    app.get('/auth/me', { schema: GetCurrentUser, config: withAnyToken }, async ({ caller: { userId: id } }) => ({
+      user: userView(await db.selectFrom('users').select(userFields).where('id', '=', id).executeTakeFirstOrThrow()),
+      groups: await listGroupsOfPerson(db, id),
     }))
 
-    // A cookie that is refused is of no use any more. A token from the body says nothing about the cookie.
+    // Only a cookie whose own token was refused is removed. A token from the body says nothing about the cookie.
     const clearRefusedCookie = async (request: FastifyRequest<OptionalToken>, reply: FastifyReply, error: Error) => {
       const isFromCookie = wantsCookie(request) && request.body?.refreshToken === undefined
       if (isFromCookie && asRefusal(error).status === 401) cookie.clear(reply)
@@ -100,8 +114,9 @@ export const sessionRoutes =
         const refreshToken = body.refreshToken ?? cookie.read(request)
         if (refreshToken === undefined) throw wantsCookie(request) ? unauthorized() : invalid('refreshToken is missing')
         const claims = tokens.readRefresh(refreshToken)
-        const seconds = config.auth.refreshTokenExpirySeconds
-        const session = await rotateRefresh(db, { claims, seconds, ip, now: clock() }).catch((error) => {
+        const { refreshTokenExpirySeconds: seconds, sessionMaxDays: maxDays, mfa } = config.auth
+        const rotation = { claims, seconds, maxDays, mfaRequired: mfa === 'required', ip, now: clock() }
+        const session = await rotateRefresh(db, rotation).catch((error) => {
           if (error instanceof SessionReused)
             logSessionEnd(request, { sessionIds: [error.sessionId], reason: 'reused' })
           throw error
@@ -110,7 +125,8 @@ export const sessionRoutes =
       },
     )
 
-    app.post('/auth/logout', { schema: Logout, config: { access: 'user', orCookie: true } }, async (request, reply) => {
+    const ofLogout = { access: 'user', orCookie: true, mayEnrol: true } as const
+    app.post('/auth/logout', { schema: Logout, config: ofLogout }, async (request, reply) => {
       const ofCookie = request.body.refreshToken === undefined ? await findSessionOfCookie(request) : undefined
       // Null when only the cookie says whose session it is.
       const caller = request.caller as Caller | null
@@ -118,13 +134,14 @@ export const sessionRoutes =
       const isOfCookie = wantsCookie(request) && request.body.refreshToken === undefined
       if (isOfCookie && (!ofCookie || ofCookie.userId === userId)) cookie.clear(reply)
       if (userId === undefined) throw unauthorized()
-      await endOwnSessions(request, userId, 'logout', async (trx) => {
+      const ended = await endOwnSessions(request, userId, 'logout', async (trx) => {
         if (!caller) return { only: [ofCookie!.sessionId] }
         const given = await findOwnSession(trx, request)
         if (given) return { only: [given] }
         return { only: ofCookie?.userId === userId ? [ofCookie.sessionId, caller.sessionId] : [caller.sessionId] }
       })
-      return { success: true as const, message: 'Signed out' }
+      const logoutUrl = await findLogoutUrl(ended)
+      return { success: true as const, message: 'Signed out', ...(logoutUrl && { logoutUrl }) }
     })
 
     app.get('/auth/sessions', { schema: ListSessions }, async ({ caller }) => {
@@ -145,6 +162,22 @@ export const sessionRoutes =
       if (ended.length === 0) throw notFound('session')
       return { success: true as const }
     })
+
+    /** The address that ends one of these sessions at the provider where it began. Undefined while the provider is away. */
+    async function findLogoutUrl(sessionIds: string[]): Promise<string | undefined> {
+      const session = await findProviderSession(db, sessionIds)
+      const provider = session && providers.get(session.providerId)
+      if (!provider?.logoutUrl) return undefined
+      const idToken = session!.idToken === null ? null : (seals.open(session!.idToken) ?? null)
+      try {
+        const url = await provider.logoutUrl(idToken)
+        url?.searchParams.set('post_logout_redirect_uri', `${config.auth.appUrl}/`)
+        return url?.href
+      } catch (error) {
+        logger.warn({ err: error, provider: provider.id }, 'the logout address of a provider could not be fetched')
+        return undefined
+      }
+    }
 
     /** Ends those sessions of the user that `choose` names, logs it, and answers their ids. */
     async function endOwnSessions(
@@ -173,7 +206,7 @@ export const sessionRoutes =
       return sessionId
     }
 
-    /** The session of the cookie, live or not; undefined without a good cookie. */
+    /** The session of the cookie, live or not; undefined without a valid cookie. */
     async function findSessionOfCookie(request: FastifyRequest) {
       const refreshToken = cookie.read(request)
       if (refreshToken === undefined) return undefined

@@ -53,7 +53,7 @@ describe('GET /auth/sessions', () => {
 })
 
 describe('POST /auth/logout', () => {
-  test('ends the current session, and its tokens are worth nothing', async () => {
+  test('ends the current session, and its tokens work no more', async () => {
     const dave = await signIn('dave')
     const other = await signIn('dave')
     const stream = await dave.opensStream()

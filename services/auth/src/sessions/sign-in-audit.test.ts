@@ -8,7 +8,7 @@ const server = runningAuth({
   email: { host: 'mail.example.com' },
 })
 const right = 'correct horse'
-const from = { 'x-forwarded-for': '192.0.2.1' }
+const from = { 'x-forwarded-for': '192.0.2.1', 'user-agent': 'a browser' }
 const login = (email: string, password: string, requestId = 'r') =>
   server.nobody.post('/auth/password-login', { email, password }, { ...from, 'x-request-id': requestId })
 async function signIn(email: string, requestId?: string): Promise<Person> {
@@ -55,9 +55,14 @@ describe('the audit log and the log have', () => {
     await signIn(email)
     const third = await signIn(email, 'third')
 
-    const created = { action: 'session.create', actorId: id, targetType: 'session', metadata: { method: 'password' } }
+    const created = { action: 'login.success', actorId: id, targetType: 'session', metadata: { method: 'password' } }
     expect(await entries()).toMatchObject([
-      { ...created, targetId: sessionOf(first), ip: '192.0.2.1' },
+      {
+        ...created,
+        targetId: sessionOf(first),
+        ip: '192.0.2.1',
+        metadata: { method: 'password', userAgent: 'a browser' },
+      },
       created,
       { action: 'session.end', actorId: id, targetId: sessionOf(first), metadata: { reason: 'replaced' } },
       { ...created, targetId: sessionOf(third) },
@@ -69,12 +74,12 @@ describe('the audit log and the log have', () => {
     ])
   })
 
-  test('the first failure of a network and the lockout; the log has every failure', async () => {
+  test('failures and the lockout', async () => {
     for (let index = 0; index < 11; index++) await login(email, 'wrong horse', `r${index}`)
     const anonymous = { actorId: 'anonymous', targetType: 'user', targetId: id, ip: '192.0.2.1' }
     expect(await entries()).toEqual([
-      { action: 'sign-in.fail', ...anonymous, metadata: { method: 'password' } },
-      { action: 'sign-in.lock', ...anonymous, metadata: { scope: 'account and network' } },
+      ...Array(10).fill({ action: 'login.failure', ...anonymous, metadata: { method: 'password' } }),
+      { action: 'login.lockout', ...anonymous, metadata: { scope: 'account and network' } },
     ])
     const failed = { msg: 'a sign-in failed', userId: id, method: 'password', reason: 'wrong password' }
     for (let index = 0; index < 9; index++) expect(logged(`r${index}`)).toEqual([failed])
@@ -89,7 +94,7 @@ describe('the audit log and the log have', () => {
 
   test('failures for an unknown address, without the address', async () => {
     await login('stranger@example.com', 'wrong horse', 'stranger')
-    expect(await entries()).toMatchObject([{ action: 'sign-in.fail', actorId: 'anonymous', targetId: 'unknown' }])
+    expect(await entries()).toMatchObject([{ action: 'login.failure', actorId: 'anonymous', targetId: 'unknown' }])
     expect(logged('stranger')).toMatchObject([{ msg: 'a sign-in failed', userId: undefined }])
     expect(JSON.stringify([await entries(), server.logs])).not.toContain('example.com')
   })
@@ -133,31 +138,32 @@ describe('the audit log and the log have', () => {
     expect((await entries()).slice(1)).toMatchObject([
       { action: 'user.password.reset', actorId: id },
       { action: 'session.end', targetId: sessionOf(before), metadata: { reason: 'password changed' } },
-      { action: 'session.create', actorId: id, metadata: { method: 'reset' } },
-      { action: 'sign-in.fail', actorId: 'anonymous', targetId: id, metadata: { method: 'reset' } },
+      { action: 'login.success', actorId: id, metadata: { method: 'reset' } },
+      { action: 'login.failure', actorId: 'anonymous', targetId: id, metadata: { method: 'reset' } },
     ])
     expect(logged('good')).toMatchObject([{ reason: 'password changed' }, { msg: 'signed in', method: 'reset' }])
     expect(logged('used')).toMatchObject([{ msg: 'a sign-in failed', method: 'reset' }])
   })
 })
 
-test('anonymous requests add at most a hundred failures and a hundred lockouts in 15 minutes to the audit log', async () => {
+test('the audit log gets at most a hundred failures of an account and a thousand in all within an hour, and a hundred lockouts', async () => {
   const { db, clock } = server.deps
-  const now = clock()
-  const failed = { method: 'password', userId: undefined, now } as const
-  for (let index = 0; index < 130; index++) {
+  const now = clock() + 3_600_000
+  const fail = (userId: string | undefined) =>
+    db.transaction().execute((trx) => auditFailedSignIn(trx, { method: 'password', userId, ip: '192.0.2.1', now }))
+  for (let index = 0; index < 103; index++) await fail(undefined)
+  for (let index = 0; index < 903; index++) await fail(`person ${index}`)
+  for (let index = 0; index < 103; index++) {
     const ip = `198.51.100.${index}`
-    await db.transaction().execute(async (trx) => {
-      await auditFailedSignIn(trx, { ...failed, subject: `stranger${index}@example.com`, ip })
-      await auditLockout(trx, { scope: 'network', userId: undefined, ip, now })
-    })
+    await db.transaction().execute((trx) => auditLockout(trx, { scope: 'network', userId: undefined, ip, now }))
   }
   const written = await entries()
-  for (const action of ['sign-in.fail', 'sign-in.lock']) {
-    const ofAction = written.filter((entry) => entry.action === action)
-    expect(ofAction).toHaveLength(100)
-    expect(ofAction.at(-1)).toMatchObject({ metadata: { furtherOnlyInLog: true } })
-    expect(ofAction.at(-2)).not.toHaveProperty('metadata.furtherOnlyInLog')
-  }
-  expect(written.at(-1)).toMatchObject({ targetType: 'network', targetId: '198.51.100.99' })
+  const ofAccount = written.filter(({ targetId }) => targetId === 'unknown')
+  const failures = written.filter(({ action }) => action === 'login.failure')
+  const lockouts = written.filter(({ action }) => action === 'login.lockout')
+  const marked = { metadata: { furtherOnlyInLog: true } }
+  expect([ofAccount, failures, lockouts].map(({ length }) => length)).toEqual([100, 1_000, 100])
+  for (const limited of [ofAccount, failures, lockouts]) expect(limited.at(-1)).toMatchObject(marked)
+  expect(failures.filter(({ metadata }) => 'furtherOnlyInLog' in (metadata as object))).toHaveLength(2)
+  expect(lockouts.at(-1)).toMatchObject({ targetType: 'network', targetId: '198.51.100.99' })
 })

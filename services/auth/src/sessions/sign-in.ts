@@ -1,15 +1,23 @@
 import {
   auditFailedSignIn,
+  findSecondFactors,
   findUserByEmail,
+  lockUser,
+  mailNotice,
+  requireActive,
+  type SecondFactorMethod,
   type SignInMethod,
   type StartedSession,
   startSession,
 } from '@parley/accounts'
 import type { Config } from '@parley/config'
-import { notFound } from '@parley/contract'
-import type { Database, Transaction } from '@parley/database'
-import { logFailedSignIn } from '@parley/service'
-import type { FastifyRequest } from 'fastify'
+import { type MfaRequired, notFound, type SignInReply, type TokenReply } from '@parley/contract'
+import type { Database, Transaction, UserRow } from '@parley/database'
+import { type Deps, logFailedSignIn, logSignIn } from '@parley/service'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { createKnownDevices } from '../password/known-devices.ts'
+import { beginAttempt } from '../second-factors/mfa-attempts.ts'
+import { createTokenReplies } from './session-cookie.ts'
 
 /** Where a sign-in comes from, and when. */
 export interface SignInOrigin {
@@ -25,26 +33,86 @@ export const originOf = ({ ip, headers }: Pick<FastifyRequest, 'ip' | 'headers'>
 })
 
 export interface NewSession {
-  userId: string
+  user: UserRow
   method: SignInMethod
+  /** The second factor that the person has shown. */
+  secondFactor?: SecondFactorMethod
   /** Minimum lifetime of the session. */
   atLeastSeconds?: number
+  /** Whether the device sent the cookie of an earlier sign-in. */
+  isKnownDevice?: boolean
 }
 
-/** Starts the session of a sign-in in any mode. The oldest sessions beyond the configured number end. */
-export const signIn = (
+/**
+ * Starts the session of a sign-in, in any mode. When the person has too many sessions, the oldest ones end. The person gets a mail when
+ * they have signed in before, but never on this device.
+ */
+export async function signIn(
   trx: Transaction,
-  { auth }: Pick<Config, 'auth'>,
-  { userId, method, atLeastSeconds = 0 }: NewSession,
+  config: Pick<Config, 'auth' | 'email'>,
+  { user, method, secondFactor, atLeastSeconds = 0, isKnownDevice = false }: NewSession,
   origin: SignInOrigin,
-): Promise<StartedSession> =>
-  startSession(trx, {
+): Promise<StartedSession> {
+  const { refreshTokenExpirySeconds, maxActiveSessions, sessionMaxDays, mfa } = config.auth
+  const isNew = !isKnownDevice && (await isNewDevice(trx, user.id, origin.userAgent))
+  const session = await startSession(trx, {
     ...origin,
-    userId,
+    userId: user.id,
     method,
-    seconds: Math.max(auth.refreshTokenExpirySeconds, atLeastSeconds),
-    maxActive: auth.maxActiveSessions,
+    ...(secondFactor && { secondFactor }),
+    seconds: Math.max(refreshTokenExpirySeconds, atLeastSeconds),
+    maxActive: maxActiveSessions,
+    maxDays: sessionMaxDays,
+    mfaRequired: mfa === 'required',
   })
+  if (isNew) await mailNotice(trx, config, { user, notice: 'new device', ...origin })
+  return session
+}
+
+/** Whether the user agent is new for this person: programs without cookies are recognised by it. Served by indexes of sessions by user. */
+async function isNewDevice(trx: Transaction, userId: string, userAgent: string | null): Promise<boolean> {
+  const { total, alike } = await trx
+    .selectFrom('sessions')
+    .select(({ fn }) => [
+      fn.countAll<number>().as('total'),
+      fn.countAll<number>().filterWhere('userAgent', 'is not distinct from', userAgent).as('alike'),
+    ])
+    .where('userId', '=', userId)
+    .where('tokenHash', 'is', null)
+    .executeTakeFirstOrThrow()
+  return Number(total) > 0 && Number(alike) === 0
+}
+
+/** A sign-in after its first factor: it has a session, or it waits for the second factor. */
+export type SignInResult =
+  | { user: UserRow; method: SignInMethod; session: StartedSession; mfa?: undefined }
+  | { user: UserRow; method: SignInMethod; session?: undefined; mfa: MfaRequired }
+
+/**
+ * Call it when a person has shown their first factor: a password, a link by mail, or the address in dev mode. A person with a second
+ * factor gets a session only after they have shown that too.
+ */
+export async function passFirstFactor(
+  trx: Transaction,
+  config: Pick<Config, 'auth' | 'email'>,
+  newSession: NewSession,
+  origin: SignInOrigin,
+): Promise<SignInResult> {
+  const { method, atLeastSeconds } = newSession
+  const user = await lockUser(trx, newSession.user.id)
+  requireActive(user, origin.now)
+  if (user.secondFactorSince === null || config.auth.mfa === 'off') {
+    return { user, method, session: await signIn(trx, config, newSession, origin) }
+  }
+  const seconds = atLeastSeconds ?? config.auth.jwtExpirySeconds
+  const mfaToken = await beginAttempt(trx, { userId: user.id, method, seconds, now: origin.now })
+  const { hasTotp, passkeys, recoveryCodes } = await findSecondFactors(trx, user.id)
+  const methods: MfaRequired['methods'] = []
+  if (hasTotp) methods.push('totp')
+  if (passkeys > 0) methods.push('passkey')
+  if (recoveryCodes > 0) methods.push('recovery')
+  return { user, method, mfa: { mfaRequired: true, mfaToken, methods } }
+}
 
 interface FailedSignIn {
   method: SignInMethod
@@ -61,13 +129,60 @@ export async function recordFailedSignIn(
   { method, reason, email, origin: { ip, now } }: FailedSignIn,
 ): Promise<void> {
   const userId = (await findUserByEmail(db, email))?.id
-  await db.transaction().execute((trx) => auditFailedSignIn(trx, { method, subject: email, userId, ip, now }))
+  await db.transaction().execute((trx) => auditFailedSignIn(trx, { method, userId, ip, now }))
   logFailedSignIn(request, { method, reason, userId })
 }
 
-/** An `onRequest` hook: while a sign-in mode is not active, its routes are in the API description and answer 404. */
+/** An `onRequest` hook: the routes of a sign-in mode that is not active answer 404, although the API description has them. */
 export const onlyInMode =
   (mode: Config['auth']['authMode'], { auth }: Pick<Config, 'auth'>) =>
   async (): Promise<void> => {
     if (auth.authMode !== mode) throw notFound('address')
   }
+
+/** Like `onlyInMode`, for the routes of second factors. */
+export const onlyWithMfa =
+  ({ auth }: Pick<Config, 'auth'>) =>
+  async (): Promise<void> => {
+    if (auth.mfa === 'off') throw notFound('address')
+  }
+
+/** Options of `createTokenReplies`. */
+interface ReplyOptions {
+  accessSeconds?: number
+}
+
+/**
+ * Makes the reply to a sign-in, after its transaction: tokens, and the cookie by which the device is known from now on; or
+ * `mfaRequired`, with the values that the second step needs.
+ */
+export function createSignInReplies(deps: Pick<Deps, 'config' | 'tokens'>) {
+  const replyTokens = createTokenReplies(deps)
+  const devices = createKnownDevices(deps.config)
+
+  async function replySignIn(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    entry: SignInResult & { mfa?: undefined },
+    options?: ReplyOptions,
+  ): Promise<TokenReply>
+  async function replySignIn(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    entry: SignInResult,
+    options?: ReplyOptions,
+  ): Promise<SignInReply>
+  async function replySignIn(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { user, method, session, mfa }: SignInResult,
+    options: ReplyOptions = {},
+  ): Promise<SignInReply> {
+    if (mfa) return mfa
+    logSignIn(request, { ...session, method })
+    devices.remember(user, request, reply)
+    return replyTokens(request, reply, session, options)
+  }
+
+  return replySignIn
+}

@@ -12,18 +12,18 @@ export interface Asked {
 
 export type Answer = (asked: Asked, reply: ServerResponse) => unknown
 
-/** A server out there. What it does at a path may be changed at any time; it remembers what it was asked. */
-export interface Outside {
+/** An HTTP server of a provider. A test may change its answer at a path at any time. It keeps all requests. */
+export interface ProviderServer {
   url: string
   asked: Asked[]
   answers: Record<string, Answer>
   close(): Promise<void>
 }
 
-export async function startOutside(answers: Record<string, Answer>): Promise<Outside> {
+export async function startProviderServer(answers: Record<string, Answer>): Promise<ProviderServer> {
   const asked: Asked[] = []
   const server = createServer(async (request, reply) => {
-    const url = new URL(request.url!, outside.url)
+    const url = new URL(request.url!, provider.url)
     const body = await text(request)
     const one: Asked = {
       path: url.pathname,
@@ -31,11 +31,11 @@ export async function startOutside(answers: Record<string, Answer>): Promise<Out
       form: request.method === 'POST' ? new URLSearchParams(body) : url.searchParams,
     }
     asked.push(one)
-    const answer = outside.answers[one.path] ?? ((_, missing) => missing.writeHead(404).end())
+    const answer = provider.answers[one.path] ?? ((_, missing) => missing.writeHead(404).end())
     answer(one, reply)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const outside: Outside = {
+  const provider: ProviderServer = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     asked,
     answers: { ...answers },
@@ -44,7 +44,7 @@ export async function startOutside(answers: Record<string, Answer>): Promise<Out
       return new Promise((resolve) => server.close(() => resolve()))
     },
   }
-  return outside
+  return provider
 }
 
 export const json =
@@ -52,9 +52,9 @@ export const json =
   (_, reply) =>
     reply.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 
-/** Lets whoever comes in at once and answers as told: a provider of no particular kind. */
+/** A plain OAuth provider. It signs in everybody without asking anything. */
 export const startProvider = () =>
-  startOutside({
+  startProviderServer({
     '/authorize': ({ form }, reply) => {
       const back = new URL(form.get('redirect_uri')!)
       back.searchParams.set('code', 'a-code')
@@ -71,7 +71,7 @@ interface GithubUser {
   emails: { email: string; primary: boolean; verified: boolean; visibility: 'public' | 'private' | null }[]
 }
 
-/** GitHub as far as signing in goes, with its habits: 200 for refusals, forms unless JSON is asked for, a wanted User-Agent. */
+/** The part of GitHub that a sign-in uses. Like GitHub it refuses with 200, answers with forms unless JSON is accepted, and needs a User-Agent. */
 export async function startGithub(client: { clientId: string; clientSecret: string }) {
   const codes = new Map<string, { challenge: string; redirectUri: string }>()
   const signedIn: { user: GithubUser } = { user: { login: 'nobody', name: null, emails: [] } }
@@ -85,7 +85,7 @@ export async function startGithub(client: { clientId: string; clientSecret: stri
       return (isKnown ? json(body()) : json({ message: 'Bad credentials' }, 401))(asked, reply)
     }
 
-  const outside = await startOutside({
+  const provider = await startProviderServer({
     '/login/oauth/authorize': ({ form }, reply) => {
       if (form.get('client_id') !== client.clientId || form.get('code_challenge_method') !== 'S256') {
         return reply.writeHead(404).end()
@@ -120,10 +120,10 @@ export async function startGithub(client: { clientId: string; clientSecret: stri
     }),
     '/user/emails': asUser(() => signedIn.user.emails),
   })
-  return Object.assign(outside, { signedIn })
+  return Object.assign(provider, { signedIn })
 }
 
-/** The configuration of a custom provider that is reached at this address. */
+/** The configuration of a custom provider at this address. */
 export const customProvider = (id: string, url: string) => ({
   id,
   name: id,

@@ -1,0 +1,272 @@
+import { uuidv7 } from '@parley/database'
+import { createGroup } from '@parley/groups'
+import { appUrl } from '@parley/test/browser'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { openidProvider, startIssuer } from './issuer.testing.ts'
+import { addPerson, type Running, running } from './running.testing.ts'
+
+const issuer = await startIssuer()
+afterAll(() => issuer.close())
+
+const claims = { roles: 'realm_access.roles', groups: 'groups' }
+const custom = [
+  openidProvider('corp', issuer.url, { claims, adminRoles: ['chat-admin'] }),
+  openidProvider('strict', issuer.url, { allowedDomains: ['example.com'] }),
+  openidProvider('trusting', issuer.url, { trustEmail: true }),
+]
+const server = running({ auth: { isInviteRequired: false, maxActiveSessions: 50 }, oauth: { custom } })
+
+beforeEach(() => {
+  issuer.claims = {}
+  issuer.userInfo = {}
+})
+
+async function arrive(about: Record<string, unknown>, { id = 'corp', at = server } = {}) {
+  issuer.claims = { email_verified: true, ...about }
+  issuer.userInfo = { sub: about.sub }
+  const { access_token, oauth_error_code } = await at.browser().arrive(`${appUrl}/auth/oauth/${id}`)
+  if (oauth_error_code) return { refused: oauth_error_code }
+  return { user: (await at.whoIs(access_token)).user! }
+}
+
+const setUser = (at: Running, id: unknown, values: Record<string, unknown>) =>
+  at.deps.db.updateTable('users').set(values).where('id', '=', String(id)).execute()
+
+describe('the first sign-in', () => {
+  test('creates an account, which is found again by the subject, whatever its address is then', async () => {
+    const { user } = await arrive({
+      sub: 'n1',
+      email: 'New@example.com',
+      preferred_username: 'newcomer@corp',
+      name: 'New Comer',
+    })
+    expect(user).toMatchObject({ email: 'new@example.com', userName: 'newcomer', displayName: 'New Comer' })
+    const again = await arrive({ sub: 'n1', email: 'married@example.com', name: 'New Comer' })
+    expect(again.user).toMatchObject({ id: user!.id, email: 'new@example.com' })
+    const withoutAddress = await arrive({ sub: 'n1' })
+    expect(withoutAddress.user).toMatchObject({ id: user!.id })
+  })
+
+  test('finds an existing account by its verified address', async () => {
+    const id = await addPerson(server, 'known')
+    expect((await arrive({ sub: 'k1', email: 'KNOWN@example.com' })).user).toMatchObject({ id })
+  })
+
+  test.each([
+    ['unverified', { email_verified: false }],
+    ['not said to be verified', { email_verified: undefined }],
+    ['verified in a way of its own', { email_verified: 'yes' }],
+  ])('does not by an address that is %s', async (_, verified) => {
+    const about = { sub: 'thief', email: 'boss@example.com', ...verified }
+    await addPerson(server, 'boss').catch(() => {})
+    expect(await arrive(about)).toEqual({ refused: 'no_verified_email' })
+    expect(await arrive({ ...about, sub: 'trusted', email: 'trusted@example.com' }, { id: 'trusting' })).toHaveProperty(
+      'user',
+    )
+  })
+
+  test('does not give an account to somebody who got its address later', async () => {
+    const { user } = await arrive({ sub: 'leaver', email: 'role@example.com' })
+    expect(user).toBeDefined()
+    expect(await arrive({ sub: 'joiner', email: 'role@example.com' })).toEqual({ refused: 'already_linked' })
+  })
+
+  test('proves the address: an account that somebody registered with it loses its password and sessions', async () => {
+    const id = await addPerson(server, 'squatted')
+    await setUser(server, id, { emailUnproven: true, passwordHash: 'of the squatter' })
+    expect((await arrive({ sub: 's1', email: 'squatted@example.com' })).user).toMatchObject({ id })
+    const row = await server.deps.db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+    expect(row).toMatchObject({ passwordHash: null, emailUnproven: false })
+  })
+
+  test('two of them at once make one account', async () => {
+    issuer.claims = { sub: 'twin', email: 'twin@example.com', email_verified: true }
+    issuer.userInfo = { sub: 'twin' }
+    const arrived = await Promise.all([1, 2, 3].map(() => server.browser().arrive(`${appUrl}/auth/oauth/corp`)))
+    const ids = await Promise.all(arrived.map(async ({ access_token }) => (await server.whoIs(access_token)).user?.id))
+    expect(new Set(ids).size).toBe(1)
+    expect(ids[0]).toBeDefined()
+  })
+})
+
+describe('people who may not sign in', () => {
+  test('are those of other domains', async () => {
+    const strict = { id: 'strict' }
+    expect(await arrive({ sub: 'd1', email: 'in@Example.com' }, strict)).toHaveProperty('user')
+    expect(await arrive({ sub: 'd2', email: 'out@example.org' }, strict)).toEqual({ refused: 'domain_not_allowed' })
+    expect(await arrive({ sub: 'd3', email: 'out@evil.example.com' }, strict)).toEqual({
+      refused: 'domain_not_allowed',
+    })
+    expect(await arrive({ sub: 'd1', email: 'gone@example.org' }, strict)).toEqual({ refused: 'domain_not_allowed' })
+  })
+
+  test('are the deactivated', async () => {
+    const { user } = await arrive({ sub: 'off', email: 'off@example.com' })
+    await setUser(server, user!.id, { deactivatedAt: 1 })
+    expect(await arrive({ sub: 'off', email: 'off@example.com' })).toEqual({ refused: 'account_deactivated' })
+  })
+
+  test('are not the removed ones, who get a new account instead of the old one', async () => {
+    const { user } = await arrive({ sub: 'back', email: 'back@example.com' })
+    await setUser(server, user!.id, { removedAt: 1 })
+    const { user: next } = await arrive({ sub: 'back', email: 'back@example.com' })
+    expect(next!.id).not.toBe(user!.id)
+  })
+})
+
+describe('where an invitation is required', () => {
+  const closed = running({ oauth: { custom } })
+
+  test('strangers are refused', async () => {
+    expect(await arrive({ sub: 'x', email: 'stranger@example.com' }, { at: closed })).toEqual({
+      refused: 'not_invited',
+    })
+  })
+})
+
+describe('what the directory says', () => {
+  const admin = { realm_access: { roles: ['user', 'chat-admin'] } }
+
+  test('a role makes an admin, and its loss ends that', async () => {
+    await setUser(server, await addPerson(server, 'standing-admin'), { isAdmin: true })
+    const about = { sub: 'r1', email: 'r1@example.com' }
+    expect((await arrive(about)).user).toMatchObject({ isAdmin: false })
+    expect((await arrive({ ...about, ...admin })).user).toMatchObject({ isAdmin: true, role: 'admin' })
+    expect((await arrive(about)).user).toMatchObject({ isAdmin: false, role: 'member' })
+    expect((await arrive({ sub: 'r2', email: 'r2@example.com', ...admin })).user).toMatchObject({ isAdmin: true })
+  })
+
+  test('an admin whom an admin appointed stays one', async () => {
+    const { user } = await arrive({ sub: 'r3', email: 'r3@example.com' })
+    await setUser(server, user!.id, { isAdmin: true })
+    expect((await arrive({ sub: 'r3' })).user).toMatchObject({ isAdmin: true })
+    expect((await arrive({ sub: 'r3', ...admin })).user).toMatchObject({ isAdmin: true })
+    expect((await arrive({ sub: 'r3' })).user).toMatchObject({ isAdmin: true })
+  })
+
+  test('guests stay guests', async () => {
+    const { user } = await arrive({ sub: 'g1', email: 'g1@example.com' })
+    await setUser(server, user!.id, { isGuest: true })
+    expect((await arrive({ sub: 'g1', ...admin })).user).toMatchObject({ role: 'guest', isAdmin: false })
+  })
+
+  test('the display name follows it, and everyone is told once', async () => {
+    const about = { sub: 'l1', email: 'l1@example.com' }
+    const { user } = await arrive({ ...about, name: 'Lin One' })
+    await server.recorded()
+    await arrive({ ...about, name: ' Lin\nTwo ' })
+    await arrive({ ...about, name: 'Lin Two' })
+    const told = (await server.recorded()).filter(({ type }) => type === 'UPDATE_USER')
+    expect(told).toMatchObject([{ payload: { id: user!.id, displayName: 'Lin Two' } }])
+    const row = await server.deps.db
+      .selectFrom('users')
+      .selectAll()
+      .where('id', '=', String(user!.id))
+      .executeTakeFirst()
+    expect(row).toMatchObject({ managedBy: 'sso' })
+  })
+
+  test('names that stand for properties of objects are no claims', async () => {
+    expect((await arrive({ sub: 'p1', email: 'p1@example.com', realm_access: 'constructor' })).user).toMatchObject({
+      isAdmin: false,
+    })
+  })
+})
+
+describe('the groups of the directory', () => {
+  const actor = { actorId: 'operator', ip: null, now: 1 }
+
+  const groupsOf = async (id: unknown) => {
+    const rows = await server.deps.db
+      .selectFrom('groupMembers')
+      .innerJoin('groups', 'groups.id', 'groupMembers.groupId')
+      .select(['handle', 'name', 'source'])
+      .where('userId', '=', String(id))
+      .orderBy('handle')
+      .execute()
+    return rows.map(({ handle, name, source }) => `${source} ${handle} ${name}`)
+  }
+  const add = (handle: string, source: 'local' | 'scim', members: string[] = []) =>
+    server.deps.db.transaction().execute((trx) => createGroup(trx, { handle, name: handle, members }, source, actor))
+
+  test('are followed exactly, told and audited; a sign-in without the claim changes none', async () => {
+    const about = { sub: 'm1', email: 'm1@example.com' }
+    const { user } = await arrive({ ...about, groups: ['Chat Team', '/eng/backend', 'Ünït.1'] })
+    expect(await groupsOf(user!.id)).toEqual([
+      'sso chat-team Chat Team',
+      'sso eng-backend /eng/backend',
+      'sso ünït.1 Ünït.1',
+    ])
+    await add('by-hand', 'local', [String(user!.id)])
+    await server.recorded()
+    await arrive(about)
+    await arrive({ ...about, groups: ['Ünït.1', '/eng/backend', 'Chat Team', 'Chat Team'] })
+    expect((await server.recorded()).filter(({ type }) => type?.endsWith('_GROUP'))).toEqual([])
+
+    await arrive({ ...about, groups: ['Chat Team', 'sales'] })
+    const followed = ['local by-hand by-hand', 'sso chat-team Chat Team', 'sso sales sales']
+    expect(await groupsOf(user!.id)).toEqual(followed)
+    const told = (await server.recorded()).filter(({ type }) => type?.endsWith('_GROUP'))
+    expect(told.map(({ type, payload }) => `${type} ${payload!.handle}`).toSorted()).toEqual([
+      'NEW_GROUP sales',
+      'UPDATE_GROUP eng-backend',
+      'UPDATE_GROUP ünït.1',
+    ])
+    const audited = await server.deps.db
+      .selectFrom('auditLog')
+      .select('action')
+      .where('targetType', '=', 'group')
+      .where('actorId', '=', String(user!.id))
+      .execute()
+    expect(audited.map(({ action }) => action).toSorted()).toEqual([
+      ...Array(4).fill('group.create'),
+      ...Array(2).fill('group.members.update'),
+    ])
+    await arrive({ ...about, groups: [] })
+    expect(await groupsOf(user!.id)).toEqual(['local by-hand by-hand'])
+  })
+
+  test('names that are taken, alike or no names are passed over with a warning', async () => {
+    await addPerson(server, 'olga')
+    await add('ours', 'local')
+    await add('provisioned', 'scim')
+    const refused = ['OLGA', 'ours', 'provisioned', '@here', '//', 'x'.repeat(65), 'a\u0000b', 'Plain-Group']
+    const { user } = await arrive({ sub: 'm2', email: 'm2@example.com', groups: ['plain group', ...refused] })
+    expect(await groupsOf(user!.id)).toEqual(['sso plain-group plain group'])
+    const warned = server.logged.map((line) => JSON.parse(line)).find(({ userId }) => userId === user!.id)
+    expect(warned).toMatchObject({ groups: expect.arrayContaining(['OLGA', 'ours', 'provisioned', 'Plain-Group']) })
+    expect(warned.groups).toHaveLength(8)
+  })
+
+  test('make members of channels, and take that away', async () => {
+    const about = { sub: 'm3', email: 'm3@example.com' }
+    const { db } = server.deps
+    const { user } = await arrive({ ...about, groups: ['builders'] })
+    await arrive({ ...about, groups: [] })
+    const group = await db.selectFrom('groups').select('id').where('handle', '=', 'builders').executeTakeFirstOrThrow()
+    const channel = { id: uuidv7(), kind: 'private' as const, name: 'site', nameKey: 'site', createdAt: 1 }
+    await db.insertInto('channels').values(channel).execute()
+    await db.insertInto('channelGroups').values({ channelId: channel.id, groupId: group.id }).execute()
+    const memberships = () =>
+      db.selectFrom('channelMembers').select('channelId').where('userId', '=', String(user!.id)).execute()
+    await arrive({ ...about, groups: ['builders'] })
+    expect(await memberships()).toEqual([{ channelId: channel.id }])
+    await arrive({ ...about, groups: 'others' })
+    expect(await memberships()).toEqual([])
+  })
+
+  test('no more than 200 are taken over, and two sign-ins at once create each of them once', async () => {
+    const groups = Array.from({ length: 201 }, (_, index) => `crowd ${index}`)
+    const { user } = await arrive({ sub: 'm4', email: 'm4@example.com', groups })
+    expect(await groupsOf(user!.id)).toHaveLength(200)
+
+    const about = { sub: 'm5', email: 'm5@example.com', groups: ['new 1', 'new 2', 'crowd 1'] }
+    await arrive({ ...about, groups: [] })
+    issuer.claims = { ...about, email_verified: true }
+    issuer.userInfo = { sub: 'm5' }
+    const arrived = await Promise.all([1, 2, 3].map(() => server.browser().arrive(`${appUrl}/auth/oauth/corp`)))
+    const ids = await Promise.all(arrived.map(async ({ access_token }) => (await server.whoIs(access_token)).user?.id))
+    expect(new Set(ids).size).toBe(1)
+    expect(await groupsOf(ids[0])).toEqual(['sso crowd-1 crowd 1', 'sso new-1 new 1', 'sso new-2 new 2'])
+  })
+})

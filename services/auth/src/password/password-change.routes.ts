@@ -1,0 +1,106 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import {
+  auditFailedSignIn,
+  auditLockout,
+  countWrongGuess,
+  lockUser,
+  mailNotice,
+  networkOf,
+  type PasswordHasher,
+  refuseTooManyGuesses,
+  refuseWeakPassword,
+  setPassword,
+} from '@parley/accounts'
+import { forbidden, invalid, NewPassword, Ok, refusals, secondFactorRequired } from '@parley/contract'
+import { audit, type UserRow } from '@parley/database'
+import { findCaller } from '@parley/identity'
+import { type Deps, logFailedSignIn, logSessionEnd, logSignInLimit } from '@parley/service'
+import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { type Proofs, proofFields } from '../second-factors/proofs.ts'
+import { onlyInMode, originOf, type SignInOrigin } from '../sessions/sign-in.ts'
+import { createKnownDevices } from './known-devices.ts'
+
+const method = 'password'
+
+const ChangePassword = {
+  summary: 'Change one’s own password (password mode)',
+  description:
+    'Ends the other sessions. A wrong `currentPassword` is 403 and counts as a wrong password of a sign-in. A person with a second factor ' +
+    'also sends one of `code`, `recoveryCode` and `credential` (the answer to `POST /auth/passkeys/authentication`); without it the reply is ' +
+    '403 `mfa_required`. A common password, or the name or address of the person, is refused (400 `weak_password`).',
+  body: Type.Object({ currentPassword: Type.String({ maxLength: 1_000 }), newPassword: NewPassword, ...proofFields }),
+  response: { 200: Ok, ...refusals(400, 401, 403, 404, 429, 503) },
+}
+
+export const passwordChangeRoutes =
+  (deps: Deps, passwords: PasswordHasher, proofs: Proofs): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const { db, config, clock } = deps
+    const devices = createKnownDevices(config)
+    const onRequest = onlyInMode('password', config)
+    const needsProofOf = ({ secondFactorSince }: UserRow) => secondFactorSince !== null && config.auth.mfa !== 'off'
+
+    app.put('/auth/password', { schema: ChangePassword, onRequest }, async (request, reply) => {
+      const { userId, sessionId } = request.caller
+      const { currentPassword, newPassword, ...shown } = request.body
+      const origin = originOf(request, clock())
+      const user = await db.selectFrom('users').selectAll().where('id', '=', userId).executeTakeFirstOrThrow()
+      if (newPassword === currentPassword) throw invalid('newPassword must differ from currentPassword')
+      await refuseWeakPassword(newPassword, user)
+      await verifyCurrent(request, user, origin)
+
+      const proof = needsProofOf(user) ? await proofs.read(shown, origin.now) : undefined
+      if (needsProofOf(user) && !proof) throw secondFactorRequired()
+      const passwordHash = await passwords.hash(newPassword, derivationOf(origin))
+
+      // A wrong second factor must be committed, so the refusal is thrown after the transaction.
+      const { changed, wrong } = await db.transaction().execute(async (trx) => {
+        const current = await lockUser(trx, userId)
+        await findCaller(trx, request.caller, origin.now)
+        if (current.passwordHash !== user.passwordHash) throw forbidden('The password was changed just now')
+        // Another request has set up a second factor just now.
+        if (needsProofOf(current) && !proof) throw secondFactorRequired()
+        if (proof) {
+          const checked = await proofs.check(trx, current, proof, { request, origin })
+          if (checked.factor === undefined) return { wrong: checked.wrong }
+        }
+        const { ip, now } = origin
+        await setPassword(trx, { userId, passwordHash, except: sessionId, ip, now })
+        await audit(trx, { action: 'password.update', actorId: userId, targetType: 'user', targetId: userId, ip })
+        await mailNotice(trx, config, { user: current, notice: 'password changed', ...origin })
+        return { changed: await lockUser(trx, userId) }
+      })
+      if (!changed) throw forbidden(wrong)
+      logSessionEnd(request, { userId, reason: 'password changed' })
+      devices.remember(changed, request, reply)
+
+      return { success: true as const }
+    })
+
+    /** @throws ApiError 403 when it is wrong, 429 after too many wrong ones. */
+    async function verifyCurrent(
+      request: FastifyRequest<{ Body: { currentPassword: string } }>,
+      user: UserRow,
+      origin: SignInOrigin,
+    ) {
+      const { ip, now } = origin
+      const guess = { email: user.email, device: devices.find(user, request), ...origin }
+      await refuseTooManyGuesses(db, guess)
+      if (await passwords.verify(request.body.currentPassword, user.passwordHash, derivationOf(origin))) {
+        return refuseTooManyGuesses(db, guess)
+      }
+      const reason = 'wrong current password'
+      const reached = await db.transaction().execute(async (trx) => {
+        const reached = await countWrongGuess(trx, guess)
+        await auditFailedSignIn(trx, { method, reason, userId: user.id, ip, now })
+        for (const scope of reached) await auditLockout(trx, { scope, userId: user.id, ip, now })
+        return reached
+      })
+      logFailedSignIn(request, { method, reason, userId: user.id })
+      for (const scope of reached) logSignInLimit(request, { scope, userId: user.id })
+      throw forbidden('The current password is wrong')
+    }
+  }
+
+const derivationOf = ({ ip }: SignInOrigin) => ({ purpose: 'sign-in', client: networkOf(ip) }) as const

@@ -1,0 +1,115 @@
+import { DOMParser } from '@xmldom/xmldom'
+import { isObject } from '../oauth/profiles.ts'
+
+const protocol = 'urn:oasis:names:tc:SAML:2.0:protocol'
+const signatures = 'http://www.w3.org/2000/09/xmldsig#'
+const bearer = 'urn:oasis:names:tc:SAML:2.0:cm:bearer'
+
+/** The allowed algorithms of signatures. SHA-1 and shared secrets are not allowed. */
+const allowedAlgorithms = new Set([
+  'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256',
+  'http://www.w3.org/2001/04/xmldsig-more#rsa-sha512',
+  'http://www.w3.org/2007/05/xmldsig-more#sha256-rsa-MGF1',
+  'http://www.w3.org/2001/04/xmlenc#sha256',
+  'http://www.w3.org/2001/04/xmlenc#sha512',
+])
+
+/** The part of a response that no signature covers. */
+export interface ResponseHead {
+  /** The id of the request that the response answers, as it claims. */
+  inResponseTo: string
+  /** Why the response is refused without looking further. */
+  fault: string | undefined
+}
+
+/**
+ * Reads the head of a response; undefined when it does not answer a request. Document types, entities, comments and processing instructions
+ * are refused before parsing: providers do not need them, but attacks use them. A comment can split the text of a `NameID`, for example.
+ */
+export function readResponseHead(response: string): ResponseHead | undefined {
+  const xml = Buffer.from(response, 'base64').toString('utf8')
+  if (/<!(?!\[CDATA\[)|<\?(?!xml\s)/i.test(xml)) return undefined
+  const root = parse(xml)
+  if (root?.namespaceURI !== protocol || root.localName !== 'Response') return undefined
+  const algorithms = ['SignatureMethod', 'DigestMethod']
+    .flatMap((name) => Array.from(root.getElementsByTagNameNS(signatures, name)))
+    .map((element) => element.getAttribute('Algorithm') ?? '')
+  const inResponseTo = root.getAttribute('InResponseTo')
+  const isAllowed = algorithms.every((algorithm) => allowedAlgorithms.has(algorithm))
+  return inResponseTo
+    ? { inResponseTo, fault: isAllowed ? undefined : 'signed with an algorithm that is refused here, such as SHA-1' }
+    : undefined
+}
+
+function parse(xml: string): Element | undefined {
+  const refuse = () => {
+    throw new SyntaxError('not XML')
+  }
+  try {
+    const parser = new DOMParser({ errorHandler: { warning: refuse, error: refuse, fatalError: refuse } })
+    return parser.parseFromString(xml, 'text/xml').documentElement ?? undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The facts of a signed assertion. */
+export interface Assertion {
+  id: string
+  /** The text of the `NameID`, and its format. */
+  subject: string
+  format: string | undefined
+  /** From this time on, the assertion is refused because of its age. */
+  expiresAt: number
+}
+
+export interface Expected {
+  requestId: string
+  acsUrl: string
+  idpIssuer: string
+  now: number
+  toleratedMs: number
+}
+
+/** An element as `xml2js` reads it: its attributes are in `$`, its text is in `_`, and its children are under their names. */
+type Element2js = Record<string, unknown> & { $?: Record<string, string>; _?: string }
+
+const longestName = 255
+
+/**
+ * Checks what the library does not check: that the assertion names its subject, this provider, this address and this request. Only the
+ * assertion is signed, so the fields of the response around it do not count. Answers the reason when the assertion is refused.
+ */
+export function readAssertion(parsed: unknown, expected: Expected): Assertion | string {
+  const assertion = isObject(parsed) ? (parsed.Assertion as Element2js | undefined) : undefined
+  const id = assertion?.$?.ID
+  if (!assertion || !id) return 'the assertion has no ID'
+  const { requestId, acsUrl, idpIssuer, now, toleratedMs } = expected
+  if (textOf(singleElement(assertion.Issuer)) !== idpIssuer) return 'the assertion has another issuer'
+  if (!singleElement(assertion.Conditions)) return 'the assertion has no conditions'
+
+  const subject = singleElement(assertion.Subject)
+  const nameId = singleElement(subject?.NameID)
+  const name = textOf(nameId)
+  if (!name || name.length > longestName) return 'the assertion has no usable NameID'
+
+  const ends = elements(subject!.SubjectConfirmation)
+    .filter(({ $ }) => $?.Method === bearer)
+    .map((confirmation) => singleElement(confirmation.SubjectConfirmationData)?.$ ?? {})
+    .filter(({ Recipient, InResponseTo }) => Recipient === acsUrl && InResponseTo === requestId)
+    .map(({ NotOnOrAfter }) => Date.parse(NotOnOrAfter ?? ''))
+    .filter((end) => end + toleratedMs > now)
+  if (ends.length === 0) return 'the assertion is not confirmed for this address, this request and this time'
+  return { id, subject: name, format: nameId!.$?.Format, expiresAt: Math.max(...ends) + 2 * toleratedMs }
+}
+
+const elements = (value: unknown): Element2js[] =>
+  Array.isArray(value) ? value.map((one) => (typeof one === 'string' ? { _: one } : (one as Element2js))) : []
+
+/** The only element; undefined when there are none or several. */
+function singleElement(value: unknown): Element2js | undefined {
+  const all = elements(value)
+  return all.length === 1 ? all[0] : undefined
+}
+
+const textOf = (element: Element2js | undefined): string | undefined => element?._?.trim() || undefined

@@ -1,0 +1,119 @@
+import { type CacheProvider, type Profile, SAML, SamlStatusError, ValidateInResponseTo } from '@node-saml/node-saml'
+import type { Config } from '@parley/config'
+import { OauthFailure } from '../oauth/oauth-failure.ts'
+import type { DirectoryPerson } from '../single-sign-on/admission.ts'
+import { displayNameFrom, listClaim, textClaim, userNameFrom } from '../single-sign-on/claims.ts'
+import { type Assertion, readAssertion } from './assertions.ts'
+
+type Entry = Config['saml'][number]
+
+/** Milliseconds by which the provider's clock may differ from ours. */
+export const toleratedMs = 60_000
+
+const formats = 'urn:oasis:names:tc:SAML:1.1:nameid-format:'
+const transient = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient'
+const schemas = 'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/'
+const microsoft = 'http://schemas.microsoft.com/'
+
+/** The usual names of attributes: plain names, those of X.500, and those of Microsoft. */
+const usual = {
+  email: ['email', 'mail', `${schemas}emailaddress`, 'urn:oid:0.9.2342.19200300.100.1.3'],
+  userName: ['userName', 'uid', 'urn:oid:0.9.2342.19200300.100.1.1', `${schemas}name`],
+  displayName: [
+    'displayName',
+    'cn',
+    'urn:oid:2.16.840.1.113730.3.1.241',
+    'urn:oid:2.5.4.3',
+    `${microsoft}identity/claims/displayname`,
+  ],
+  groups: ['groups', `${microsoft}ws/2008/06/identity/claims/groups`],
+  roles: ['roles', 'Role', `${microsoft}ws/2008/06/identity/claims/role`],
+}
+
+/** The person whom an assertion describes, and the assertion itself, whose id is accepted once. */
+export interface AssertedPerson {
+  person: DirectoryPerson
+  assertion: Assertion
+}
+
+/** A configured SAML provider. `@node-saml/node-saml` does the protocol and checks signatures. */
+export function createSamlProvider(entry: Entry, appUrl: string) {
+  const { id, name, entityId } = entry
+  const acsUrl = `${appUrl}/auth/saml/${id}/acs`
+  // The configuration always has these: it reads them from the provider's metadata when they are not given.
+  const [entryPoint, certificates, idpIssuer] = [entry.entryPoint!, [...entry.certificates!], entry.idpIssuer!]
+
+  const service = (requestId: string) =>
+    new SAML({
+      entryPoint,
+      issuer: entityId,
+      audience: entityId,
+      callbackUrl: acsUrl,
+      idpCert: certificates,
+      idpIssuer,
+      identifierFormat: null,
+      disableRequestedAuthnContext: true,
+      wantAssertionsSigned: true,
+      // Whether the response around the assertion is signed too does not matter.
+      wantAuthnResponseSigned: false,
+      acceptedClockSkewMs: toleratedMs,
+      validateInResponseTo: ValidateInResponseTo.always,
+      cacheProvider: cacheOf(requestId),
+      generateUniqueId: () => requestId,
+    })
+
+  return {
+    id,
+    name,
+    acsUrl,
+    metadata: service('').generateServiceProviderMetadata(null, null),
+    /** The address to which the browser is sent to sign in. */
+    startUrl: (requestId: string): Promise<string> => service(requestId).getAuthorizeUrlAsync('', undefined, {}),
+    /** Reads the answer to this request. @throws OauthFailure */
+    async identify(response: string, requestId: string, now: number): Promise<AssertedPerson> {
+      const { profile } = await service(requestId)
+        .validatePostResponseAsync({ SAMLResponse: response })
+        .catch((error: unknown) => {
+          // An error answer has no assertion and no signature, so its text is not logged.
+          if (error instanceof SamlStatusError) throw new OauthFailure('provider_refused')
+          throw refused((error as Error).message.slice(0, 200))
+        })
+      if (!profile) throw refused('the answer has no assertion')
+      const assertion = readAssertion(profile.getAssertion?.(), { requestId, acsUrl, idpIssuer, now, toleratedMs })
+      if (typeof assertion === 'string') throw refused(assertion)
+      return { person: personOf(profile, assertion), assertion }
+    },
+  }
+
+  function personOf(profile: Profile, { subject, format }: Assertion): DirectoryPerson {
+    if (format === transient) throw refused('the NameID is transient, but it must be persistent')
+    const { claims = {} } = entry
+    const attributes = (profile.attributes ?? {}) as Record<string, unknown>
+    const text = (of: keyof typeof usual) => first(namesOf(of), (attribute) => textClaim(attributes, attribute))
+    const list = (of: keyof typeof usual) => first(namesOf(of), (attribute) => listClaim(attributes, attribute))
+    const namesOf = (of: keyof typeof usual) => (claims[of] === undefined ? usual[of] : [claims[of]])
+    return {
+      identity: { protocol: 'saml', issuer: idpIssuer, subject },
+      // The organisation's own directory vouches for the address.
+      email: text('email') ?? (format === `${formats}emailAddress` ? subject : undefined),
+      userName: userNameFrom(text('userName')),
+      displayName: displayNameFrom(text('displayName')),
+      groups: list('groups'),
+      roles: list('roles') ?? [],
+    }
+  }
+}
+
+export type SamlProvider = ReturnType<typeof createSamlProvider>
+
+const refused = (reason: string) => new OauthFailure('provider_unavailable', { cause: new Error(reason) })
+
+const first = <T>(names: readonly string[], read: (name: string) => T | undefined): T | undefined =>
+  names.map(read).find((value) => value !== undefined)
+
+/** The library's cache of requests. It has only this one, because the route has checked before that this browser made the request. */
+const cacheOf = (requestId: string): CacheProvider => ({
+  saveAsync: async (key, value) => ({ value, createdAt: Date.now(), key }) as never,
+  getAsync: async (key) => (key === requestId ? new Date().toISOString() : null),
+  removeAsync: async (key) => key,
+})

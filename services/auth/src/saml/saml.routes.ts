@@ -1,0 +1,164 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { notFound, refusals, tooMany } from '@parley/contract'
+import type { Deps } from '@parley/service'
+import { Type } from 'typebox'
+import { countOauthSignIn } from '../oauth/finish-sign-in.ts'
+import { OauthFailure } from '../oauth/oauth-failure.ts'
+import { beginState, consumeState, isForCookie, stateSeconds } from '../oauth/oauth-state.ts'
+import { originOf, type SignInOrigin, signIn } from '../sessions/sign-in.ts'
+import { admitFromDirectory, followDirectoryGroups } from '../single-sign-on/admission.ts'
+import { readForms } from '../single-sign-on/forms.ts'
+import { createProviderRedirects, redirectTo } from '../single-sign-on/provider-redirects.ts'
+import { insertUsedToken } from '../single-sign-on/provider-sessions.queries.ts'
+import { readResponseHead } from './assertions.ts'
+import { createSamlProvider, type SamlProvider } from './saml-provider.ts'
+
+const maxBytes = 400_000
+const params = Type.Object({ providerId: Type.String() })
+const Redirect = Type.Null({ description: 'A redirect' })
+
+const StartSignIn = {
+  summary: 'Send the browser to a SAML provider to sign in',
+  params,
+  querystring: Type.Object({
+    session: Type.Optional(
+      Type.Enum(['cookie'], { description: 'The browser comes back with the session cookie instead of tokens' }),
+    ),
+  }),
+  response: { 302: Redirect, ...refusals(400, 404, 429) },
+}
+
+const FinishSignIn = {
+  summary: 'Finish a sign-in: the browser posts the response of the SAML provider to this address',
+  description:
+    'Redirects to the application like the callback of OAuth. Only a signed assertion that answers a request of this browser is accepted, ' +
+    'and only once.',
+  consumes: ['application/x-www-form-urlencoded'],
+  params,
+  body: Type.Object({ SAMLResponse: Type.String(), RelayState: Type.Optional(Type.String()) }),
+  response: { 302: Redirect, ...refusals(400, 404, 413) },
+}
+
+const GetMetadata = {
+  summary: 'The SAML metadata of this server, for the provider',
+  params,
+  response: {
+    200: { content: { 'application/samlmetadata+xml': { schema: Type.String() } } },
+    ...refusals(404),
+  },
+}
+
+/** A service provider of SAML 2.0: it sends requests by HTTP-Redirect and gets responses by HTTP-POST. */
+export const samlRoutes =
+  (deps: Deps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const { db, config, clock, wakeRelay } = deps
+    const redirects = createProviderRedirects(deps)
+    const { appUrl } = config.auth
+    const providers = new Map(config.saml.map((entry) => [entry.id, createSamlProvider(entry, appUrl)]))
+    readForms(app, { maxBytes })
+
+    const requireProvider = (id: string): SamlProvider => {
+      const provider = providers.get(id)
+      if (!provider) throw notFound('sign-in provider')
+      return provider
+    }
+
+    app.get('/auth/saml/:providerId', { schema: StartSignIn, config: { access: 'none' } }, async (request, reply) => {
+      const provider = requireProvider(request.params.providerId)
+      // HEAD must change nothing. Some programs send it to check a link before a person opens it.
+      if (request.method === 'HEAD') return redirectTo(reply, redirects.home)
+      const { ip, query } = request
+      const now = clock()
+      const retryAfter = await countOauthSignIn(deps, ip, now)
+      if (retryAfter > 0) throw tooMany(new OauthFailure('rate_limited').message, retryAfter)
+
+      const asCookie = query.session === 'cookie'
+      const { state, browserSecret } = await beginState(db, { provider: stateOf(provider), ip, now }, { asCookie })
+      const { name, attributes } = browserCookie(state, provider.acsUrl)
+      reply.setCookie(name, browserSecret, { ...attributes, maxAge: stateSeconds })
+      return redirectTo(reply, await provider.startUrl(requestIdOf(state)))
+    })
+
+    app.post(
+      '/auth/saml/:providerId/acs',
+      { schema: FinishSignIn, config: { access: 'none' } },
+      async (request, reply) => {
+        const provider = requireProvider(request.params.providerId)
+        const response = request.body.SAMLResponse
+        const head = readResponseHead(response)
+        const state = head?.inResponseTo.slice(requestPrefix.length) ?? ''
+        const { name, attributes } = browserCookie(state, provider.acsUrl)
+        const browserSecret = request.cookies[name]
+        if (browserSecret !== undefined) reply.clearCookie(name, attributes)
+
+        const origin = originOf(request, clock())
+        const finished = finish({ provider, response, state, fault: head?.fault, browserSecret, origin })
+        const asCookie = isForCookie(browserSecret)
+        return redirects.send(request, reply, { providerId: provider.id, method: 'saml', origin, asCookie, finished })
+      },
+    )
+
+    app.get(
+      '/auth/saml/:providerId/metadata',
+      { schema: GetMetadata, config: { access: 'none' } },
+      async (request, reply) => {
+        const { metadata } = requireProvider(request.params.providerId)
+        return reply.type('application/samlmetadata+xml').send(metadata)
+      },
+    )
+
+    interface Posted {
+      provider: SamlProvider
+      response: string
+      state: string
+      fault: string | undefined
+      browserSecret: string | undefined
+      origin: SignInOrigin
+    }
+
+    /** Consumes the request that this response answers, checks the assertion and starts a session. @throws OauthFailure */
+    async function finish({ provider, response, state, fault, browserSecret, origin }: Posted) {
+      const { ip, now } = origin
+      const begun = { provider: stateOf(provider), ip, now, state, browserSecret }
+      if (!state || !(await consumeState(db, begun))) {
+        const isTooMany = (await countOauthSignIn(deps, ip, now)) > 0
+        throw new OauthFailure(isTooMany ? 'rate_limited' : 'invalid_state')
+      }
+      if (fault) throw new OauthFailure('provider_unavailable', { cause: new Error(fault) })
+      const { person, assertion } = await provider.identify(response, requestIdOf(state), now)
+      const policy = config.saml.find(({ id }) => id === provider.id)!
+
+      const session = await db.transaction().execute(async (trx) => {
+        const { issuer } = person.identity
+        const { id, expiresAt } = assertion
+        const isFirst = await insertUsedToken(trx, { issuer, id: `assertion ${id}`, expiresAt, now })
+        if (!isFirst) throw new OauthFailure('invalid_state')
+        const user = await admitFromDirectory(trx, { person, policy, config, origin })
+        return signIn(trx, config, { user, method: 'saml' }, origin)
+      })
+      await followDirectoryGroups(deps, session.userId, person, origin)
+      wakeRelay()
+      return session
+    }
+  }
+
+/** The id of a request is this prefix and the state, because an XML id must not begin with a digit. */
+const requestPrefix = '_'
+const requestIdOf = (state: string) => requestPrefix + state
+
+/** Started sign-ins are stored together with those of OAuth, under an id that no OAuth provider can have. */
+const stateOf = ({ id }: SamlProvider) => ({ id: `saml ${id}` })
+
+/**
+ * The cookie that ties a sign-in to the browser that started it. The provider's page posts from another site, so the browser sends the
+ * cookie only with `SameSite=None`, which needs https. Without https the attribute is left out: on a developer's machine, browsers then send
+ * the cookie during its first minutes.
+ */
+function browserCookie(state: string, acsUrl: string) {
+  const secure = new URL(acsUrl).protocol === 'https:'
+  return {
+    name: `${secure ? '__Host-' : ''}parley_saml_${state.slice(0, 8)}`,
+    attributes: { path: '/', httpOnly: true, secure, sameSite: secure ? ('none' as const) : false },
+  }
+}

@@ -1,0 +1,109 @@
+import { appUrl } from '@parley/test/browser'
+import { createIdentityProvider, type Said, type Signing } from '@parley/test/identity-provider'
+import { describe, expect, test } from 'vitest'
+import { addPerson, running } from '../oauth/running.testing.ts'
+
+const idp = createIdentityProvider()
+const claims = { groups: 'memberOf' }
+const saml = [{ ...idp.entry, claims, adminRoles: ['chat-admin'], allowedDomains: ['example.com'] }]
+const server = running({ auth: { isInviteRequired: false }, saml })
+
+/** A whole sign-in. Answers who came in, or the code of the failure. */
+async function arrive(said: Partial<Said> = {}, signing: Signing = {}) {
+  const browser = server.browser()
+  const { location } = await idp.post(browser, server.baseUrl, idp.respond(await idp.begin(browser), said, signing))
+  const { access_token, oauth_error_code } = Object.fromEntries(new URL(location!).searchParams)
+  return oauth_error_code ?? (await server.whoIs(access_token)).user
+}
+
+test('the provider is listed among the others', async () => {
+  const { body } = await server.nobody.get('/auth/oauth/providers')
+  expect(body).toEqual({ providers: [{ id: 'corp', name: 'Our directory', loginUrl: '/auth/saml/corp' }], count: 1 })
+})
+
+test('the metadata names the audience and the address for responses, and wants signed assertions', async () => {
+  const reply = await fetch(`${server.baseUrl}/auth/saml/corp/metadata`)
+  expect(reply.headers.get('content-type')).toContain('application/samlmetadata+xml')
+  const xml = await reply.text()
+  expect(xml).toContain(`entityID="${appUrl}/auth/saml/corp/metadata"`)
+  expect(xml).toContain(`Location="${appUrl}/auth/saml/corp/acs"`)
+  expect(xml).toContain('WantAssertionsSigned="true"')
+})
+
+test('a sign-in leads to the provider with a request, and sets a cookie that no script reads', async () => {
+  const { status, location, headers } = await server.browser().visit(`${appUrl}/auth/saml/corp`)
+  expect([status, new URL(location!).origin]).toEqual([302, 'https://idp.example.com'])
+  const { xml, id } = idp.readRequest(location!)
+  expect(id).toMatch(/^_[\w-]{43}$/)
+  expect(xml).toContain(`AssertionConsumerServiceURL="${appUrl}/auth/saml/corp/acs"`)
+  expect(headers.get('set-cookie')).toMatch(/^parley_saml_[\w-]{8}=[\w-]{43}; Max-Age=600; Path=\/; HttpOnly$/)
+})
+
+test.each(['assertion', 'both'] as const)('a new person signs in with a response whose %s is signed', async (sign) => {
+  const attributes = { mail: `${sign}@Example.com`, uid: `${sign}-uid`, displayName: 'Ann of SAML' }
+  expect(await arrive({ nameId: sign, attributes }, { sign })).toMatchObject({
+    email: `${sign}@example.com`,
+    userName: `${sign}-uid`,
+    displayName: 'Ann of SAML',
+  })
+})
+
+test('somebody known is found by address once, and by the NameID from then on', async () => {
+  const id = await addPerson(server, 'known')
+  expect(await arrive({ nameId: 'k1', attributes: { email: 'known@example.com' } })).toMatchObject({ id })
+  expect(await arrive({ nameId: 'k1', attributes: { email: 'other@example.com' } })).toMatchObject({ id })
+  expect(await arrive({ nameId: 'k2', attributes: { email: 'known@example.com' } })).toBe('already_linked')
+})
+
+test('a NameID that is an address serves as one, and a transient one is refused', async () => {
+  const format = (kind: string) => `urn:oasis:names:tc:SAML:${kind}`
+  const named = { nameId: 'named@example.com', attributes: {} }
+  expect(await arrive({ ...named, format: format('1.1:nameid-format:emailAddress') })).toMatchObject({
+    email: 'named@example.com',
+  })
+  expect(await arrive({ ...named, format: format('1.1:nameid-format:unspecified'), nameId: 'x@example.com' })).toBe(
+    'domain_not_allowed',
+  )
+  expect(await arrive({ nameId: 'once', format: format('2.0:nameid-format:transient') })).toBe('provider_unavailable')
+})
+
+test('roles and domains count as with OpenID Connect', async () => {
+  const attributes = { email: 'boss@example.com', roles: ['user', 'chat-admin'] }
+  expect(await arrive({ nameId: 'boss', attributes })).toMatchObject({ isAdmin: true })
+  expect(await arrive({ nameId: 'out', attributes: { email: 'out@example.org' } })).toBe('domain_not_allowed')
+})
+
+test('with session=cookie the browser comes back with only the session cookie', async () => {
+  const browser = server.browser()
+  const requestId = await idp.begin(browser, '?session=cookie')
+  const { status, location, headers } = await idp.post(
+    browser,
+    server.baseUrl,
+    idp.respond(requestId, { nameId: 'cookie' }),
+  )
+  expect([status, location]).toEqual([
+    302,
+    `${appUrl}/?${new URLSearchParams(new URL(location!).search)}`.replace(/\?$/, ''),
+  ])
+  const set = headers.getSetCookie().find((line) => line.startsWith('parley_session='))
+  expect(set ?? location).toMatch(/; Path=\/auth; HttpOnly; SameSite=Strict$/)
+})
+
+describe('behind https', () => {
+  const entityId = 'https://chat.example.com/auth/saml/corp/metadata'
+  const https = running({ auth: { appUrl: 'https://chat.example.com' }, saml: [{ ...idp.entry, entityId }] })
+
+  test('the browser sends the cookie when the provider posts, and no neighbouring domain can set it', async () => {
+    const { headers } = await https.browser().visit(`${appUrl}/auth/saml/corp`)
+    expect(headers.get('set-cookie')).toMatch(/^__Host-parley_saml_.*; Path=\/; HttpOnly; Secure; SameSite=None$/)
+  })
+})
+
+test.each([
+  ['GET', '/auth/saml/nobody', 404],
+  ['POST', '/auth/saml/nobody/acs', 404],
+  ['GET', '/auth/saml/nobody/metadata', 404],
+])('%s %s is 404', async (method, path, status) => {
+  const body = method === 'POST' ? new URLSearchParams({ SAMLResponse: 'AAAA' }) : null
+  expect((await fetch(server.baseUrl + path, { method, body, redirect: 'manual' })).status).toBe(status)
+})

@@ -1,0 +1,49 @@
+import { lockUser, mailNotice, settleSecondFactors } from '@parley/accounts'
+import type { Config } from '@parley/config'
+import { audit, type Transaction, type UserRow } from '@parley/database'
+import { findCaller } from '@parley/identity'
+import type { FastifyRequest } from 'fastify'
+import type { SignInOrigin } from '../sessions/sign-in.ts'
+
+export interface FactorChange {
+  user: UserRow
+  factor: 'totp' | 'passkey'
+  change: 'create' | 'delete'
+  /** For the audit log. */
+  metadata?: Record<string, unknown>
+}
+
+const names = { totp: 'authenticator app', passkey: 'passkey' } as const
+
+/** Locks the caller, and checks again that their session is live: it may have ended since the request began. */
+export async function lockCaller(trx: Transaction, { caller }: FastifyRequest, now: number): Promise<UserRow> {
+  const user = await lockUser(trx, caller.userId)
+  await findCaller(trx, caller, now, { mayEnrol: true })
+  return user
+}
+
+/** Call it when the caller has set up or removed a second factor: it updates their sessions, audits the change and mails them. */
+export async function recordFactorChange(
+  trx: Transaction,
+  config: Config,
+  { caller }: FastifyRequest,
+  { user, factor, change, metadata }: FactorChange,
+  origin: SignInOrigin,
+): Promise<void> {
+  const { ip, now } = origin
+  const mfaRequired = config.auth.mfa === 'required'
+  await settleSecondFactors(trx, { user, sessionId: caller.sessionId, mfaRequired, ip, now })
+  await audit(trx, {
+    action: `mfa.${factor}.${change}`,
+    actorId: user.id,
+    targetType: 'user',
+    targetId: user.id,
+    ...(metadata && { metadata }),
+    ip,
+  })
+  await mailNotice(trx, config, {
+    user,
+    notice: `${names[factor]} ${change === 'create' ? 'added' : 'removed'}`,
+    ...origin,
+  })
+}

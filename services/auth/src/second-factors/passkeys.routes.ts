@@ -1,0 +1,204 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { auditFailedSignIn, findServerName, lockUserIfLive } from '@parley/accounts'
+import {
+  alreadySetUp,
+  invalid,
+  notFound,
+  Ok,
+  refusals,
+  SessionHeaders,
+  TokenReply,
+  unauthorized,
+} from '@parley/contract'
+import { isDuplicate, isRowId, type PasskeyRow, type Transaction, type UserRow, uuidv7 } from '@parley/database'
+import { type Deps, logFailedSignIn } from '@parley/service'
+import { Type } from 'typebox'
+import { createKnownDevices } from '../password/known-devices.ts'
+import { createSignInReplies, onlyWithMfa, originOf, signIn } from '../sessions/sign-in.ts'
+import { type FactorChange, lockCaller, recordFactorChange } from './factor-changes.ts'
+import { findAttempt } from './mfa-attempts.ts'
+import { AssertionCredential, listPasskeys, NewCredential, type Passkeys } from './passkeys.ts'
+
+const most = 20
+const method = 'passkey'
+
+const Passkey = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  createdAt: Type.Integer(),
+  lastUsedAt: Type.Union([Type.Integer(), Type.Null()]),
+})
+const Options = (of: string) =>
+  Type.Object({}, { additionalProperties: true, description: `${of} of WebAuthn level 3, valid for five minutes` })
+
+const BeginRegistration = {
+  summary: 'Begin to set up a passkey',
+  description:
+    'Answers the options for `PublicKeyCredential.parseCreationOptionsFromJSON` and then `navigator.credentials.create`.',
+  response: {
+    200: Type.Object({ options: Options('PublicKeyCredentialCreationOptionsJSON') }),
+    ...refusals(400, 401, 403, 404),
+  },
+}
+
+const AddPasskey = {
+  summary: 'Set up a passkey',
+  description: 'When it is the first second factor of the person, their other sessions end.',
+  body: Type.Object({
+    name: Type.String({ minLength: 1, maxLength: 80, description: 'The name that the person gives it' }),
+    credential: NewCredential,
+  }),
+  response: { 200: Type.Object({ passkey: Passkey }), ...refusals(400, 401, 403, 404, 409) },
+}
+
+const ListPasskeys = {
+  summary: 'The passkeys of the caller, oldest first',
+  response: { 200: Type.Object({ passkeys: Type.Array(Passkey) }), ...refusals(401, 404) },
+}
+
+const RemovePasskey = {
+  summary: 'Remove a passkey',
+  params: Type.Object({ passkeyId: Type.String() }),
+  response: { 200: Ok, ...refusals(401, 403, 404) },
+}
+
+const BeginAuthentication = {
+  summary: 'Begin to sign in with a passkey',
+  description:
+    'Answers the options for `PublicKeyCredential.parseRequestOptionsFromJSON` and then `navigator.credentials.get`. With the `mfaToken` of a ' +
+    'sign-in the options name the passkeys of that person.',
+  body: Type.Object({ mfaToken: Type.Optional(Type.String({ maxLength: 1_000 })) }),
+  response: {
+    200: Type.Object({ options: Options('PublicKeyCredentialRequestOptionsJSON') }),
+    ...refusals(400, 401, 404),
+  },
+}
+
+const SignIn = {
+  summary: 'Sign in with a passkey',
+  description: 'A passkey counts as both factors.',
+  headers: SessionHeaders,
+  body: Type.Object({ credential: AssertionCredential }),
+  response: { 200: TokenReply, ...refusals(400, 401, 403, 404) },
+}
+
+export const passkeyRoutes =
+  (deps: Deps, passkeys: Passkeys): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const { db, config, clock } = deps
+    const replySignIn = createSignInReplies(deps)
+    const devices = createKnownDevices(config)
+    const onRequest = onlyWithMfa(config)
+    const mayEnrol = { config: { mayEnrol: true }, onRequest } as const
+    const open = { config: { access: 'none' }, onRequest } as const
+
+    app.post('/auth/passkeys/registration', { schema: BeginRegistration, ...mayEnrol }, async ({ caller }) => {
+      const known = await listPasskeys(db, caller.userId)
+      refuseTooMany(known)
+      const user = { ...caller, id: caller.userId }
+      const server = await findServerName(db)
+      const options = await passkeys.beginRegistration(db, { user, server, known, now: clock() })
+      return { options: { ...options } }
+    })
+
+    app.post('/auth/passkeys', { schema: AddPasskey, ...mayEnrol }, async (request) => {
+      const origin = originOf(request, clock())
+      const { name, credential } = request.body
+      const { userId } = request.caller
+      if (name.trim() === '') throw invalid('name must not be empty')
+      const verified = await passkeys.readRegistration(db, { userId, credential, now: origin.now })
+      if (!verified) throw invalid('This passkey was not accepted. Please try again from the beginning')
+
+      const passkey = await db.transaction().execute(async (trx) => {
+        const user = await lockCaller(trx, request, origin.now)
+        refuseTooMany(await listPasskeys(trx, user.id))
+        const passkey = await insertPasskey(trx, {
+          id: uuidv7(),
+          userId,
+          name: name.trim(),
+          credentialId: verified.credential.id,
+          publicKey: Buffer.from(verified.credential.publicKey),
+          counter: verified.credential.counter,
+          transports: credential.response.transports ?? [],
+          createdAt: origin.now,
+          lastUsedAt: null,
+        })
+        await recordFactorChange(trx, config, request, changeOf(user, passkey, 'create'), origin)
+        return passkey
+      })
+      return { passkey }
+    })
+
+    app.get('/auth/passkeys', { schema: ListPasskeys, ...mayEnrol }, async ({ caller }) => ({
+      passkeys: await listPasskeys(db, caller.userId),
+    }))
+
+    app.delete('/auth/passkeys/:passkeyId', { schema: RemovePasskey, onRequest }, async (request) => {
+      const origin = originOf(request, clock())
+      const { passkeyId } = request.params
+      if (!isRowId(passkeyId)) throw notFound('passkey')
+      await db.transaction().execute(async (trx) => {
+        const user = await lockCaller(trx, request, origin.now)
+        const passkey = await trx
+          .deleteFrom('passkeys')
+          .where('id', '=', passkeyId)
+          .where('userId', '=', user.id)
+          .returningAll()
+          .executeTakeFirst()
+        if (!passkey) throw notFound('passkey')
+        await recordFactorChange(trx, config, request, changeOf(user, passkey, 'delete'), origin)
+      })
+      return { success: true as const }
+    })
+
+    app.post('/auth/passkeys/authentication', { schema: BeginAuthentication, ...open }, async ({ body }) => {
+      const now = clock()
+      const userId = body.mfaToken === undefined ? null : (await findAttempt(db, body.mfaToken, now)).userId
+      const known = userId === null ? [] : await listPasskeys(db, userId)
+      return { options: { ...(await passkeys.beginAuthentication(db, { userId, known, now })) } }
+    })
+
+    app.post('/auth/passkeys/sign-in', { schema: SignIn, ...open }, async (request, reply) => {
+      const origin = originOf(request, clock())
+      const shown = await passkeys.readAssertion(db, request.body.credential, origin.now)
+
+      // The audit entry of a refusal must be committed, so the refusal is thrown after the transaction.
+      const entry = await db.transaction().execute(async (trx) => {
+        const user = shown.passkey && (await lockUserIfLive(trx, shown.passkey.userId))
+        const { fault, isAudited } = await passkeys.accept(trx, shown, origin)
+        if (user && fault === undefined) {
+          const isKnownDevice = devices.find(user, request) !== undefined
+          const session = await signIn(trx, config, { user, method, isKnownDevice }, origin)
+          return { user, method, session } as const
+        }
+        const { ip, now } = origin
+        if (!isAudited) await auditFailedSignIn(trx, { method, userId: user?.id, ip, now })
+        logFailedSignIn(request, { method, reason: fault ?? 'removed user', userId: user?.id })
+        return undefined
+      })
+      if (!entry) throw unauthorized('This passkey was not accepted. Please try again from the beginning')
+
+      return replySignIn(request, reply, entry)
+    })
+  }
+
+const changeOf = (user: UserRow, { id, name }: PasskeyRow, change: FactorChange['change']): FactorChange => ({
+  user,
+  factor: 'passkey',
+  change,
+  metadata: { passkeyId: id, name },
+})
+
+function refuseTooMany(known: PasskeyRow[]) {
+  if (known.length >= most) throw invalid(`Nobody can have more than ${most} passkeys. Please remove one first`)
+}
+
+async function insertPasskey(trx: Transaction, row: PasskeyRow): Promise<PasskeyRow> {
+  try {
+    await trx.insertInto('passkeys').values(row).execute()
+    return row
+  } catch (error) {
+    if (isDuplicate(error, 'passkeys_credential_id_key')) throw alreadySetUp('This passkey is set up already')
+    throw error
+  }
+}

@@ -1,0 +1,220 @@
+import { Authenticator } from '@parley/test/authenticator'
+import { describe, expect, test } from 'vitest'
+import { runningAuth, tokensOf } from '../auth.testing.ts'
+import { Owner } from './second-factors.testing.ts'
+
+const server = runningAuth({
+  auth: { authMode: 'password', maxActiveSessions: 100, appUrl: 'https://chat.example.com/parley' },
+  email: { host: 'mail.example.com' },
+})
+const origin = 'https://chat.example.com'
+const signIn = (credential: unknown, headers = {}) =>
+  server.nobody.post('/auth/passkeys/sign-in', { credential }, headers)
+
+async function ownerWithPasskey() {
+  const owner = await Owner.create(server)
+  const session = await owner.signsIn()
+  const authenticator = await owner.setsUpPasskey(session)
+  return { owner, session, authenticator }
+}
+const auditOf = (userId: string) =>
+  server.deps.db
+    .selectFrom('auditLog')
+    .select(['action', 'metadata'])
+    .where('targetId', '=', userId)
+    .where((eb) => eb.or([eb('action', 'like', 'mfa.%'), eb('action', '=', 'login.failure')]))
+    .orderBy('id')
+    .execute()
+
+describe('a passkey', () => {
+  test('is set up for this address, discoverable and with user verification, and ends the other sessions', async () => {
+    const owner = await Owner.create(server)
+    const [session, other] = [await owner.signsIn(), await owner.signsIn()]
+    const { options } = (await session.post('/auth/passkeys/registration')).body
+    expect(options).toMatchObject({
+      rp: { id: 'chat.example.com', name: 'Parley' },
+      user: { name: owner.email },
+      attestation: 'none',
+      excludeCredentials: [],
+      authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+    })
+    const authenticator = new Authenticator()
+    const credential = authenticator.register(options, origin)
+    const reply = await session.post('/auth/passkeys', { name: ' laptop ', credential })
+    const passkey = { id: expect.any(String), name: 'laptop', createdAt: expect.any(Number), lastUsedAt: null }
+    expect(reply).toMatchObject({ status: 200, body: { passkey } })
+    expect((await session.get('/auth/passkeys')).body).toEqual({ passkeys: [passkey] })
+    expect([(await session.get('/auth/me')).status, (await other.get('/auth/me')).status]).toEqual([200, 401])
+    expect((await session.post('/auth/passkeys/registration')).body.options.excludeCredentials).toMatchObject([
+      { id: authenticator.id, transports: ['usb'] },
+    ])
+    expect(await auditOf(owner.id)).toMatchObject([{ action: 'mfa.passkey.create', metadata: { name: 'laptop' } }])
+    expect((await server.mailTo(owner.email)).at(-1)!.text).toContain('A passkey was added')
+  })
+
+  test('signs in alone, in the body and with a cookie', async () => {
+    const { owner, authenticator } = await ownerWithPasskey()
+    const { options } = (await server.nobody.post('/auth/passkeys/authentication', {})).body
+    expect(options).toMatchObject({ rpId: 'chat.example.com', userVerification: 'required' })
+    expect(options.allowCredentials ?? []).toEqual([])
+    const reply = await signIn(authenticator.answer(options, origin))
+    expect(reply).toMatchObject({ status: 200, body: tokensOf(900) })
+    expect(await owner.person(reply.body).get('/auth/me')).toMatchObject({ body: { user: { id: owner.id } } })
+
+    const asCookie = await signIn(await owner.assert(authenticator), { 'x-parley-session': 'cookie' })
+    expect([asCookie.status, asCookie.body.refreshToken]).toEqual([200, undefined])
+    expect(String(asCookie.headers['set-cookie'])).toContain('parley_session=')
+  })
+
+  test('is the second factor after a password, and asked for by name', async () => {
+    const { owner, authenticator } = await ownerWithPasskey()
+    const reply = await owner.login()
+    expect(reply.body).toEqual({ mfaRequired: true, mfaToken: expect.any(String), methods: ['passkey'] })
+    const { mfaToken } = reply.body
+    const { options } = (await server.nobody.post('/auth/passkeys/authentication', { mfaToken })).body
+    expect(options.allowCredentials).toMatchObject([{ id: authenticator.id }])
+    const credential = authenticator.answer(options, origin)
+    expect(await owner.finish(mfaToken, { credential })).toMatchObject({ status: 200, body: tokensOf(900) })
+    const unknown = { mfaToken: 'x'.repeat(43) }
+    expect(await server.nobody.post('/auth/passkeys/authentication', unknown)).toMatchObject({ status: 401 })
+  })
+
+  test('of another person is no second factor and cannot be removed', async () => {
+    const [one, other] = [await ownerWithPasskey(), await ownerWithPasskey()]
+    const mfaToken = await one.owner.begins()
+    const credential = await other.owner.assert(other.authenticator)
+    expect(await one.owner.finish(mfaToken, { credential })).toMatchObject({ status: 401 })
+    const asked = await one.owner.assert(other.authenticator, {}, mfaToken)
+    expect(await signIn(asked)).toMatchObject({ status: 401 })
+
+    const [{ id }] = (await one.session.get('/auth/passkeys')).body.passkeys
+    expect(await other.session.delete(`/auth/passkeys/${id}`)).toMatchObject({ status: 404 })
+    expect(await other.session.delete('/auth/passkeys/nonsense')).toMatchObject({ status: 404 })
+    expect(await one.session.delete(`/auth/passkeys/${id}`)).toMatchObject({ status: 200 })
+    expect(await signIn(await one.owner.assert(one.authenticator))).toMatchObject({ status: 401 })
+    expect((await one.owner.login()).body).toMatchObject(tokensOf(900))
+    expect((await auditOf(one.owner.id)).at(-1)).toMatchObject({ action: 'mfa.passkey.delete' })
+  })
+
+  test('does not sign in somebody who was removed', async () => {
+    const { owner, authenticator } = await ownerWithPasskey()
+    await server.deps.db.updateTable('users').set({ removedAt: 1 }).where('id', '=', owner.id).execute()
+    expect(await signIn(await owner.assert(authenticator))).toMatchObject({ status: 401 })
+  })
+})
+
+describe('a signature', () => {
+  test.each([
+    ['for another origin', { origin: 'https://chat.example.com.evil.example' }],
+    ['for http', { origin: 'http://chat.example.com' }],
+    ['for another relying party', { rpId: 'example.com' }],
+    [
+      'for a challenge of somebody else',
+      { challenge: Buffer.from('a challenge of another server').toString('base64url') },
+    ],
+    ['without user verification', { isUnverified: true }],
+    ['of other data', { isForged: true }],
+    ['under the name of another person', { userHandle: Buffer.from('somebody').toString('base64url') }],
+  ])('%s is refused', async (_, flaws) => {
+    const { owner, authenticator } = await ownerWithPasskey()
+    expect(await signIn(await owner.assert(authenticator, flaws))).toMatchObject({ status: 401 })
+    const mfaToken = await owner.begins()
+    const credential = await owner.assert(authenticator, flaws, mfaToken)
+    expect(await owner.finish(mfaToken, { credential })).toMatchObject({ status: 401 })
+    expect(await auditOf(owner.id)).toMatchObject([{}, { action: 'login.failure' }, { action: 'login.failure' }])
+    expect(await signIn(await owner.assert(authenticator))).toMatchObject({ status: 200 })
+  })
+
+  test('works once, also when eight requests send it at once', async () => {
+    const { owner, authenticator } = await ownerWithPasskey()
+    const credential = await owner.assert(authenticator)
+    const replies = await Promise.all(Array.from({ length: 8 }, () => signIn(credential)))
+    expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(401)])
+  })
+
+  test('is good for five minutes', async () => {
+    const { owner, authenticator } = await ownerWithPasskey()
+    const credential = await owner.assert(authenticator)
+    server.pass(300_000)
+    expect(await signIn(credential)).toMatchObject({ status: 401 })
+  })
+
+  test('with a counter that went back is refused and audited; one of an authenticator that does not count is accepted', async () => {
+    const { owner, authenticator } = await ownerWithPasskey()
+    expect(await signIn(await owner.assert(authenticator, { counter: 7 }))).toMatchObject({ status: 200 })
+    for (const counter of [7, 6, 0]) {
+      expect(await signIn(await owner.assert(authenticator, { counter }))).toMatchObject({ status: 401 })
+    }
+    const failures = (await auditOf(owner.id)).filter(({ action }) => action === 'login.failure')
+    const reason = 'the counter of the passkey went back'
+    expect(failures).toMatchObject([7, 6, 0].map((counter) => ({ metadata: { reason, counter, expectedAbove: 7 } })))
+    expect(await signIn(await owner.assert(authenticator, { counter: 8 }))).toMatchObject({ status: 200 })
+
+    const without = await ownerWithPasskey()
+    for (let times = 0; times < 2; times++) {
+      expect(await signIn(await without.owner.assert(without.authenticator, { counter: 0 }))).toMatchObject({
+        status: 200,
+      })
+    }
+  })
+})
+
+describe('a new passkey', () => {
+  test.each([
+    ['for another origin', { origin: 'https://evil.example' }],
+    ['for another relying party', { rpId: 'evil.example' }],
+    ['for another challenge', { challenge: Buffer.from('another challenge').toString('base64url') }],
+    ['without user verification', { isUnverified: true }],
+  ])('%s is refused', async (_, flaws) => {
+    const owner = await Owner.create(server)
+    const session = await owner.signsIn()
+    const { options } = (await session.post('/auth/passkeys/registration')).body
+    const credential = new Authenticator().register(options, origin, flaws)
+    expect(await session.post('/auth/passkeys', { name: 'a key', credential })).toMatchObject({ status: 400 })
+    expect((await owner.login()).body).toMatchObject(tokensOf(900))
+  })
+
+  test('is set up once, by the person and for the purpose of its challenge', async () => {
+    const [one, other] = [await ownerWithPasskey(), await ownerWithPasskey()]
+    const { options } = (await one.session.post('/auth/passkeys/registration')).body
+    const stolen = new Authenticator().register(options, origin)
+    expect(await other.session.post('/auth/passkeys', { name: 'a key', credential: stolen })).toMatchObject({
+      status: 400,
+    })
+
+    const again = (await other.session.post('/auth/passkeys/registration')).body.options
+    const credential = one.authenticator.register(again, origin)
+    expect(await other.session.post('/auth/passkeys', { name: 'a key', credential })).toMatchObject({ status: 409 })
+    expect(await other.session.post('/auth/passkeys', { name: 'a key', credential })).toMatchObject({ status: 400 })
+
+    const asked = (await server.nobody.post('/auth/passkeys/authentication', {})).body.options
+    const misused = new Authenticator().register({ ...again, challenge: asked.challenge }, origin)
+    expect(await other.session.post('/auth/passkeys', { name: 'a key', credential: misused })).toMatchObject({
+      status: 400,
+    })
+  })
+
+  test.each([
+    ['no name', { name: '' }],
+    ['a blank name', { name: '  ' }],
+    ['an endless name', { name: 'x'.repeat(81) }],
+    ['no credential', { credential: undefined }],
+    [
+      'nonsense',
+      {
+        credential: {
+          id: '',
+          rawId: '',
+          type: 'public-key',
+          response: { clientDataJSON: 'AA', attestationObject: 'AA' },
+        },
+      },
+    ],
+  ])('with %s is 400', async (_, body) => {
+    const owner = await Owner.create(server)
+    const session = await owner.signsIn()
+    const { options } = (await session.post('/auth/passkeys/registration')).body
+    const good = { name: 'a key', credential: new Authenticator().register(options, origin) }
+    expect(await session.post('/auth/passkeys', { ...good, ...body })).toMatchObject({ status: 400 })
+  })
+})

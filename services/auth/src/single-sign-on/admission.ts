@@ -1,0 +1,143 @@
+import {
+  bindIdentity,
+  createUser,
+  describePerson,
+  findUserByEmail,
+  findUserByIdentity,
+  followAdminRole,
+  type Identity,
+  lockUser,
+  markMadeAdmin,
+  proveEmail,
+  readEmail,
+} from '@parley/accounts'
+import type { Config } from '@parley/config'
+import { ApiError } from '@parley/contract'
+import type { Transaction, UserRow } from '@parley/database'
+import { followGroups } from '@parley/groups'
+import type { Deps } from '@parley/service'
+import { OauthFailure } from '../oauth/oauth-failure.ts'
+import type { SignInOrigin } from '../sessions/sign-in.ts'
+
+/** A person as the provider of their organisation describes them. */
+export interface DirectoryPerson {
+  identity: Identity
+  /** Undefined unless the provider says that it is verified. */
+  email: string | undefined
+  userName: string | undefined
+  displayName: string | undefined
+  /** Undefined when the provider says nothing about groups. */
+  groups: string[] | undefined
+  roles: string[]
+}
+
+/** Which people of a provider may sign in, and which become admins, as the operator configured it. */
+export interface DirectoryPolicy {
+  adminRoles?: readonly string[] | undefined
+  allowedDomains?: readonly string[] | undefined
+}
+
+interface Admission {
+  person: DirectoryPerson
+  policy: DirectoryPolicy
+  config: Config
+  origin: SignInOrigin
+}
+
+/**
+ * Finds or creates the user for a person whom a provider identified. On their first sign-in, the address finds their account, or a new
+ * account is created when no invitation is needed. From then on the account is bound to the provider's id of the person, and the address
+ * does not matter.
+ * @throws OauthFailure
+ */
+export async function admitFromDirectory(trx: Transaction, admission: Admission): Promise<UserRow> {
+  const { person, policy, origin } = admission
+  const { identity, displayName } = person
+  const email = person.email === undefined ? undefined : readProviderEmail(person.email)
+  refuseOtherDomains(email, policy.allowedDomains)
+
+  const isAdminThere = person.roles.some((role) => policy.adminRoles?.includes(role))
+  const bound = await findUserByIdentity(trx, identity)
+  if (bound && isAdminThere !== bound.madeAdmin) {
+    const isChanged = await followAdminRole(trx, bound.id, isAdminThere, origin)
+    // A person whom an admin of this server made an admin stays one when the directory takes the role away.
+    if (isChanged || !isAdminThere) await markMadeAdmin(trx, identity, isAdminThere)
+  }
+  const user = bound ?? (await admitForTheFirstTime(trx, { ...admission, email, isAdminThere }))
+  const locked = await lockUser(trx, user.id)
+  return displayName === undefined ? locked : describePerson(trx, locked, { displayName, managedBy: 'sso' })
+}
+
+interface FirstAdmission extends Admission {
+  email: string | undefined
+  isAdminThere: boolean
+}
+
+async function admitForTheFirstTime(trx: Transaction, admission: FirstAdmission): Promise<UserRow> {
+  const { person, email, isAdminThere, origin } = admission
+  const { identity } = person
+  if (email === undefined) throw new OauthFailure('no_verified_email')
+  const { user, isNew } = await findOrCreate(trx, email, admission)
+  // This locks the rows of all admins together, so it comes before the lock of the person.
+  const isMadeAdmin = isAdminThere && (isNew || (await followAdminRole(trx, user.id, true, origin)))
+  await lockUser(trx, user.id)
+  const isBound = await bindIdentity(trx, identity, { userId: user.id, now: origin.now })
+  if (!isBound) throw new OauthFailure('already_linked')
+  if (isMadeAdmin) await markMadeAdmin(trx, identity, true)
+  await proveEmail(trx, user, origin)
+  return user
+}
+
+async function findOrCreate(
+  trx: Transaction,
+  email: string,
+  { person: { userName }, isAdminThere, config: { auth, chat }, origin: { ip, now } }: FirstAdmission,
+): Promise<{ user: UserRow; isNew: boolean }> {
+  for (;;) {
+    const found = await findUserByEmail(trx, email)
+    if (found) return { user: found, isNew: false }
+    if (auth.isInviteRequired) throw new OauthFailure('not_invited')
+    const input = { email, isAdmin: isAdminThere, autoJoin: chat.autoJoin, ip, now }
+    const user = await createUser(trx, { ...input, ...(userName !== undefined && { userName }) })
+    if (user) return { user, isNew: true }
+  }
+}
+
+/** An address that is not accepted is refused. It is not corrected, because the result could be the address of another person. @throws OauthFailure */
+export function readProviderEmail(email: string): string {
+  try {
+    return readEmail(email)
+  } catch (error) {
+    if (error instanceof ApiError) throw new OauthFailure('unusable_email')
+    throw error
+  }
+}
+
+function refuseOtherDomains(email: string | undefined, allowed: readonly string[] = []): void {
+  if (allowed.length === 0) return
+  const domain = email?.slice(email.lastIndexOf('@') + 1)
+  if (!allowed.some((one) => one.toLowerCase() === domain)) throw new OauthFailure('domain_not_allowed')
+}
+
+/**
+ * Makes a person who signs in a member of exactly the groups that their provider names. When the provider says nothing about groups, nothing
+ * changes. This runs before the person gets tokens, in a transaction of its own: the first transaction locked the channels of a new person,
+ * and groups must be locked before channels.
+ */
+export async function followDirectoryGroups(
+  { db, logger }: Pick<Deps, 'db' | 'logger'>,
+  userId: string,
+  { groups }: Pick<DirectoryPerson, 'groups'>,
+  { ip, now }: SignInOrigin,
+): Promise<void> {
+  if (groups === undefined) return
+  const passedOver = await db
+    .transaction()
+    .execute((trx) => followGroups(trx, userId, groups, 'sso', { actorId: userId, ip, now }))
+  if (passedOver.length > 0) {
+    logger.warn(
+      { userId, groups: passedOver },
+      'groups of the directory were ignored: their names are taken or not allowed',
+    )
+  }
+}

@@ -1,0 +1,81 @@
+import { auditFailedSignIn, type SignInMethod, type StartedSession } from '@parley/accounts'
+import { type Deps, logSignIn } from '@parley/service'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { asOauthFailure, type OauthFailure, type OauthFailureCode } from '../oauth/oauth-failure.ts'
+import { createTokenReplies } from '../sessions/session-cookie.ts'
+import type { SignInOrigin } from '../sessions/sign-in.ts'
+
+/** Failures after the provider identified a person. Other failures are not audited, because anybody can cause them with one request. */
+const audited = new Set<OauthFailureCode>([
+  'no_verified_email',
+  'unusable_email',
+  'domain_not_allowed',
+  'already_linked',
+  'not_invited',
+  'account_deactivated',
+  'sign_in_failed',
+])
+
+export interface ProviderSignIn {
+  providerId: string
+  method: SignInMethod
+  origin: SignInOrigin
+  /** Whether the session goes into the cookie instead of the address. */
+  asCookie: boolean
+  /** Rejects with an `OauthFailure` when the sign-in failed. */
+  finished: Promise<StartedSession>
+}
+
+/** Sends browsers that come back from a provider to the application: with tokens, with a failure, or with only the session cookie. */
+export function createProviderRedirects(deps: Deps) {
+  const { db, config, logger } = deps
+  const replyTokens = createTokenReplies(deps)
+  const home = `${config.auth.appUrl}/`
+
+  function logFailure({ code, cause }: OauthFailure, { id: requestId }: FastifyRequest, provider: string) {
+    const level = code.startsWith('provider_') ? 'warn' : 'info'
+    logger[level]({ requestId, provider, code, err: cause }, 'a sign-in through a provider failed')
+  }
+
+  /** The query that tells the application about the failure. */
+  async function readFailure(thrown: unknown, request: FastifyRequest, answer: ProviderSignIn) {
+    const { providerId, method, origin } = answer
+    const failure = asOauthFailure(thrown)
+    logFailure(failure, request, providerId)
+    if (audited.has(failure.code)) {
+      const failed = { method, reason: failure.code, userId: undefined }
+      await db.transaction().execute((trx) => auditFailedSignIn(trx, { ...failed, ...origin }))
+    }
+    return queryOf(failure)
+  }
+
+  return {
+    home,
+    /** The address of the application for a sign-in that could not begin. */
+    failureUrl(thrown: unknown, request: FastifyRequest, providerId: string): string {
+      const failure = asOauthFailure(thrown)
+      logFailure(failure, request, providerId)
+      return `${home}?${new URLSearchParams(queryOf(failure))}`
+    },
+    /** Sends the browser to the application when the sign-in has finished or failed. */
+    async send(request: FastifyRequest, reply: FastifyReply, answer: ProviderSignIn) {
+      const { method, asCookie, finished } = answer
+      const query = await finished.then(
+        async (session): Promise<Record<string, string> | undefined> => {
+          logSignIn(request, { ...session, method })
+          const { accessToken, refreshToken, exp } = await replyTokens(request, reply, session, { asCookie })
+          if (refreshToken === undefined) return undefined
+          return { access_token: accessToken, refresh_token: refreshToken, expires_in: String(exp) }
+        },
+        (thrown) => readFailure(thrown, request, answer),
+      )
+      return redirectTo(reply, query ? `${home}?${new URLSearchParams(query)}` : home)
+    },
+  }
+}
+
+const queryOf = ({ message, code }: OauthFailure) => ({ oauth_error: message, oauth_error_code: code })
+
+/** Redirects to an address that may hold tokens: caches must not store it, and the page must not send it as its referrer. */
+export const redirectTo = (reply: FastifyReply, url: string) =>
+  reply.header('cache-control', 'no-store').header('referrer-policy', 'no-referrer').redirect(url, 302)

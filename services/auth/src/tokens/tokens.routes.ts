@@ -1,0 +1,51 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { createToken, deleteToken, listTokens } from '@parley/accounts'
+import { ApiToken, NewApiToken, notFound, Ok, refusals } from '@parley/contract'
+import type { Deps } from '@parley/service'
+import { Type } from 'typebox'
+
+const CreateToken = {
+  summary: 'Make an API token for the caller',
+  description:
+    'For programs, which send it in place of an access token: `Authorization: Bearer parley_pat_…`. It is shown only here. The scope `read` is ' +
+    'for requests that change nothing, `write` for other requests, `admin` for those of admins. An API token cannot make API tokens.',
+  body: NewApiToken,
+  response: {
+    200: Type.Object({ ...ApiToken.properties, token: Type.String() }),
+    ...refusals(400, 401, 403),
+  },
+}
+
+const ListTokens = {
+  summary: 'The caller’s API tokens, newest first',
+  response: { 200: Type.Object({ tokens: Type.Array(ApiToken) }), ...refusals(401) },
+}
+
+const DeleteToken = {
+  summary: 'Delete an API token of the caller',
+  description: 'It stops working at once, and its streams end.',
+  params: Type.Object({ tokenId: Type.String() }),
+  response: { 200: Ok, ...refusals(401, 404) },
+}
+
+/** API tokens of people. Those of bots are in directory, with the bots. */
+export const tokenRoutes =
+  ({ db, clock }: Deps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    app.post('/auth/tokens', { schema: CreateToken }, async ({ caller, ip, body }) =>
+      db
+        .transaction()
+        .execute((trx) => createToken(trx, { ...body, userId: caller.userId }, { caller, ip, now: clock() })),
+    )
+
+    app.get('/auth/tokens', { schema: ListTokens }, async ({ caller }) => ({
+      tokens: await listTokens(db, caller.userId, clock()),
+    }))
+
+    app.delete('/auth/tokens/:tokenId', { schema: DeleteToken }, async ({ caller, ip, params }) => {
+      const token = { userId: caller.userId, tokenId: params.tokenId }
+      const act = { caller, ip, now: clock() }
+      if (!(await db.transaction().execute((trx) => deleteToken(trx, token, act)))) throw notFound('token')
+      return { success: true as const }
+    })
+  }
