@@ -13,7 +13,7 @@ import {
 } from '@parley/database'
 import { createWebhookToken, type Seals } from '@parley/identity'
 import type { Deps } from '@parley/service'
-import { findWebhook, insertWebhook, markWebhookDeleted, updateOwner } from './webhooks.queries.ts'
+import { findWebhook, insertWebhook, markWebhookDeleted, updateWebhook } from './webhooks.queries.ts'
 
 /**
  * Creates a webhook and tells the channel (NEW_WEBHOOK). The token is only in the answer. The answer that is stored for an
@@ -21,7 +21,7 @@ import { findWebhook, insertWebhook, markWebhookDeleted, updateOwner } from './w
  * @throws ApiError 400 when the name is refused, or there is no such channel; as `once` for the key.
  */
 export function createWebhook(
-  { db, seals }: Pick<Deps, 'db' | 'seals'>,
+  { db, seals, config }: Pick<Deps, 'db' | 'seals' | 'config'>,
   act: Act,
   wish: { name: string; channelId: string },
   key?: string,
@@ -29,6 +29,7 @@ export function createWebhook(
   const { caller, ip, now } = act
   const name = readName(wish.name, 'name', limits.webhookName)
   const { token, tokenHash } = createWebhookToken()
+  const secret = createWebhookToken()
 
   const claim = claimOf(caller.userId, key, 'POST /webhooks', name, wish.channelId)
 
@@ -40,7 +41,7 @@ export function createWebhook(
     if (!channel || channel.kind === 'direct') throw invalid('channelId must be the id of a channel')
 
     const webhook = { id: uuidv7(), name, channelId: channel.id, createdBy: caller.userId, createdAt: now }
-    await insertWebhook(trx, { ...webhook, tokenHash })
+    await insertWebhook(trx, { ...webhook, tokenHash, secretHash: secret.tokenHash })
     await record(trx, {
       type: 'NEW_WEBHOOK',
       payload: { id: webhook.id, name, channelId: channel.id },
@@ -55,11 +56,48 @@ export function createWebhook(
       ip,
     })
 
-    return { ...webhook, lastPostedAt: null, isOrphaned: false, token }
+    return {
+      ...webhook,
+      lastPostedAt: null,
+      isOrphaned: false,
+      token,
+      url: addressOf(config, webhook.id, secret.token),
+    }
   }
 }
 
-export type CreatedWebhook = ListedWebhook & { token: string }
+export type CreatedWebhook = ListedWebhook & { token: string; url: string }
+
+/** Whoever knows this address can post. */
+const addressOf = ({ auth }: Pick<Deps['config'], 'auth'>, id: string, secret: string) =>
+  `${auth.appUrl}/hooks/${id}/${secret}`
+
+/**
+ * Gives a webhook a new address, which is only in the answer. The address that it had stops working.
+ * @throws ApiError 404 when there is no such webhook.
+ */
+export function renewAddress(
+  { db, config }: Pick<Deps, 'db' | 'config'>,
+  act: Act,
+  webhookId: string,
+): Promise<string> {
+  const { caller, ip } = act
+  return db.transaction().execute(async (trx) => {
+    await stayAdmin(trx, act)
+    const webhook = await findWebhook(trx, webhookId)
+    const { token: secret, tokenHash: secretHash } = createWebhookToken()
+    if (!webhook || !(await updateWebhook(trx, webhook.id, { secretHash }))) throw notFound('webhook')
+    await audit(trx, {
+      action: 'webhook.url',
+      actorId: caller.userId,
+      targetType: 'webhook',
+      targetId: webhook.id,
+      metadata: { name: webhook.name, channelId: webhook.channelId },
+      ip,
+    })
+    return addressOf(config, webhook.id, secret)
+  })
+}
 
 const sealed = (seals: Seals): AnswerForm<CreatedWebhook> => ({
   write: (created) => seals.seal(JSON.stringify(created)),
@@ -96,16 +134,16 @@ export function deleteWebhook(db: Database, act: Act, webhookId: string): Promis
 }
 
 /**
- * Makes the caller responsible for an orphaned webhook, and tells the admins (UPDATE_WEBHOOK). With `renewToken` it gets a new token,
- * which is only in the answer: the person who left may know the old one.
+ * Makes the caller responsible for an orphaned webhook, and tells the admins (UPDATE_WEBHOOK). With `renewToken` it gets a new token and a
+ * new address, which are only in the answer: the person who left may know the old ones.
  * @throws ApiError 404 when there is no such webhook, 400 when an admin is already responsible for it.
  */
 export function takeOverWebhook(
-  db: Database,
+  { db, config }: Pick<Deps, 'db' | 'config'>,
   act: Act,
   webhookId: string,
   { renewToken }: { renewToken: boolean },
-): Promise<ListedWebhook & { token?: string }> {
+): Promise<ListedWebhook & { token?: string; url?: string }> {
   const { caller, ip } = act
   return db.transaction().execute(async (trx) => {
     await stayAdmin(trx, act)
@@ -117,8 +155,11 @@ export function takeOverWebhook(
     if (!current.isOrphaned) throw invalid('An admin is already responsible for this webhook')
 
     const { token, tokenHash } = createWebhookToken()
+    const secret = createWebhookToken()
     const owner = { createdBy: caller.userId }
-    if (!(await updateOwner(trx, current.id, renewToken ? { ...owner, tokenHash } : owner))) throw notFound('webhook')
+    const renewed = { tokenHash, secretHash: secret.tokenHash }
+    if (!(await updateWebhook(trx, current.id, renewToken ? { ...owner, ...renewed } : owner)))
+      throw notFound('webhook')
     const taken = { ...current, ...owner, isOrphaned: false }
     await announceWebhooks(trx, [taken], false)
     await audit(trx, {
@@ -129,6 +170,6 @@ export function takeOverWebhook(
       metadata: { name: current.name, channelId: current.channelId, from: current.createdBy, renewToken },
       ip,
     })
-    return renewToken ? { ...taken, token } : taken
+    return renewToken ? { ...taken, token, url: addressOf(config, current.id, secret.token) } : taken
   })
 }

@@ -1,6 +1,6 @@
 import type { ListedWebhook } from '@parley/contract'
 import { isRowId, type Reader, type Tables, type Transaction } from '@parley/database'
-import { type Insertable, sql } from 'kysely'
+import { type Insertable, sql, type Updateable } from 'kysely'
 
 /** A webhook of a deleted channel counts as deleted. */
 const selectLive = (db: Reader) =>
@@ -17,7 +17,8 @@ const selectLive = (db: Reader) =>
       'webhooks.createdBy',
       'webhooks.lastPostedAt',
       sql<boolean>`not exists (
-        select from users u where u.id = webhooks.created_by and u.is_admin and u.removed_at is null)`.as('isOrphaned'),
+        select from users u where u.id = webhooks.created_by and u.is_admin
+          and u.removed_at is null and u.deactivated_at is null)`.as('isOrphaned'),
     ])
 
 /** All webhooks, oldest first. */
@@ -41,11 +42,11 @@ export async function markWebhookDeleted(trx: Transaction, id: string, deletedAt
   return numUpdatedRows === 1n
 }
 
-/** Changes the owner of a webhook, and its token if one is given. Answers false when it was deleted in the meantime. */
-export async function updateOwner(
+/** Changes the owner of a webhook, its token or the secret of its address. Answers false when it was deleted in the meantime. */
+export async function updateWebhook(
   trx: Transaction,
   id: string,
-  row: { createdBy: string; tokenHash?: Buffer },
+  row: Pick<Updateable<Tables['webhooks']>, 'createdBy' | 'tokenHash' | 'secretHash'>,
 ): Promise<boolean> {
   const { numUpdatedRows } = await trx
     .updateTable('webhooks')

@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Id, IdempotencyHeaders, ListedWebhook, limits, Ok, refusals } from '@parley/contract'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
-import { createWebhook, deleteWebhook, takeOverWebhook } from './webhook-changes.ts'
+import { createWebhook, deleteWebhook, renewAddress, takeOverWebhook } from './webhook-changes.ts'
 import { listWebhooks } from './webhooks.queries.ts'
 
 const ListWebhooks = {
@@ -10,15 +10,21 @@ const ListWebhooks = {
   response: { 200: Type.Object({ webhooks: Type.Array(ListedWebhook) }), ...refusals(401, 403) },
 }
 
+const WebhookUrl = Type.String({ description: 'Address that takes the payloads of Slack’s incoming webhooks' })
+
 const CreateWebhook = {
   summary: 'Create a webhook that posts to one channel',
   description:
-    'The answer has its token, which is not shown again, except to a request that is repeated with its `Idempotency-Key`.',
+    'The answer has its token and its address, which are not shown again, except to a request that is repeated with its `Idempotency-Key`.',
   headers: IdempotencyHeaders,
   body: Type.Object({ name: Type.String({ minLength: 1, maxLength: limits.webhookName }), channelId: Id }),
   response: {
     200: Type.Object({
-      webhook: Type.Object({ ...ListedWebhook.properties, token: Type.String({ description: 'Its Bearer token' }) }),
+      webhook: Type.Object({
+        ...ListedWebhook.properties,
+        token: Type.String({ description: 'Its Bearer token' }),
+        url: WebhookUrl,
+      }),
     }),
     ...refusals(400, 401, 403, 409),
   },
@@ -27,7 +33,7 @@ const CreateWebhook = {
 const TakeOverWebhook = {
   summary: 'Become responsible for a webhook whose admin has left or is no longer an admin',
   description:
-    'The caller becomes its `createdBy`. With `renewToken` it gets a new token, shown only once: the person who left may know the old one.',
+    'The caller becomes its `createdBy`. With `renewToken` it gets a new token and a new address, shown only once: the person who left may know the old ones.',
   params: Type.Object({ webhookId: Id }),
   body: Type.Object({ renewToken: Type.Boolean({ default: false }) }),
   response: {
@@ -35,10 +41,18 @@ const TakeOverWebhook = {
       webhook: Type.Object({
         ...ListedWebhook.properties,
         token: Type.Optional(Type.String({ description: 'The new token, if one was asked for' })),
+        url: Type.Optional(WebhookUrl),
       }),
     }),
     ...refusals(400, 401, 403, 404),
   },
+}
+
+const RenewAddress = {
+  summary: 'Give a webhook a new address',
+  description: 'The answer has it, and it is not shown again. The address that the webhook had stops working.',
+  params: Type.Object({ webhookId: Id }),
+  response: { 200: Type.Object({ url: WebhookUrl }), ...refusals(401, 403, 404) },
 }
 
 const DeleteWebhook = {
@@ -65,9 +79,13 @@ export const webhookRoutes =
       '/webhooks/:webhookId/take-over',
       { schema: TakeOverWebhook, config },
       async ({ caller, ip, params, body }) => ({
-        webhook: await takeOverWebhook(db, { caller, ip, now: clock() }, params.webhookId, body),
+        webhook: await takeOverWebhook(deps, { caller, ip, now: clock() }, params.webhookId, body),
       }),
     )
+
+    app.post('/webhooks/:webhookId/url', { schema: RenewAddress, config }, async ({ caller, ip, params }) => ({
+      url: await renewAddress(deps, { caller, ip, now: clock() }, params.webhookId),
+    }))
 
     app.delete('/webhooks/:webhookId', { schema: DeleteWebhook, config }, async ({ caller, ip, params }) => {
       await deleteWebhook(db, { caller, ip, now: clock() }, params.webhookId)

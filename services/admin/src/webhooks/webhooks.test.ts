@@ -34,6 +34,7 @@ describe('POST /webhooks', () => {
           lastPostedAt: null,
           isOrphaned: false,
           token: expect.stringMatching(/^[\w-]{43}$/),
+          url: expect.stringMatching(/^http:\/\/.+\/hooks\/[\w-]{36}\/[\w-]{43}$/),
         },
       },
     })
@@ -94,7 +95,7 @@ describe('POST /webhooks', () => {
 describe('GET /webhooks', () => {
   test('answers all of them oldest first, without tokens', async () => {
     const one = await create('first')
-    const { token: _token, ...other } = await create('second', environment.channel.open.id)
+    const { token: _token, url: _url, ...other } = await create('second', environment.channel.open.id)
     const webhooks = await listed()
     expect(webhooks.map(({ id }: { id: string }) => id).slice(-2)).toEqual([one.id, other.id])
     expect(webhooks.at(-1)).toEqual(other)

@@ -1,7 +1,7 @@
+import { audienceOfPerson } from '@parley/access'
 import { lockUser } from '@parley/accounts'
 import { avatarKeys, deleteAvatars } from '@parley/blobs'
-import { everyone } from '@parley/contract'
-import { type Database, isRowId, type Reader, record, recordJob, uuidv7 } from '@parley/database'
+import { type Database, isRowId, type Reader, record, recordJob, toldUser, uuidv7 } from '@parley/database'
 
 /**
  * Inserts an avatar whose bytes are yet to be stored, and returns its version. It takes the place of another one of the person
@@ -39,14 +39,14 @@ export const requestEncoding = (db: Database, version: string): Promise<boolean>
 /** Removes the avatar of a person and tells everyone (UPDATE_USER), unless there is none. */
 export const removeAvatar = (db: Database, userId: string): Promise<void> =>
   db.transaction().execute(async (trx) => {
-    const { id, userName, isAdmin, avatarVersion } = await lockUser(trx, userId)
+    const user = await lockUser(trx, userId)
     await deleteAvatars(trx, userId)
-    if (avatarVersion === null) return
+    if (user.avatarVersion === null) return
     await trx.updateTable('users').set({ avatarVersion: null }).where('id', '=', userId).execute()
     await record(trx, {
       type: 'UPDATE_USER',
-      payload: { id, userName, isAdmin, avatarVersion: null },
-      routing: everyone,
+      payload: toldUser({ ...user, avatarVersion: null }),
+      routing: await audienceOfPerson(trx, userId),
     })
   })
 

@@ -1,5 +1,6 @@
 import { buffer } from 'node:stream/consumers'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { seesPerson } from '@parley/access'
 import { type AvatarSide, avatarKey, BlobMissing, type BlobStore } from '@parley/blobs'
 import { Id, invalid, limits, notFound, Ok, refusals, tooLarge } from '@parley/contract'
 import { readImageSize } from '@parley/images'
@@ -16,7 +17,7 @@ const PutAvatar = {
   summary: 'Change the caller’s avatar',
   description:
     'PNG, JPEG or WebP, at most 1 MB and 50 million pixels: as base64 in JSON, or as the body itself with an image type as its ' +
-    'Content-Type. It is encoded to squares of 64 and 256 pixels a moment later; then UPDATE_USER tells everyone the new `avatarVersion`.',
+    'Content-Type. It is encoded to squares of 64 and 256 pixels shortly afterwards. Then UPDATE_USER tells everyone the new `avatarVersion`.',
   body: Type.Object({
     image: Type.String({ contentEncoding: 'base64', description: 'base64, with padding, without line breaks' }),
   }),
@@ -31,13 +32,13 @@ const PutAvatar = {
 
 const DeleteAvatar = {
   summary: 'Remove the caller’s avatar',
-  description: 'Removes one that is being encoded, too. UPDATE_USER tells everyone. Idempotent.',
+  description: 'Also removes an avatar that is still being encoded. UPDATE_USER tells everyone. Idempotent.',
   response: { 200: Ok, ...refusals(401) },
 }
 
 const GetAvatar = {
-  summary: 'The avatar of a person, as WebP',
-  description: 'A version never changes, so that it may be kept for a year. It is there until it is replaced.',
+  summary: 'Get the avatar of a person, as WebP',
+  description: 'A version never changes, so it may be cached for a year. It exists until it is replaced.',
   params: Type.Object({ id: Id, version: Type.String({ description: '`avatarVersion` of the person' }) }),
   querystring: Type.Object({
     size: Type.Enum(['64', '256'], { default: '256', description: 'Width and height in pixels' }),
@@ -76,9 +77,9 @@ export const avatarRoutes =
       return { success: true as const }
     })
 
-    app.get('/users/:id/avatar/:version', { schema: GetAvatar }, async ({ params, query }, reply) => {
+    app.get('/users/:id/avatar/:version', { schema: GetAvatar }, async ({ caller, params, query }, reply) => {
       const avatar = await findAvatar(db, params.id, params.version)
-      if (!avatar) throw notFound('avatar')
+      if (!avatar || !(await seesPerson(db, caller, params.id))) throw notFound('avatar')
       return sendAvatar(reply, await readAvatar(blobs, avatar.version, Number(query.size) as AvatarSide))
     })
   }

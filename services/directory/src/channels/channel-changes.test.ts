@@ -49,7 +49,7 @@ describe('PUT /channels/:channelId', () => {
   test('changes what is given, keeps the rest and tells its audience', async () => {
     const { status, channel } = await change(closed, { name: 'New name' })
     expect(status).toBe(200)
-    expect(channel).toEqual({ ...closed, name: 'New name', updatedAt: expect.any(Number) })
+    expect(channel).toEqual({ ...closed, name: 'New name', groups: [], updatedAt: expect.any(Number) })
     await told('UPDATE_CHANNEL', channel, [ada, ann, bob])
     expect(await change(closed, { topic: 'Plans' })).toMatchObject({ channel: { name: 'New name', topic: 'Plans' } })
     expect(await change(closed, { topic: '' })).toMatchObject({ channel: { name: 'New name', topic: null } })
@@ -66,6 +66,33 @@ describe('PUT /channels/:channelId', () => {
     ])
   })
 
+  test('adds people beside the members, also when several requests come at the same time', async () => {
+    const adds = (...people: Person[]) => change(closed, { addMembers: people.map(({ id }) => id) })
+    const replies = await Promise.all([adds(cat), adds(ada, bob), adds()])
+    expect(replies).toMatchObject(Array(3).fill({ status: 200 }))
+    const everybody = [ada, ann, bob, cat].map(({ id }) => id).toSorted()
+    expect((await ann.get(`/channels/${closed.id}`)).body.channel.members.toSorted()).toEqual(everybody)
+    await environment.events.to(cat).toHave('NEW_CHANNEL', { id: closed.id })
+    const unknown = { addMembers: [cat.id, closed.id] }
+    expect(await change(open, unknown)).toMatchObject({ status: 400 })
+    expect(await change(open, { addMembers: [cat.id] }, cat)).toMatchObject({ status: 403 })
+    expect((await ann.get(`/channels/${open.id}`)).body.channel.members).toEqual([ann.id])
+  })
+
+  test('removes people from the members, also when several requests come at the same time', async () => {
+    await change(closed, { members: [ada.id, bob.id, cat.id] })
+    const removes = (...people: Person[]) => change(closed, { removeMembers: people.map(({ id }) => id) })
+    const replies = await Promise.all([removes(cat), removes(ada, ann), change(closed, { addMembers: [bob.id] })])
+    expect(replies).toMatchObject(Array(3).fill({ status: 200 }))
+    // The creator stays.
+    expect((await ann.get(`/channels/${closed.id}`)).body.channel.members.toSorted()).toEqual(
+      [ann.id, bob.id].toSorted(),
+    )
+    await environment.events.to(cat).toHave('DELETE_CHANNEL', { id: closed.id })
+    expect(await removes(cat)).toMatchObject({ status: 200, channel: { members: [ann.id, bob.id] } })
+    expect(await change(closed, { removeMembers: [bob.id] }, cat)).toMatchObject({ status: 403 })
+  })
+
   test('given what it is already, or only null, changes nothing, tells nobody and answers an integer updatedAt', async () => {
     const { ann, cat } = environment.people
     const channel = await ann.creates({ name: 'as it was', topic: 'weather' })
@@ -75,7 +102,7 @@ describe('PUT /channels/:channelId', () => {
       const { status, body: reply } = await ann.put(`/channels/${channel.id}`, body)
       expect({ status, channel: reply.channel }).toEqual({
         status: 200,
-        channel: { ...channel, updatedAt: channel.createdAt },
+        channel: { ...channel, groups: [], updatedAt: channel.createdAt },
       })
     }
     const rows = environment.deps.db
@@ -113,8 +140,8 @@ describe('PUT /channels/:channelId', () => {
   })
 
   test.each([
-    ['demoted', 'admin', 'user'],
-    ['promoted', 'user', 'admin'],
+    ['demoted', 'admin', 'member'],
+    ['promoted', 'member', 'admin'],
   ] as const)('who is %s in the instant in which they are taken out is told what is true then', async (_, from, to) => {
     const { db, clock } = environment.deps
     const eve = await Person.signIn(environment.baseUrl, `eve-${round}@example.com`)
@@ -122,10 +149,17 @@ describe('PUT /channels/:channelId', () => {
     await change(closed, { members: [bob.id, eve.id] })
     const stream = await eve.opensStream()
     const session = await db.selectFrom('sessions').select('id').where('userId', '=', ada.id).executeTakeFirstOrThrow()
-    const caller = { userId: ada.id, sessionId: session.id, userName: ada.userName, email: '', isAdmin: true }
+    const caller = {
+      userId: ada.id,
+      sessionId: session.id,
+      userName: ada.userName,
+      email: '',
+      role: 'admin' as const,
+      isAdmin: true,
+    }
 
     const { taken } = await db.transaction().execute(async (trx) => {
-      await setRole(trx, eve.id, to, { caller, ip: null, now: clock() })
+      await setRole(trx, eve.id, { role: to }, { caller, ip: null, now: clock() })
       const taken = change(closed, { members: [bob.id] })
       // Whoever does not wait for the change of the role has answered by then.
       await Promise.race([somebodyWaitsFor(trx), taken])
@@ -136,10 +170,10 @@ describe('PUT /channels/:channelId', () => {
     await stream.waitFor('UPDATE_USER', { id: eve.id })
     const marker = await ann.says('marker', environment.channel.general)
     await stream.waitFor('NEW_MESSAGE', { id: marker.id })
-    expect(stream.all('DELETE_CHANNEL')).toHaveLength(to === 'user' ? 1 : 0)
+    expect(stream.all('DELETE_CHANNEL')).toHaveLength(to === 'member' ? 1 : 0)
     expect(await seesIt(eve, closed)).toBe(to === 'admin')
     await stream.close()
-    await ada.put(`/users/${eve.id}/role`, { role: 'user' })
+    await ada.put(`/users/${eve.id}/role`, { role: 'member' })
   })
 
   test('who joins a private channel while its members are replaced is told what it means for them', async () => {

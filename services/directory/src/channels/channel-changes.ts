@@ -1,6 +1,6 @@
 import { accessChannel, findChannel } from '@parley/access'
 import { type Act, nameKey, readName } from '@parley/accounts'
-import { audienceOf, type Channel, forbidden, invalid, limits, onlyUsers, sessionEnded } from '@parley/contract'
+import { audienceOf, type Channel, forbidden, invalid, limits, sessionEnded } from '@parley/contract'
 import {
   audit,
   type ChannelRow,
@@ -13,20 +13,21 @@ import {
   type Transaction,
   uuidv7,
 } from '@parley/database'
+import { listMembersOfGroups, lockGroups, setChannelGroups } from '@parley/groups'
 import type { Caller } from '@parley/identity'
 import {
   changeMembers,
   channelView,
-  findAdmins,
   listMembers,
   lockLivePeople,
   type MemberChange,
   tellAudience,
+  tellMembers,
   tellOwnStreams,
   toldChannel,
 } from '@parley/membership'
 import { startReading } from '@parley/read-states'
-import { insertChannel, listPrivateMembers, updateChannel } from './channels.queries.ts'
+import { insertChannel, leaveToGroups, listPrivateMembers, updateChannel } from './channels.queries.ts'
 
 /** What clients may set on a channel. On an update absent fields keep their values. */
 interface ChannelFields {
@@ -34,6 +35,12 @@ interface ChannelFields {
   topic?: string
   isPrivate?: boolean
   members?: string[]
+  /** Who becomes a member beside those who are. */
+  addMembers?: string[]
+  /** Who is a member no longer, while all others stay. */
+  removeMembers?: string[]
+  /** Ids of groups, whose people are members for as long as they are in one of them. */
+  groups?: string[]
 }
 
 /**
@@ -47,6 +54,7 @@ export function createChannel(
   fields: ChannelFields & { name: string },
   key?: string,
 ): Promise<Channel> {
+  if (caller.role === 'guest') throw forbidden('Guests cannot create channels')
   const name = readChannelName(fields.name)
   const members = [...new Set([caller.userId, ...(fields.members ?? [])])]
 
@@ -113,14 +121,22 @@ export async function changeChannel(
   /** Answers undefined without a change when somebody joined before the channel was locked: their row has to be locked first. */
   async function change(trx: Transaction): Promise<Channel | undefined> {
     // What people are told depends on whether they are admins, so their rows stay locked until the commit. Removed people are no admins.
-    const present = fields.members === undefined ? [] : await listPrivateMembers(trx, channelId)
-    const live = await lockLivePeople(trx, [...present, ...(fields.members ?? [])])
-    const row = await lockOwnChannel(trx, caller, channelId)
+    const { removeMembers = [] } = fields
+    const present = fields.members === undefined ? removeMembers : await listPrivateMembers(trx, channelId)
+    const throughGroups = fields.groups === undefined ? [] : await listMembersOfGroups(trx, channelId, fields.groups)
+    const named = [...(fields.members ?? []), ...(fields.addMembers ?? [])]
+    const live = await lockLivePeople(trx, [...present, ...named, ...throughGroups])
+    if (fields.groups) await lockGroups(trx, fields.groups)
+    const own = await lockOwnChannel(trx, caller, channelId)
+    const row = fields.groups ? await changeGroups(trx, own, fields.groups, { caller, ip, now }) : own
+    const derived = await listMembersOfGroups(trx, row.id, [])
     const before = { row, members: await listMembers(trx, row.id) }
-    if (fields.members?.some((id) => !live.has(id))) throw unknownMember()
+    if (named.some((id) => !live.has(id))) throw unknownMember()
 
     const kind = fields.isPrivate === undefined ? row.kind : kindOf(fields.isPrivate)
-    const wished = membersAfter(before, fields.members)
+    const wished = membersAfter(before, fields, derived)
+    const byHand = without(fields.members ?? before.members, removeMembers)
+    await leaveToGroups(trx, row.id, without(derived, [...byHand, row.createdBy ?? '']))
     const joined = without(wished, before.members)
     const left = without(before.members, wished)
     const locked = new Set([...present, ...live])
@@ -130,9 +146,8 @@ export async function changeChannel(
     const isSame = (Object.keys(wish) as (keyof ChannelRow)[]).every((field) => wish[field] === row[field])
     if (isSame && kind === row.kind && !membersChange) return channelView(row, before.members)
 
-    if (row.kind === 'private') {
-      await startReading(trx, row.id, kind === 'public' ? { allBut: before.members } : { only: joined })
-    }
+    const isOpened = row.kind === 'private' && kind === 'public'
+    await startReading(trx, row.id, isOpened ? { allBut: before.members } : { only: joined })
     const { membersVersion } = membersChange ? await changeMembers(trx, row.id, { joined, left }, now) : row
     const after = {
       row: await updateChannel(trx, row.id, {
@@ -158,10 +173,35 @@ export async function changeChannel(
   }
 }
 
-/** The wished list, or the present one. A creator who is a member stays one. */
-function membersAfter({ row, members }: Seen, wish: string[] | undefined): string[] {
-  const creator = members.filter((id) => id === row.createdBy)
-  return wish === undefined ? members : [...new Set([...creator, ...wish])]
+/**
+ * The wished list, or the present one, without those who are removed, and who is added. A creator who is a member stays one, and so do the
+ * people of the channel's groups.
+ */
+function membersAfter({ row, members }: Seen, wish: ChannelFields, derived: string[]): string[] {
+  const { members: listed = members, addMembers = [], removeMembers = [] } = wish
+  const throughGroups = new Set(derived)
+  const staying = members.filter((id) => id === row.createdBy || throughGroups.has(id))
+  return [...new Set([...staying, ...without(listed, removeMembers), ...addMembers])]
+}
+
+async function changeGroups(
+  trx: Transaction,
+  channel: ChannelRow,
+  groups: string[],
+  { caller, ip, now }: Act,
+): Promise<ChannelRow> {
+  const { row, before } = await setChannelGroups(trx, channel, groups, now)
+  const [added, removed] = [without(groups, before), without(before, groups)]
+  if (added.length + removed.length === 0) return row
+  await audit(trx, {
+    action: 'channel.update',
+    actorId: caller.userId,
+    targetType: 'channel',
+    targetId: row.id,
+    metadata: { groupsAdded: added, groupsRemoved: removed },
+    ip,
+  })
+  return row
 }
 
 /** People who lose access are told the old name: they must not learn anything newer. */
@@ -171,21 +211,14 @@ async function announce(trx: Transaction, before: Seen, after: Seen, { joined, l
   const wasPrivate = before.row.kind === 'private'
   const isPrivate = after.row.kind === 'private'
 
-  if (wasPrivate && isPrivate) {
-    // Admins may read every channel, as members or not. The rows of those who join or leave are locked, so that stays true.
-    const admins = await findAdmins(trx, [...joined, ...left])
-    const losers = left.filter((id) => !admins.has(id))
-    const gainers = joined.filter((id) => !admins.has(id))
-    if (losers.length > 0) await record(trx, { type: 'DELETE_CHANNEL', payload: gone, routing: onlyUsers(...losers) })
-    if (gainers.length > 0) await record(trx, { type: 'NEW_CHANNEL', payload: channel, routing: onlyUsers(...gainers) })
-    const isAdmin = (id: string) => admins.has(id)
-    await tellOwnStreams(trx, after.row, { joined: joined.filter(isAdmin), left: left.filter(isAdmin) })
+  if (wasPrivate === isPrivate) {
+    await tellMembers(trx, after.row, { joined, left }, gone)
   } else {
     const outsiders = { to: 'outsiders', channel: gone.id } as const
     if (isPrivate) {
       const routing = { ...outsiders, members: after.members }
       await record(trx, { type: 'DELETE_CHANNEL', payload: gone, routing })
-    } else if (wasPrivate) {
+    } else {
       const routing = { ...outsiders, members: before.members }
       await record(trx, { type: 'NEW_CHANNEL', payload: channel, routing })
     }
@@ -235,12 +268,13 @@ export function deleteChannel(db: Database, { caller, ip, now }: Act, channelId:
 
 /**
  * The channel, locked until the transaction ends, if the caller is its creator or an admin. A creator who has left a private channel
- * cannot read it, but keeps this right.
+ * cannot read it, but keeps this right; one who is a guest now does not.
  * @throws ApiError 404 when there is no such channel, 403 for everybody else.
  */
 async function lockOwnChannel(trx: Transaction, caller: Caller, channelId: string): Promise<ChannelRow> {
   const channel = await findChannel(trx, channelId, true)
-  if (channel && channel.kind !== 'direct' && channel.createdBy === caller.userId) return channel
+  const isCreator = channel?.createdBy === caller.userId && caller.role !== 'guest'
+  if (isCreator && channel.kind !== 'direct') return channel
   const readable = await accessChannel(trx, caller, channelId, { lock: true })
   if (!caller.isAdmin) throw forbidden('Only the creator of the channel or an admin may do this')
   return readable

@@ -1,7 +1,7 @@
-import { canRead } from '@parley/access'
+import { canRead, canReadAnyway } from '@parley/access'
 import { nameKey } from '@parley/accounts'
 import { type Channel, invalid, limits, type ReadState } from '@parley/contract'
-import { type ChannelRow, isRowId, type Reader, type Tables, type Transaction } from '@parley/database'
+import { anyOf, type ChannelRow, isRowId, type Reader, type Tables, type Transaction } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { membersOfRow } from '@parley/membership'
 import { readStateColumns } from '@parley/read-states'
@@ -36,7 +36,9 @@ export function listChannels(
   const isJoined = scope === 'joined'
   const search = q === undefined ? undefined : readSearch(q)
   const source = search ? foundChannels(search.grams) : isJoined ? joinedChannels(caller) : sql`channels`
-  const isOwn = isJoined ? isMember(caller) : sql`(kind = 'public' or ${isMember(caller)})`
+  const isOwn = isJoined
+    ? isMember(caller)
+    : sql`(${canReadAnyway('channels', publicAlone(caller))} or ${isMember(caller)})`
   const isMeant = search || isJoined ? isOwn : canRead('channels', caller)
   const contains = search ? sql`(name_key like ${search.pattern} or lower(topic) like ${search.pattern})` : sql`true`
 
@@ -55,6 +57,9 @@ export function listChannels(
       ),
   })
 }
+
+/** A search does not show admins the private channels of others. */
+const publicAlone = ({ role }: Caller) => (role === 'admin' ? 'member' : role)
 
 /** The text that is looked for, as a pattern and as what the index knows of it. */
 function readSearch(q: string) {
@@ -115,3 +120,14 @@ export const insertChannel = (trx: Transaction, row: Insertable<Tables['channels
 
 export const updateChannel = (trx: Transaction, id: string, row: Updateable<Tables['channels']>): Promise<ChannelRow> =>
   trx.updateTable('channels').set(row).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
+
+/** These people are members of the channel as long as they are in its groups, and no longer by hand. */
+export async function leaveToGroups(trx: Transaction, channelId: string, userIds: readonly string[]): Promise<void> {
+  if (userIds.length === 0) return
+  await trx
+    .updateTable('channelMembers')
+    .set({ byHand: false })
+    .where('channelId', '=', channelId)
+    .where('userId', '=', anyOf([...userIds]))
+    .execute()
+}

@@ -13,6 +13,8 @@ import {
   refusals,
   Timestamp,
 } from '@parley/contract'
+import { listGroupsOfChannel } from '@parley/groups'
+import type { Caller } from '@parley/identity'
 import { joinChannel, leaveChannel } from '@parley/membership'
 import { type Deps, sendJsonText } from '@parley/service'
 import { Type } from 'typebox'
@@ -28,18 +30,22 @@ const Name = Type.String({
   description: 'Unique among channels, in any case; stored as NFKC',
 })
 const details = {
-  topic: Type.Optional(Type.String({ maxLength: limits.topic, description: 'An empty text stands for no topic' })),
+  topic: Type.Optional(Type.String({ maxLength: limits.topic, description: 'An empty text means no topic' })),
   isPrivate: Type.Optional(Type.Boolean()),
-  members: Type.Optional(Type.Array(Id, { description: 'User ids; the creator belongs to it anyway' })),
+  members: Type.Optional(Type.Array(Id, { description: 'User ids. The creator is always a member' })),
 }
 
 const isMember = Type.Boolean({ description: 'Whether the caller joined it or was added' })
 const ListedChannel = Type.Object({ ...Channel.properties, isMember, ...ReadState.properties })
 const ChannelSummary = Type.Omit(ListedChannel, ['members'])
+const groups = Type.Optional(
+  Type.Array(Id, { description: 'Ids of the groups whose people are members; absent for guests' }),
+)
 
 const ListChannels = {
-  summary: 'The channels that the caller may read, by name',
-  description: 'All public channels; private ones for their members and for admins.',
+  summary: 'List the channels that the caller may read, by name',
+  description:
+    'Everybody but guests gets all public channels. Private channels are listed for their members and for admins. Guests get only the channels of which they are members.',
   querystring: Type.Object({
     ...ListingQuery(limits.pageSize).properties,
     scope: Type.Optional(
@@ -49,7 +55,7 @@ const ListChannels = {
     q: Type.Optional(
       Type.String({
         maxLength: limits.topic,
-        description: 'Public channels, and the caller’s own, with this in any part of name or topic',
+        description: 'Only public channels and channels of the caller whose name or topic contains this text',
       }),
     ),
   }),
@@ -65,13 +71,16 @@ const ListChannels = {
 }
 
 const GetChannel = {
-  summary: 'One channel, as it stands in the listing',
+  summary: 'Get one channel as in the list, with its groups',
   params: ChannelParams,
-  response: { 200: Type.Object({ channel: ListedChannel }), ...refusals(401, 403, 404) },
+  response: {
+    200: Type.Object({ channel: Type.Object({ ...ListedChannel.properties, groups }) }),
+    ...refusals(401, 403, 404),
+  },
 }
 
 const ListMembers = {
-  summary: 'The members of a channel, by name',
+  summary: 'List the members of a channel, by name',
   params: ChannelParams,
   querystring: Type.Object({
     limit: PageLimit(),
@@ -79,7 +88,8 @@ const ListMembers = {
     q: Type.Optional(
       Type.String({
         maxLength: limits.email,
-        description: 'Those of whom a word of the name, or the address, begins with this, in the order of these words',
+        description:
+          'Only people with a word of the name, or an address, that begins with this text, ordered by these words',
       }),
     ),
   }),
@@ -91,21 +101,39 @@ const ListMembers = {
 
 const CreateChannel = {
   summary: 'Create a channel',
+  description: 'For everybody but guests.',
   headers: IdempotencyHeaders,
   body: Type.Object({ name: Name, ...details }),
-  response: { 200: Type.Object({ channel: Channel }), ...refusals(400, 401, 409) },
+  response: { 200: Type.Object({ channel: Channel }), ...refusals(400, 401, 403, 409) },
 }
 
 const ChangedChannel = Type.Object({
   ...Channel.properties,
-  updatedAt: { ...Timestamp, description: 'When it last changed; when it was created, if it never has' },
+  groups,
+  updatedAt: { ...Timestamp, description: 'When it last changed, or when it was created' },
 })
 
 const UpdateChannel = {
   summary: 'Change a channel',
-  description: 'For its creator and admins. What is not given stays; `members` replaces the list.',
+  description:
+    'For its creator and admins. Fields that are left out stay as they are. `members` replaces the list of people who are members by hand, and ' +
+    '`groups` replaces the list of groups. `addMembers` only adds people and `removeMembers` only removes them, so several requests at the same ' +
+    'time are safe.',
   params: ChannelParams,
-  body: Type.Object({ name: Type.Optional(Name), ...details }),
+  body: Type.Object({
+    name: Type.Optional(Name),
+    ...details,
+    addMembers: Type.Optional(Type.Array(Id, { description: 'Ids of the people to add to the present members' })),
+    removeMembers: Type.Optional(
+      Type.Array(Id, { description: 'Ids of the people to remove from the members. The creator stays' }),
+    ),
+    groups: Type.Optional(
+      Type.Array(Id, {
+        maxItems: 100,
+        description: 'Ids of groups. People are members as long as they are in one of them',
+      }),
+    ),
+  }),
   response: { 200: Type.Object({ channel: ChangedChannel }), ...refusals(400, 401, 403, 404) },
 }
 
@@ -119,8 +147,8 @@ const DeleteChannel = {
 const JoinChannel = {
   summary: 'Join a public channel',
   description:
-    'What was written there before counts as read. Idempotent. A private channel is joined by being added to its `members`: 403 for ' +
-    'admins who are no members, 404 for everybody else.',
+    'Earlier messages count as read. Idempotent. Nobody joins a private channel by themselves: they are added to its `members`. For a private ' +
+    'channel admins who are not members get 403, and everybody else gets 404.',
   params: ChannelParams,
   response: { 200: Type.Object({ channel: ChannelSummary }), ...refusals(401, 403, 404) },
 }
@@ -128,15 +156,20 @@ const JoinChannel = {
 const LeaveChannel = {
   summary: 'Leave a channel',
   description:
-    'A creator who leaves keeps the right to change and delete the channel. Who leaves a private channel and is no admin cannot read ' +
-    'it any more; to leave it once more is 404. Otherwise idempotent.',
+    'A creator who leaves may still change and delete the channel. A person who leaves a private channel and is not an admin can no longer ' +
+    'read it, and gets 404 when they leave it again. In all other cases leaving is idempotent.',
   params: ChannelParams,
-  response: { 200: Type.Object({ channel: ChannelSummary }), ...refusals(401, 404) },
+  response: { 200: Type.Object({ channel: ChannelSummary }), ...refusals(400, 401, 404) },
 }
 
 export const channelRoutes =
   ({ db, clock }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
+    const inTurn = createChannelTurns()
+    /** Groups are not shown to guests. */
+    const groupsFor = async ({ role }: Caller, channelId: string) =>
+      role === 'guest' ? {} : { groups: await listGroupsOfChannel(db, channelId) }
+
     app.get('/channels', { schema: ListChannels }, async ({ caller, query }, reply) =>
       sendJsonText(reply, await listChannels(db, caller, { ...query, members: query.members !== 'false' })),
     )
@@ -148,7 +181,7 @@ export const channelRoutes =
 
     app.get('/channels/:channelId', { schema: GetChannel }, async ({ caller, params }) => {
       const { id } = await accessChannel(db, caller, params.channelId)
-      return { channel: await findListedChannel(db, caller, id) }
+      return { channel: { ...(await findListedChannel(db, caller, id)), ...(await groupsFor(caller, id)) } }
     })
 
     app.post('/channels', { schema: CreateChannel }, async ({ caller, ip, headers, body }) => ({
@@ -156,26 +189,51 @@ export const channelRoutes =
     }))
 
     app.put('/channels/:channelId', { schema: UpdateChannel }, async ({ caller, ip, params, body }) => {
-      const channel = await changeChannel(db, { caller, ip, now: clock() }, params.channelId, body)
-      return { channel: { ...channel, updatedAt: channel.updatedAt ?? channel.createdAt } }
+      const channel = await inTurn(params.channelId, () =>
+        changeChannel(db, { caller, ip, now: clock() }, params.channelId, body),
+      )
+      const updatedAt = channel.updatedAt ?? channel.createdAt
+      return { channel: { ...channel, updatedAt, ...(await groupsFor(caller, channel.id)) } }
     })
 
     app.post('/channels/:channelId/join', { schema: JoinChannel }, async ({ caller, params }) =>
-      db.transaction().execute(async (trx) => {
-        const { id } = await joinChannel(trx, { caller, now: clock() }, params.channelId)
-        return { channel: await findChannelSummary(trx, caller, id) }
-      }),
+      inTurn(params.channelId, () =>
+        db.transaction().execute(async (trx) => {
+          const { id } = await joinChannel(trx, { caller, now: clock() }, params.channelId)
+          return { channel: await findChannelSummary(trx, caller, id) }
+        }),
+      ),
     )
 
     app.post('/channels/:channelId/leave', { schema: LeaveChannel }, async ({ caller, ip, params }) =>
-      db.transaction().execute(async (trx) => {
-        const { id } = await leaveChannel(trx, { caller, ip, now: clock() }, params.channelId)
-        return { channel: await findChannelSummary(trx, caller, id) }
-      }),
+      inTurn(params.channelId, () =>
+        db.transaction().execute(async (trx) => {
+          const { id } = await leaveChannel(trx, { caller, ip, now: clock() }, params.channelId)
+          return { channel: await findChannelSummary(trx, caller, id) }
+        }),
+      ),
     )
 
     app.delete('/channels/:channelId', { schema: DeleteChannel }, async ({ caller, ip, params }) => {
-      await deleteChannel(db, { caller, ip, now: clock() }, params.channelId)
+      await inTurn(params.channelId, () => deleteChannel(db, { caller, ip, now: clock() }, params.channelId))
       return { success: true as const }
     })
   }
+
+/**
+ * Runs what changes one channel one after the other. A change has to wait for the channel's lock anyway: here it waits without a
+ * connection, so that many changes of one channel leave the pool to everybody else. Channels do not wait for each other.
+ */
+function createChannelTurns() {
+  const lastOf = new Map<string, Promise<unknown>>()
+
+  return function inTurn<T>(channelId: string, change: () => Promise<T>): Promise<T> {
+    const turn = (lastOf.get(channelId) ?? Promise.resolve()).then(change, change)
+    lastOf.set(channelId, turn)
+    const forget = () => {
+      if (lastOf.get(channelId) === turn) lastOf.delete(channelId)
+    }
+    turn.then(forget, forget)
+    return turn
+  }
+}

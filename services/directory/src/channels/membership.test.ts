@@ -38,6 +38,19 @@ const recorded = async (type: string, { id }: Channel) => {
   return events.filter((event) => event.type === type && event.payload.id === id).length
 }
 
+test('changes that wait for a channel keep nobody else from the database', async () => {
+  const { db } = environment.deps
+  const holder = await db.startTransaction().execute()
+  const row = holder.selectFrom('channels').select('id').where('id', '=', open.id)
+  await row.forNoKeyUpdate().execute()
+  const waiting = [join(bob, open), join(cat, open), leave(bob, open)]
+  for (let n = 0; n < 30; n++) waiting.push(ann.put(`/channels/${open.id}`, { topic: `topic ${n}` }))
+  expect(await bob.get('/channels')).toMatchObject({ status: 200 })
+  expect(await join(bob, await ann.creates({ name: `free ${round}` }))).toMatchObject({ status: 200 })
+  await holder.commit().execute()
+  expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual(Array(33).fill(200))
+})
+
 describe('POST /channels/:channelId/join', () => {
   test('makes the caller a member of a public channel and tells its audience', async () => {
     const { members, ...summary } = open
@@ -157,7 +170,8 @@ describe.each(['join', 'leave'])('POST /channels/:channelId/%s', (action) => {
 describe('members', () => {
   test('of a channel with more than 200 of them are not in its events, whose size stays the same', async () => {
     const many = Array.from({ length: 200 }, () => uuidv7())
-    const rows = many.map((id) => ({ id, userName: id, userNameKey: id, email: id, passwordHash: null, createdAt: 0 }))
+    const row = { passwordHash: null, autoJoined: true, createdAt: 0 }
+    const rows = many.map((id) => ({ ...row, id, userName: id, userNameKey: id, email: id }))
     await environment.deps.db.insertInto('users').values(rows).execute()
     const { channel } = (await ann.put(`/channels/${open.id}`, { members: many })).body
     expect(channel.members).toHaveLength(201)

@@ -1,15 +1,20 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import {
   type Act,
+  activateUser,
+  checkExpiry,
   countMailByAdmin,
   createOneTimeLinks,
   createPasswordHasher,
   createUser,
+  deactivateUser,
   findServerName,
   inviteMail,
   lockAsAdmin,
+  mailNotice,
   type NewUser,
   readEmail,
+  refuseWeakPassword,
   removeUser,
   setPassword,
   setRole,
@@ -23,28 +28,45 @@ import {
   NewPassword,
   notFound,
   Ok,
+  type Role,
   refusals,
+  Timestamp,
   tooMany,
   User,
 } from '@parley/contract'
-import { audit, claimOf, isRowId, once, recordJob, type Transaction, type UserRow } from '@parley/database'
-import type { Caller } from '@parley/identity'
+import {
+  audit,
+  claimOf,
+  type Database,
+  isRowId,
+  once,
+  recordJob,
+  type Transaction,
+  type UserRow,
+  userView,
+} from '@parley/database'
+import { type Caller, requireScope } from '@parley/identity'
 import { type Deps, logSessionEnd } from '@parley/service'
 import { metric } from '@parley/telemetry'
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 
-const Role = Type.Enum(['user', 'admin'])
+const RoleWish = Type.Enum(['admin', 'member', 'guest', 'user'], { description: '`user` is another word for `member`' })
+const ExpiresAt = {
+  ...Timestamp,
+  description: 'When the guest is deactivated automatically. Without it the guest stays',
+}
 const UserParams = Type.Object({ id: Type.String() })
 
 const AddUser = {
   summary: 'Add somebody by e-mail address',
   description:
-    'With a password they have it from now on. Without one, in password mode with e-mail, they are sent a link to choose ' +
-    'their own. In magic-link mode they are sent a link to sign in.',
+    'With `password`, that is the password of the new person. Without it, they are sent a link: in password mode (when the server sends ' +
+    'e-mail) to choose a password, in magic-link mode to sign in. A guest is not a member of any channel until somebody adds them.',
   headers: IdempotencyHeaders,
   body: Type.Object({
     email: Type.String({ maxLength: limits.email }),
-    role: Type.Optional(Role),
+    role: Type.Optional(RoleWish),
+    expiresAt: Type.Optional(ExpiresAt),
     password: Type.Optional(NewPassword),
   }),
   response: { 200: Type.Object({ ...Ok.properties, userId: Id }), ...refusals(400, 401, 403, 409, 429, 503) },
@@ -53,31 +75,43 @@ const AddUser = {
 const InviteAgain = {
   summary: 'Send an invitation again',
   description:
-    'In password mode with e-mail: the link to choose a password, for somebody who has none yet. In magic-link mode: a link ' +
-    'to sign in. The earlier link works no more.',
+    'In password mode (when the server sends e-mail) the person gets a link to choose a password, unless they have one. In magic-link mode ' +
+    'they get a link to sign in. The earlier link stops working.',
   params: UserParams,
   response: { 200: Ok, ...refusals(400, 401, 403, 404, 429) },
 }
 
 const ResetPassword = {
   summary: 'Give somebody a new password',
-  description: 'Ends their sessions, but the one that asks.',
+  description: 'Ends all sessions of that person, except the one that makes this request.',
   params: UserParams,
   body: Type.Object({ password: NewPassword }),
   response: { 200: Ok, ...refusals(400, 401, 403, 503) },
 }
 
 const UpdateRole = {
-  summary: 'Make somebody an admin, or an ordinary user again',
-  description: 'The last admin stays one (400).',
+  summary: 'Make somebody an admin, a member or a guest',
+  description:
+    'The last admin must stay an admin (400). A person who becomes a guest keeps the channels of which they are a member and loses all others at once.',
   params: UserParams,
-  body: Type.Object({ role: Role }),
+  body: Type.Object({ role: RoleWish, expiresAt: Type.Optional(ExpiresAt) }),
+  response: { 200: Type.Object({ user: User }), ...refusals(400, 401, 403) },
+}
+
+const SetActive = {
+  summary: 'Deactivate somebody, or let them in again',
+  description:
+    'Deactivated people keep name, memberships and messages. Their sessions and streams end at once, they cannot sign in, get no mail ' +
+    'and are left out of searches for people. The last admin and oneself cannot be deactivated (400).',
+  params: UserParams,
+  body: Type.Object({ isActive: Type.Boolean() }),
   response: { 200: Type.Object({ user: User }), ...refusals(400, 401, 403) },
 }
 
 const RemoveUser = {
   summary: 'Remove somebody',
-  description: 'Ends their sessions, streams and memberships at once; their messages stay. The last admin stays (400).',
+  description:
+    'Ends their sessions, streams and memberships at once. Their messages stay. The last admin cannot be removed (400).',
   params: UserParams,
   response: { 200: Ok, ...refusals(400, 401, 403, 404) },
 }
@@ -94,19 +128,26 @@ export const administrationRoutes =
 
     app.post('/users/add', { schema: AddUser, config: access }, async ({ caller, ip, headers, body }) => {
       const email = readEmail(body.email)
+      if (body.password !== undefined) {
+        requireScope(caller, 'none')
+        await refuseWeakPassword(body.password, { email })
+      }
+      const role = roleOf(body.role)
+      checkExpiry({ role, expiresAt: body.expiresAt }, clock())
       const passwordHash = body.password === undefined ? null : await hash(body.password, caller)
 
       const act = { caller, ip, now: clock() }
       const key = headers['idempotency-key']
       // What is kept of the request must not help to guess the password.
-      const asked = seals.fingerprint(JSON.stringify([email, body.role ?? 'user', body.password ?? null]))
+      const asked = seals.fingerprint(JSON.stringify([email, role, body.expiresAt ?? null, body.password ?? null]))
       const claim = claimOf(caller.userId, key, 'POST /users/add', asked)
 
       return db.transaction().execute((trx) =>
         once(trx, claim, act.now, async () => {
           // Passwords are hashed one by one: seconds may have passed since the request came.
           await lockAsAdmin(trx, act)
-          const added = { email, isAdmin: body.role === 'admin', passwordHash, autoJoin: config.chat.autoJoin }
+          const guest = role === 'guest' ? { expiresAt: body.expiresAt ?? null } : undefined
+          const added = { email, isAdmin: role === 'admin', guest, passwordHash, autoJoin: config.chat.autoJoin }
           const user = await addUser(trx, added, act)
           if (invitations.isFor(user)) await invitations.send(trx, user, act)
           return { success: true as const, userId: user.id }
@@ -120,15 +161,19 @@ export const administrationRoutes =
         const people = await lockAsAdmin(trx, act, params.id)
         const user = people.get(params.id)
         if (!user) throw notFound('user')
+        if (user.isBot) throw invalid('A bot cannot be invited')
         if (!invitations.isFor(user)) throw invalid('This person already has a password')
         if (!(await invitations.send(trx, user, act))) throw invalid('This server does not send invitations by e-mail')
       })
       return { success: true as const }
     })
 
-    app.post('/users/:id/reset-password', { schema: ResetPassword, config: access }, async (request) => {
+    const withSession = { ...access, tokenScope: 'none' } as const
+    app.post('/users/:id/reset-password', { schema: ResetPassword, config: withSession }, async (request) => {
       const { caller, ip, params, body } = request
-      if (!isRowId(params.id)) throw unknownUser()
+      const owner = isRowId(params.id) && (await findLiveUser(db, params.id))
+      if (!owner) throw unknownUser()
+      await refuseWeakPassword(body.password, owner)
       const passwordHash = await hash(body.password, caller)
 
       await db.transaction().execute(async (trx) => {
@@ -143,6 +188,7 @@ export const administrationRoutes =
         await lockAsAdmin(trx, { caller, now: change.now }, params.id)
         const user = await setPassword(trx, change)
         if (!user) throw unknownUser()
+        await mailNotice(trx, config, { user, notice: 'password changed', ip: null, userAgent: null, now: change.now })
         await audit(trx, {
           action: 'user.password.reset',
           actorId: caller.userId,
@@ -156,9 +202,24 @@ export const administrationRoutes =
       return { success: true as const }
     })
 
-    app.put('/users/:id/role', { schema: UpdateRole, config: access }, async ({ caller, ip, params, body }) => ({
-      user: await db.transaction().execute((trx) => setRole(trx, params.id, body.role, { caller, ip, now: clock() })),
-    }))
+    app.put('/users/:id/role', { schema: UpdateRole, config: access }, async ({ caller, ip, params, body }) => {
+      const act = { caller, ip, now: clock() }
+      const role = { role: roleOf(body.role), expiresAt: body.expiresAt ?? null }
+      return { user: userView(await db.transaction().execute((trx) => setRole(trx, params.id, role, act))) }
+    })
+
+    app.put('/users/:id/active', { schema: SetActive, config: access }, async (request) => {
+      const { caller, ip, params, body } = request
+      if (params.id === caller.userId && !body.isActive) throw invalid('You cannot deactivate yourself')
+      const actor = { actorId: caller.userId, ip, now: clock() }
+      const change = body.isActive ? activateUser : deactivateUser
+      const user = await db.transaction().execute(async (trx) => {
+        await lockAsAdmin(trx, { caller, now: actor.now }, params.id)
+        return change(trx, params.id, actor)
+      })
+      if (!body.isActive) logSessionEnd(request, { userId: user.id, reason: 'deactivated' })
+      return { user: userView(user) }
+    })
 
     app.delete('/users/:id', { schema: RemoveUser, config: access }, async (request) => {
       const { caller, ip, params } = request
@@ -168,9 +229,15 @@ export const administrationRoutes =
     })
   }
 
+/** Interfaces before guests said `user` for members. */
+const roleOf = (wish: Static<typeof RoleWish> = 'member'): Role => (wish === 'user' ? 'member' : wish)
+
 const unknownUser = () => invalid('There is no such user')
 
-type AddedUser = Pick<NewUser, 'email' | 'isAdmin' | 'passwordHash' | 'autoJoin'>
+const findLiveUser = (db: Database, id: string): Promise<UserRow | undefined> =>
+  db.selectFrom('users').selectAll().where('id', '=', id).where('removedAt', 'is', null).executeTakeFirst()
+
+type AddedUser = Pick<NewUser, 'email' | 'isAdmin' | 'guest' | 'passwordHash' | 'autoJoin'>
 
 /** An admin adds somebody. @throws ApiError 400 when somebody has the address. */
 async function addUser(trx: Transaction, added: AddedUser, { caller, ip, now }: Act): Promise<UserRow> {
@@ -193,8 +260,9 @@ function createInvitations(config: Config) {
   const isFor = ({ passwordHash }: UserRow) => authMode !== 'password' || !passwordHash
 
   /** The mail goes with the transaction. Answers whether there is one. @throws ApiError 429 when the address was sent too many. */
-  async function send(trx: Transaction, { id, email }: UserRow, { caller, now }: Act): Promise<boolean> {
+  async function send(trx: Transaction, { id, email, deactivatedAt }: UserRow, { caller, now }: Act): Promise<boolean> {
     if (!areMailed) return false
+    if (deactivatedAt !== null) throw invalid('This person is deactivated')
     const seconds = await countMailByAdmin(trx, email, now)
     if (seconds > 0) throw tooMany('Too many mails were sent to this address. Please try again later', seconds)
     const link = await links.issue(trx, { purpose: 'invite', email, userId: id, now })

@@ -1,5 +1,5 @@
 import { verifyPassword } from '@parley/accounts'
-import { Person, somebodyWaitsFor } from '@parley/test'
+import { newMember, Person, somebodyWaitsFor } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -43,13 +43,7 @@ describe('POST /users/add', () => {
   test('adds somebody named after their address, and tells everyone', async () => {
     const { status, body } = await ada.post('/users/add', { email: 'New.One@Example.com' })
     expect({ status, body }).toEqual({ status: 200, body: { success: true, userId: expect.any(String) } })
-    const added = {
-      id: body.userId,
-      userName: 'new.one',
-      email: 'new.one@example.com',
-      isAdmin: false,
-      avatarVersion: null,
-    }
+    const added = { ...newMember, id: body.userId, userName: 'new.one', email: 'new.one@example.com' }
     await environment.events.to(cat).toHave('NEW_USER', added)
     expect(await auditOf('user.create', body.userId)).toMatchObject([{ actorId: ada.id, ip: '127.0.0.1' }])
   })
@@ -103,7 +97,7 @@ describe('PUT /users/:id/role', () => {
     expect(stream.all('NEW_MESSAGE').map(({ id }) => id)).not.toContain(second.id)
     expect(await auditOf('user.role.update', zoe.id)).toMatchObject([
       { actorId: ada.id, metadata: { role: 'admin' } },
-      { actorId: ada.id, metadata: { role: 'user' } },
+      { actorId: ada.id, metadata: { role: 'member' } },
     ])
     await stream.close()
   })

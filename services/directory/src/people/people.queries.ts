@@ -1,28 +1,29 @@
+import { canSee } from '@parley/access'
 import { nameKey } from '@parley/accounts'
 import { invalid, limits } from '@parley/contract'
-import { type ChannelRow, isRowId, type Reader } from '@parley/database'
+import { type ChannelRow, isRowId, type Reader, userColumns } from '@parley/database'
+import type { Caller } from '@parley/identity'
 import { listAsJson, type PageRequest } from '@parley/service'
 import { type RawBuilder, sql } from 'kysely'
 
-const userColumns = sql`
-  id, user_name as "userName", email, is_admin as "isAdmin", avatar_version as "avatarVersion", created_at as "createdAt"`
+type Viewer = Pick<Caller, 'userId' | 'role'>
 
 /**
- * The JSON text of `{users: User[], hasMore}`: everybody who is there, by name. Served by users_live_name. Who has left since
+ * The JSON text of `{users: User[], hasMore}`: everybody who is there and whom the caller sees, by name. Served by users_live_name. Who has left since
  * the page before still has a place.
  */
-export const listUsers = (db: Reader, page: PageRequest): Promise<string> =>
+export const listUsers = (db: Reader, caller: Viewer, page: PageRequest): Promise<string> =>
   listAsJson(db, page, {
     name: 'users',
     most: limits.peoplePageSize,
     placeOf: placeByName,
     items: ({ after, limit }) => sql`
-      select ${userColumns} from users where removed_at is null and ${after('>', 'user_name_key')}
+      select ${userColumns} from users where removed_at is null and ${after('>', 'user_name_key')} and ${canSee(sql.ref('users.id'), caller)}
       order by user_name_key ${limit}`,
   })
 
 /** The same of the people with these ids, by name. Ids of nobody are passed over. */
-export const listUsersById = (db: Reader, ids: readonly string[]): Promise<string> =>
+export const listUsersById = (db: Reader, caller: Viewer, ids: readonly string[]): Promise<string> =>
   listAsJson(
     db,
     {},
@@ -32,6 +33,7 @@ export const listUsersById = (db: Reader, ids: readonly string[]): Promise<strin
       placeOf: placeByName,
       items: () => sql`
         select ${userColumns} from users where id = any(${ids.filter(isRowId)}::uuid[]) and removed_at is null
+          and ${canSee(sql.ref('users.id'), caller)}
         order by user_name_key`,
     },
   )
@@ -49,7 +51,7 @@ export interface UserSearch {
  * The same of the people of whom a word of the name, or the address, begins with `q`, in the order of these words. Served by
  * user_words. @throws ApiError 400 when `q` is blank.
  */
-export function searchUsers(db: Reader, { q, limit: wished, channel }: UserSearch): Promise<string> {
+export function searchUsers(db: Reader, caller: Viewer, { q, limit: wished, channel }: UserSearch): Promise<string> {
   const prefix = readPrefix(q)
   return listAsJson(
     db,
@@ -59,11 +61,11 @@ export function searchUsers(db: Reader, { q, limit: wished, channel }: UserSearc
       most: limits.pageSize,
       placeOf: placeByName,
       items: ({ limit }) => {
-        const any = sql`true`
+        const any = canSee(sql.ref('w.user_id'), caller)
         const found = channel
           ? sql`
             with members as materialized (${membersFound(prefix, channel, any, limit)}), others as materialized (
-              select * from (${peopleFound(prefix, sql`not ${isMemberOf(channel, 'w.user_id')}`, limit)}) others
+              select * from (${peopleFound(prefix, sql`${any} and not ${isMemberOf(channel, 'w.user_id')}`, limit)}) others
               where (select count(*) from members) <= ${wished})
             select 0 as rank, members.* from members union all select 1, others.* from others`
           : sql`select 0 as rank, people.* from (${peopleFound(prefix, any, limit)}) people`
@@ -73,6 +75,27 @@ export function searchUsers(db: Reader, { q, limit: wished, channel }: UserSearc
             select * from users where users.id = found.user_id offset 0) person
           order by rank, entry`
       },
+    },
+  )
+}
+
+/**
+ * The same of the people who are deactivated, by name. They have no entries in user_words, which completion reads, so all of them are looked
+ * through. @throws ApiError 400 when `q` is blank.
+ */
+export function searchDeactivated(db: Reader, q: string, wished: number): Promise<string> {
+  const prefix = readPrefix(q)
+  return listAsJson(
+    db,
+    { limit: wished },
+    {
+      name: 'users',
+      most: limits.pageSize,
+      placeOf: placeByName,
+      items: ({ limit }) => sql`
+        select ${userColumns} from users where removed_at is null and deactivated_at is not null and exists (
+          select from user_entries(id, array[user_name_key, lower(display_name)], email) entry where ${isFoundBy(prefix, 'entry')})
+        order by user_name_key ${limit}`,
     },
   )
 }

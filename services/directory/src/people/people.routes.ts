@@ -1,45 +1,56 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { accessChannel } from '@parley/access'
-import { exitServer, renameUser } from '@parley/accounts'
-import { HasMore, invalid, ListingQuery, limits, Ok, refusals, User, UserView } from '@parley/contract'
+import { exitServer, lockUser, renameUser, updateProfile } from '@parley/accounts'
+import { forbidden, HasMore, invalid, ListingQuery, limits, Ok, refusals, User, UserView } from '@parley/contract'
+import { userView } from '@parley/database'
 import { type Deps, logSessionEnd, sendJsonText } from '@parley/service'
 import { Type } from 'typebox'
-import { listUsers, listUsersById, searchUsers } from './people.queries.ts'
+import { listUsers, listUsersById, searchDeactivated, searchUsers } from './people.queries.ts'
 
 const mostIds = 200
 const foundPageSize = 20
 
 const ListUsers = {
-  summary: 'Everybody, by name, or those who are asked for',
+  summary: 'List all people by name, or the people who are asked for',
+  description: 'Guests see only themselves and the people with whom they share a channel or a conversation.',
   querystring: Type.Object({
     ...ListingQuery(limits.peoplePageSize).properties,
     ids: Type.Optional(
       Type.String({
-        description: `The people with these ids, at most ${mostIds}, with commas between; unknown ones are left out`,
+        description: `Only the people with these ids, at most ${mostIds}, separated by commas. Unknown ids are left out`,
       }),
     ),
     q: Type.Optional(
       Type.String({
         maxLength: limits.email,
         description:
-          `Those of whom a word of the name, or the address, begins with this, in the order of these words: ` +
-          `\`limit\` of them, ${foundPageSize} unless given, ${limits.pageSize} at most`,
+          `Only people with a word of the name, or an address, that begins with this text, ordered by these words. ` +
+          `\`limit\` is ${foundPageSize} by default and at most ${limits.pageSize}`,
       }),
     ),
     channelId: Type.Optional(Type.String({ description: 'With `q`: the members of this channel come first' })),
+    isActive: Type.Optional(
+      Type.Enum(['true', 'false'], { description: 'With `q`, for admins: false finds those who are deactivated' }),
+    ),
   }),
   response: { 200: Type.Object({ users: Type.Array(User), hasMore: HasMore }), ...refusals(400, 401, 403, 404) },
 }
 
-const Rename = {
-  summary: 'Change the caller’s display name',
-  body: Type.Object({ userName: Type.String({ minLength: 1, maxLength: limits.userName }) }),
-  response: { 200: Type.Object({ user: UserView }), ...refusals(400, 401) },
+const UpdateMe = {
+  summary: 'Change the caller’s names and title',
+  description:
+    'Fields that are left out stay as they are. An empty text removes the display name or the title. When the directory of the organisation provides these two, a change of them is refused with 409.',
+  body: Type.Object({
+    userName: Type.Optional(Type.String({ minLength: 1, maxLength: limits.userName })),
+    displayName: Type.Optional(Type.String({ maxLength: limits.displayName })),
+    title: Type.Optional(Type.String({ maxLength: limits.title })),
+  }),
+  response: { 200: Type.Object({ user: UserView }), ...refusals(400, 401, 409) },
 }
 
 const Exit = {
   summary: 'Leave the server for good',
-  description: 'Ends all sessions and memberships of the caller; their messages stay. The last admin cannot leave.',
+  description: 'Ends all sessions and memberships of the caller. Their messages stay. The last admin cannot leave.',
   response: { 200: Type.Object({ ...Ok.properties, message: Type.String() }), ...refusals(400, 401) },
 }
 
@@ -53,22 +64,34 @@ export const peopleRoutes =
   ({ db, clock }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
     app.get('/users', { schema: ListUsers }, async ({ caller, query }, reply) => {
-      const { ids, q, channelId, ...page } = query
+      const { ids, q, channelId, isActive, ...page } = query
       if (ids !== undefined && q !== undefined) throw invalid('ids and q cannot be given together')
       if (page.after !== undefined && (ids ?? q) !== undefined) throw invalid('after cannot be given with ids or q')
       if (channelId !== undefined && q === undefined) throw invalid('channelId can only be given with q')
+      if (isActive !== undefined && q === undefined) throw invalid('isActive can only be given with q')
 
-      if (ids !== undefined) return sendJsonText(reply, await listUsersById(db, readIds(ids)))
-      if (q === undefined) return sendJsonText(reply, await listUsers(db, page))
+      if (ids !== undefined) return sendJsonText(reply, await listUsersById(db, caller, readIds(ids)))
+      if (q === undefined) return sendJsonText(reply, await listUsers(db, caller, page))
+      if (isActive === 'false') {
+        if (!caller.isAdmin) throw forbidden('Only admins find people who are deactivated')
+        return sendJsonText(reply, await searchDeactivated(db, q, page.limit ?? foundPageSize))
+      }
       const channel = channelId === undefined ? undefined : await accessChannel(db, caller, channelId)
-      return sendJsonText(reply, await searchUsers(db, { q, limit: page.limit ?? foundPageSize, channel }))
+      return sendJsonText(reply, await searchUsers(db, caller, { q, limit: page.limit ?? foundPageSize, channel }))
     })
 
-    app.put('/users/me', { schema: Rename }, async ({ caller, ip, body }) => ({
-      user: await db.transaction().execute((trx) => renameUser(trx, body.userName, { caller, ip })),
-    }))
+    app.put('/users/me', { schema: UpdateMe }, async ({ caller, ip, body }) => {
+      const { userName, displayName, title } = body
+      if ((userName ?? displayName ?? title) === undefined) throw invalid('userName, displayName or title is missing')
+      const user = await db.transaction().execute(async (trx) => {
+        if (userName !== undefined) await renameUser(trx, userName, { caller, ip })
+        if (displayName === undefined && title === undefined) return lockUser(trx, caller.userId)
+        return updateProfile(trx, caller.userId, { displayName, title }, null, { actorId: caller.userId, ip })
+      })
+      return { user: userView(user) }
+    })
 
-    app.post('/users/exit', { schema: Exit }, async (request) => {
+    app.post('/users/exit', { schema: Exit, config: { tokenScope: 'none' } }, async (request) => {
       const { caller, ip } = request
       await db.transaction().execute((trx) => exitServer(trx, { caller, ip, now: clock() }))
       logSessionEnd(request, { userId: caller.userId, reason: 'removed' })

@@ -1,4 +1,4 @@
-import { Person } from '@parley/test'
+import { newMember, Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { beforeAll, describe, expect, test } from 'vitest'
 
@@ -21,11 +21,11 @@ describe('GET /users', () => {
     expect(status).toBe(200)
     expect(body.users).toEqual(
       [ada, ann, bob, cat].map(({ id, userName }) => ({
+        ...newMember,
         id,
         userName,
         email: `${userName}@example.com`,
-        isAdmin: id === ada.id,
-        avatarVersion: null,
+        ...(id === ada.id && { role: 'admin', isAdmin: true }),
         createdAt: expect.any(Number),
       })),
     )
@@ -44,7 +44,7 @@ describe('PUT /users/me', () => {
 
     expect({ status, body }).toEqual({
       status: 200,
-      body: { user: { id: rob.id, userName, email: 'rob@example.com', isAdmin: false, avatarVersion: null } },
+      body: { user: { ...newMember, id: rob.id, userName, email: 'rob@example.com' } },
     })
     expect(await namesSeenBy(rob)).toContain(userName)
     await environment.events.to(environment.people.cat).toHave('UPDATE_USER', { id: rob.id, userName, isAdmin: false })

@@ -21,6 +21,7 @@ describe('password mode without e-mail', () => {
         isInviteRequired: true,
         oauthEnabled: false,
         passwordResetEnabled: false,
+        providers: [],
         registrationEnabled: false,
       },
     })

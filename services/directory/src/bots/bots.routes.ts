@@ -1,0 +1,141 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import {
+  createBot,
+  createToken,
+  deleteBot,
+  deleteToken,
+  findBot,
+  isBot,
+  listBots,
+  listTokens,
+  lockBot,
+  updateApp,
+} from '@parley/accounts'
+import { ApiToken, Bot, invalid, limits, NewApiToken, notFound, Ok, ReceiverUrl, refusals } from '@parley/contract'
+import type { Deps } from '@parley/service'
+import { Type } from 'typebox'
+
+const BotParams = Type.Object({ botId: Type.String() })
+
+const CreateBot = {
+  summary: 'Add a bot',
+  description:
+    'A bot is a user without a password: programs act for it with API tokens, and nobody can sign in as it. It does not join channels by itself. ' +
+    'A bot is never an admin. Bots cannot be created with an API token.',
+  body: Type.Object({
+    userName: Type.String({ minLength: 1, maxLength: limits.userName }),
+    displayName: Type.Optional(Type.String({ maxLength: limits.displayName })),
+  }),
+  response: { 200: Type.Object({ bot: Bot }), ...refusals(400, 401, 403) },
+}
+
+const ListBots = {
+  summary: 'List all bots, by name',
+  response: { 200: Type.Object({ bots: Type.Array(Bot) }), ...refusals(401, 403) },
+}
+
+const UpdateBot = {
+  summary: 'Let a bot answer buttons, and replace its signing secret',
+  description:
+    'A bot with a signing secret is an app. The secret signs what is sent to it: commands, clicks on buttons, and event subscriptions in ' +
+    'Slack’s format. It is shown once, when it is made. An empty `interactivityUrl` removes the address.',
+  params: BotParams,
+  body: Type.Object({
+    interactivityUrl: Type.Optional(ReceiverUrl),
+    signingSecret: Type.Optional(
+      Type.Enum(['rotate'], { description: 'Makes a new secret. The old one is no longer used' }),
+    ),
+  }),
+  response: {
+    200: Type.Object({
+      bot: Bot,
+      signingSecret: Type.Optional(Type.String({ description: 'Present only when the secret is new' })),
+    }),
+    ...refusals(400, 401, 403, 404),
+  },
+}
+
+const DeleteBot = {
+  summary: 'Remove a bot',
+  description: 'Its tokens, streams and memberships end at once. Its messages stay.',
+  params: BotParams,
+  response: { 200: Ok, ...refusals(401, 403, 404) },
+}
+
+const CreateBotToken = {
+  summary: 'Make an API token for a bot',
+  description:
+    'The token is shown only here. The scope `admin` is refused, because a bot is no admin. No API token makes tokens.',
+  params: BotParams,
+  body: NewApiToken,
+  response: { 200: Type.Object({ ...ApiToken.properties, token: Type.String() }), ...refusals(400, 401, 403, 404) },
+}
+
+const ListBotTokens = {
+  summary: 'List the API tokens of a bot, newest first',
+  params: BotParams,
+  response: { 200: Type.Object({ tokens: Type.Array(ApiToken) }), ...refusals(401, 403, 404) },
+}
+
+const DeleteBotToken = {
+  summary: 'Delete an API token of a bot',
+  description: 'It stops working at once, and its streams end.',
+  params: Type.Object({ ...BotParams.properties, tokenId: Type.String() }),
+  response: { 200: Ok, ...refusals(401, 403, 404) },
+}
+
+/** Bots and their API tokens, for admins. */
+export const botRoutes =
+  ({ db, seals, clock }: Deps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const access = { access: 'admin' } as const
+    const withSession = { ...access, tokenScope: 'none' } as const
+
+    app.post('/bots', { schema: CreateBot, config: withSession }, async ({ caller, ip, body }) => ({
+      bot: await db.transaction().execute((trx) => createBot(trx, body, { caller, ip, now: clock() })),
+    }))
+
+    app.get('/bots', { schema: ListBots, config: access }, async () => ({ bots: await listBots(db) }))
+
+    app.put('/bots/:botId', { schema: UpdateBot, config: access }, async ({ caller, ip, params, body }) => {
+      const { botId } = params
+      if ((body.interactivityUrl ?? body.signingSecret) === undefined) {
+        throw invalid('interactivityUrl or signingSecret is missing')
+      }
+      return db.transaction().execute(async (trx) => {
+        const change = { seals, botId, changes: body }
+        const { signingSecret } = await updateApp(trx, change, { caller, ip, now: clock() })
+        return { bot: await findBot(trx, botId), ...(signingSecret !== undefined && { signingSecret }) }
+      })
+    })
+
+    app.delete('/bots/:botId', { schema: DeleteBot, config: access }, async ({ caller, ip, params }) => {
+      await db.transaction().execute((trx) => deleteBot(trx, params.botId, { caller, ip, now: clock() }))
+      return { success: true as const }
+    })
+
+    app.post('/bots/:botId/tokens', { schema: CreateBotToken, config: withSession }, async (request) => {
+      const { caller, ip, params, body } = request
+      const act = { caller, ip, now: clock() }
+      return db.transaction().execute(async (trx) => {
+        await lockBot(trx, params.botId, act)
+        return createToken(trx, { ...body, userId: params.botId }, act)
+      })
+    })
+
+    app.get('/bots/:botId/tokens', { schema: ListBotTokens, config: access }, async ({ params }) => {
+      if (!(await isBot(db, params.botId))) throw notFound('bot')
+      return { tokens: await listTokens(db, params.botId, clock()) }
+    })
+
+    app.delete('/bots/:botId/tokens/:tokenId', { schema: DeleteBotToken, config: access }, async (request) => {
+      const { caller, ip, params } = request
+      const act = { caller, ip, now: clock() }
+      await db.transaction().execute(async (trx) => {
+        await lockBot(trx, params.botId, act)
+        const token = { userId: params.botId, tokenId: params.tokenId }
+        if (!(await deleteToken(trx, token, act))) throw notFound('token')
+      })
+      return { success: true as const }
+    })
+  }

@@ -1,0 +1,166 @@
+import { Person } from '@parley/test'
+import { testEnvironment } from '@parley/test/test-environment'
+import { describe, expect, test } from 'vitest'
+
+const environment = testEnvironment()
+const creates = async (handle: string, members: Person[] = []) =>
+  (
+    await environment.people.ada.post('/groups', {
+      handle,
+      name: `The ${handle}`,
+      members: members.map(({ id }) => id),
+    })
+  ).body.group
+const changes = (group: { id: string }, change: { add?: string[]; remove?: string[] }) =>
+  environment.people.ada.put(`/groups/${group.id}/members`, change)
+const membersOf = async (person: Person, channel: { id: string }) =>
+  (await person.get(`/channels/${channel.id}`)).body.channel.members
+const auditOf = (targetId: string) =>
+  environment.deps.db.selectFrom('auditLog').select(['action', 'actorId']).where('targetId', '=', targetId).execute()
+
+describe('groups', () => {
+  test('are created, changed and deleted by admins, and everybody but guests is told', async () => {
+    const { ada, ann, bob, cat } = environment.people
+    const reply = await ada.post('/groups', { handle: 'sales', name: ' Sales  team ', members: [ann.id, bob.id] })
+    const group = {
+      id: expect.any(String),
+      handle: 'sales',
+      name: 'Sales team',
+      memberCount: 2,
+      source: 'local',
+      createdAt: expect.any(Number),
+    }
+    expect(reply).toMatchObject({ status: 200, body: { group } })
+    const { id } = reply.body.group
+    await environment.events.to(cat).toHave('NEW_GROUP', { id, handle: 'sales', joined: [ann.id, bob.id] })
+    expect((await cat.get('/groups')).body).toEqual({ groups: [group] })
+    const page = await cat.get(`/groups/${id}/members?limit=1`)
+    expect(page.body).toEqual({ members: [{ id: expect.any(String), userName: expect.any(String) }], hasMore: true })
+    const rest = await cat.get(`/groups/${id}/members?after=${page.body.members[0].id}`)
+    expect(rest.body).toMatchObject({ members: [{}], hasMore: false })
+
+    const change = await changes({ id }, { add: [cat.id, ann.id], remove: [bob.id, ada.id] })
+    expect(change).toMatchObject({ status: 200, body: { group: { memberCount: 2 } } })
+    await environment.events.to(cat).toHave('UPDATE_GROUP', { id, joined: [cat.id], left: [bob.id] })
+    expect(await ada.put(`/groups/${id}`, { handle: 'Sales', name: 'Sales' })).toMatchObject({ status: 200 })
+    await environment.events.to(cat).toHave('UPDATE_GROUP', { id, handle: 'Sales', name: 'Sales' })
+    expect(await ada.delete(`/groups/${id}`)).toMatchObject({ status: 200 })
+    await environment.events.to(cat).toHave('DELETE_GROUP', { id })
+    expect((await cat.get('/groups')).body).toEqual({ groups: [] })
+    const actions = ['group.create', 'group.members.update', 'group.update', 'group.delete']
+    expect(
+      (await auditOf(id)).toSorted((one, other) => actions.indexOf(one.action) - actions.indexOf(other.action)),
+    ).toEqual(actions.map((action) => ({ action, actorId: ada.id })))
+  })
+
+  test('lose somebody who is removed or leaves the server, and everybody but guests is told', async () => {
+    const { ada, ann, cat } = environment.people
+    const [dan, eva] = [
+      await Person.signIn(environment.baseUrl, 'dan@example.com'),
+      await Person.signIn(environment.baseUrl, 'eva@example.com'),
+    ]
+    const group = await creates('leavers', [ann, dan, eva])
+    expect((await dan.get('/auth/me')).body.groups).toEqual([group.id])
+    await ada.delete(`/users/${dan.id}`)
+    await environment.events.to(cat).toHave('UPDATE_GROUP', { id: group.id, memberCount: 2, left: [dan.id] })
+    await eva.post('/users/exit')
+    await environment.events.to(cat).toHave('UPDATE_GROUP', { id: group.id, memberCount: 1, left: [eva.id] })
+    const { groups } = (await cat.get('/groups')).body
+    expect(groups.find(({ id }: { id: string }) => id === group.id)).toMatchObject({ memberCount: 1 })
+  })
+
+  test('share their names with people', async () => {
+    const { ada, ann } = environment.people
+    const group = await creates('crew')
+    const post = (handle: string) => ada.post('/groups', { handle, name: 'x' })
+    for (const handle of ['Ann', 'CREW', 'аnn', 'here', '@x', ' ']) {
+      expect(await post(handle)).toMatchObject({ status: 400 })
+    }
+    expect(await ann.put('/users/me', { userName: 'Crew' })).toMatchObject({ status: 400, body: { code: 'duplicate' } })
+    expect((await Person.signIn(environment.baseUrl, 'crew@example.com')).userName).toBe('crew2')
+    const atOnce = await Promise.all([post('one'), post('ONE'), ann.put('/users/me', { userName: 'One' })])
+    expect(atOnce.map(({ status }) => status).toSorted()).toEqual([200, 400, 400])
+    await ann.put('/users/me', { userName: 'ann' })
+    await ada.delete(`/groups/${group.id}`)
+    expect((await post('crew')).status).toBe(200)
+  })
+
+  test('refuses strangers, unknown people, and changes of what a directory keeps', async () => {
+    const { ada, cat } = environment.people
+    const group = await creates('kept')
+    expect(await cat.post('/groups', { handle: 'mine', name: 'Mine' })).toMatchObject({ status: 403 })
+    expect(await changes(group, { add: ['unknown'] })).toMatchObject({ status: 400 })
+    expect(await changes({ id: 'unknown' }, {})).toMatchObject({ status: 404 })
+    await environment.deps.db.updateTable('groups').set({ source: 'scim' }).where('id', '=', group.id).execute()
+    for (const reply of [
+      await changes(group, { add: [cat.id] }),
+      await ada.put(`/groups/${group.id}`, { name: 'New' }),
+      await ada.delete(`/groups/${group.id}`),
+    ]) {
+      expect(reply).toMatchObject({ status: 409, body: { code: 'managed_by_directory' } })
+    }
+    await ada.post('/users/add', { email: 'gil@example.com', role: 'guest' })
+    const gil = await Person.signIn(environment.baseUrl, 'gil@example.com')
+    expect(await gil.get('/groups')).toMatchObject({ status: 403 })
+    expect(await gil.get(`/groups/${group.id}/members`)).toMatchObject({ status: 403 })
+  })
+})
+
+describe('the groups of a channel', () => {
+  test('make their people members for as long as they are in the group', async () => {
+    const { ada, ann, bob, cat } = environment.people
+    const channel = await ann.creates({ name: 'of the staff', isPrivate: true })
+    await ann.says('before', channel)
+    const group = await creates('staff', [bob, cat])
+    const set = await ada.put(`/channels/${channel.id}`, { groups: [group.id] })
+    expect(set).toMatchObject({ status: 200, body: { channel: { groups: [group.id] } } })
+    expect((await bob.get(`/channels/${channel.id}`)).body.channel.groups).toEqual([group.id])
+    await environment.events.to(bob).toHave('NEW_CHANNEL', { id: channel.id, lastSeq: 1 })
+    expect((await membersOf(bob, channel)).toSorted()).toEqual([ann.id, bob.id, cat.id].toSorted())
+    expect((await bob.get(`/channels/${channel.id}`)).body.channel).toMatchObject({ unreadCount: 0, memberCount: 3 })
+
+    expect(await bob.post(`/channels/${channel.id}/leave`)).toMatchObject({ status: 400 })
+    expect(await cat.post(`/channels/${channel.id}/join`)).toMatchObject({ status: 200 })
+    await ann.put(`/channels/${channel.id}`, { topic: 'still there', members: [ann.id, bob.id, cat.id] })
+    await changes(group, { remove: [bob.id, cat.id] })
+    await environment.events.to(bob).toHave('DELETE_CHANNEL', { id: channel.id })
+    expect(await bob.get(`/channels/${channel.id}`)).toMatchObject({ status: 403 })
+    // cat has also joined by hand.
+    expect((await membersOf(cat, channel)).toSorted()).toEqual([ann.id, cat.id].toSorted())
+
+    await changes(group, { add: [bob.id] })
+    expect(await membersOf(ann, channel)).toContain(bob.id)
+    await ada.delete(`/groups/${group.id}`)
+    expect(await membersOf(ann, channel)).not.toContain(bob.id)
+    expect(await ada.put(`/channels/${channel.id}`, { groups: ['unknown'] })).toMatchObject({ status: 400 })
+  })
+
+  test('tell the people of a public channel that they joined, with everything read', async () => {
+    const { ada, ann, cat } = environment.people
+    const channel = await ann.creates({ name: 'public of a group' })
+    await ann.says('unread', channel)
+    const group = await creates('crowd')
+    await ada.put(`/channels/${channel.id}`, { groups: [group.id] })
+    const stream = await cat.opensStream(undefined, { scope: 'joined' })
+    await changes(group, { add: [cat.id] })
+    await stream.waitFor('NEW_CHANNEL', { id: channel.id, lastSeq: 1 })
+    expect((await cat.get(`/channels/${channel.id}`)).body.channel).toMatchObject({ isMember: true, unreadCount: 0 })
+    await changes(group, { remove: [cat.id] })
+    await stream.waitFor('DELETE_CHANNEL', { id: channel.id })
+    await stream.close()
+  })
+})
+
+describe('@handle', () => {
+  test('mentions everybody in the group', async () => {
+    const { ann, bob, cat } = environment.people
+    const channel = await ann.creates({ name: 'with mentions', members: [bob.id, cat.id] })
+    const group = await creates('night crew', [bob])
+    const said = await ann.says('hello @Night Crew and @cat', channel)
+    expect(said.mentions).toEqual([`group:${group.id}`, cat.id])
+    const countOf = async (person: Person) => (await person.get(`/channels/${channel.id}`)).body.channel.mentionCount
+    expect([await countOf(bob), await countOf(cat), await countOf(environment.people.ada)]).toEqual([1, 1, 0])
+    await ann.says('only @night crew', channel)
+    expect([await countOf(bob), await countOf(cat)]).toEqual([2, 1])
+  })
+})

@@ -1,0 +1,119 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { deleteToken, endSessions, listSessions, listTokens, lockAsAdmin } from '@parley/accounts'
+import { ApiToken, notFound, Ok, refusals, Session } from '@parley/contract'
+import { isRowId, type Reader } from '@parley/database'
+import { type Deps, logSessionEnd } from '@parley/service'
+import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+
+const UserParams = Type.Object({ id: Type.String() })
+
+const ListSessions = {
+  summary: 'List the active sessions of a person, newest first',
+  params: UserParams,
+  response: { 200: Type.Object({ sessions: Type.Array(Session) }), ...refusals(401, 403, 404) },
+}
+
+const EndSessions = {
+  summary: 'End all sessions of a person',
+  description:
+    'Their access tokens stop working and their streams end at once. An admin who ends their own sessions keeps the one that makes this request. ' +
+    'API tokens keep working, because programs depend on them: `DELETE /users/{id}/tokens/{tokenId}` ends one, `PUT /users/{id}/active` all of them.',
+  params: UserParams,
+  response: {
+    200: Type.Object({
+      ...Ok.properties,
+      ended: Type.Integer({ description: 'How many sessions ended' }),
+      tokens: Type.Integer({ description: 'How many API tokens they have. These keep working' }),
+    }),
+    ...refusals(401, 403, 404),
+  },
+}
+
+const EndSession = {
+  summary: 'End one session of a person',
+  params: Type.Object({ id: Type.String(), sessionId: Type.String() }),
+  response: { 200: Ok, ...refusals(401, 403, 404) },
+}
+
+const ListTokens = {
+  summary: 'List the API tokens of a person, newest first',
+  params: UserParams,
+  response: { 200: Type.Object({ tokens: Type.Array(ApiToken) }), ...refusals(401, 403, 404) },
+}
+
+const DeleteToken = {
+  summary: 'Delete an API token of a person',
+  description: 'It stops working at once, and its streams end.',
+  params: Type.Object({ id: Type.String(), tokenId: Type.String() }),
+  response: { 200: Ok, ...refusals(401, 403, 404) },
+}
+
+/** An admin looks after the sessions and API tokens of other people. */
+export const peopleSessionsRoutes =
+  ({ db, clock }: Deps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const access = { access: 'admin' } as const
+
+    app.get('/users/:id/sessions', { schema: ListSessions, config: access }, async ({ caller, params }) => {
+      await requireUser(db, params.id)
+      const sessions = await listSessions(db, params.id, clock())
+      return { sessions: sessions.map((session) => ({ ...session, isCurrent: session.id === caller.sessionId })) }
+    })
+
+    app.delete('/users/:id/sessions', { schema: EndSessions, config: access }, async (request) => {
+      const { caller, params } = request
+      const ended = await end(request, params.id, params.id === caller.userId ? { except: caller.sessionId } : {})
+      const tokens = await listTokens(db, params.id, clock())
+      return { success: true as const, ended: ended.length, tokens: tokens.length }
+    })
+
+    app.delete('/users/:id/sessions/:sessionId', { schema: EndSession, config: access }, async (request) => {
+      const { id, sessionId } = request.params
+      const ended = await end(request, id, { only: [sessionId] })
+      if (ended.length === 0) throw notFound('session')
+      return { success: true as const }
+    })
+
+    app.get('/users/:id/tokens', { schema: ListTokens, config: access }, async ({ params }) => {
+      await requireUser(db, params.id)
+      return { tokens: await listTokens(db, params.id, clock()) }
+    })
+
+    app.delete('/users/:id/tokens/:tokenId', { schema: DeleteToken, config: access }, async (request) => {
+      const { caller, ip, params } = request
+      const act = { caller, ip, now: clock() }
+      await db.transaction().execute(async (trx) => {
+        await lockAsAdmin(trx, act, params.id)
+        await requireUser(trx, params.id)
+        const token = { userId: params.id, tokenId: params.tokenId }
+        if (!(await deleteToken(trx, token, act))) throw notFound('token')
+      })
+      return { success: true as const }
+    })
+
+    /** Ends sessions of this person, logs it, and answers their ids. */
+    async function end(request: FastifyRequest, userId: string, which: { only?: string[]; except?: string }) {
+      const { caller, ip } = request
+      const now = clock()
+      const sessionIds = await db.transaction().execute(async (trx) => {
+        await lockAsAdmin(trx, { caller, now }, userId)
+        await requireUser(trx, userId)
+        return endSessions(trx, { userId, ...which, reason: 'revoked', actorId: caller.userId, ip, now })
+      })
+      if (sessionIds.length > 0) logSessionEnd(request, { userId, sessionIds, reason: 'revoked' })
+      return sessionIds
+    }
+  }
+
+/** @throws ApiError 404 when there is no such person. */
+async function requireUser(db: Reader, userId: string): Promise<void> {
+  if (!isRowId(userId)) throw notFound('user')
+  const user = await db
+    .selectFrom('users')
+    .select('id')
+    .where('id', '=', userId)
+    .where('removedAt', 'is', null)
+    .executeTakeFirst()
+  if (!user) throw notFound('user')
+}

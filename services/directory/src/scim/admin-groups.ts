@@ -1,0 +1,66 @@
+import { type Actor, assignRole, lockAdminsAnd } from '@parley/accounts'
+import { anyOf, type Reader, type Transaction } from '@parley/database'
+import { sql } from 'kysely'
+
+/** On whose behalf a directory changes people and groups. */
+export interface ScimAct extends Actor {
+  /** `chat.autoJoin` */
+  autoJoin: readonly string[]
+  /** `scim.adminGroups` */
+  adminGroups: readonly string[]
+}
+
+/** An act on a resource that must be in one of the versions that `If-Match` names. */
+export interface ExpectingAct extends ScimAct {
+  ifMatch: string | undefined
+}
+
+/**
+ * Takes the locks that `followAdminGroups` needs, when roles of these people may change. Call it before the locks of groups.
+ */
+export async function lockForAdminGroups(
+  trx: Transaction,
+  userIds: readonly string[],
+  { adminGroups }: Pick<ScimAct, 'adminGroups'>,
+): Promise<void> {
+  if (adminGroups.length > 0 || (await isAnyMadeAdmin(trx, userIds))) await lockAdminsAnd(trx, ...userIds)
+}
+
+/**
+ * Makes those of these people admins who are in a group of `scim.adminGroups`, and takes the role again from those whom such a group made
+ * admins and who are in none any more. Guests and bots stay what they are.
+ * @throws ApiError 400 last_admin when nobody else would be an admin.
+ */
+export async function followAdminGroups(trx: Transaction, userIds: readonly string[], act: ScimAct): Promise<void> {
+  for (const { id, role, isWanted } of await listChanges(trx, userIds, act.adminGroups)) {
+    if (isWanted) await assignRole(trx, id, { role: 'admin' }, act)
+    else if (role === 'admin') await assignRole(trx, id, { role: 'member' }, act)
+    await trx.updateTable('users').set({ scimMadeAdmin: isWanted }).where('id', '=', id).execute()
+  }
+}
+
+const isAnyMadeAdmin = async (db: Reader, userIds: readonly string[]): Promise<boolean> =>
+  (await db
+    .selectFrom('users')
+    .select('id')
+    .where('id', '=', anyOf([...userIds]))
+    .where('scimMadeAdmin', '=', true)
+    .limit(1)
+    .executeTakeFirst()) !== undefined
+
+/** Served by group_members_of_user. */
+async function listChanges(db: Reader, userIds: readonly string[], adminGroups: readonly string[]) {
+  const names = adminGroups.map((name) => name.toLowerCase())
+  const isWanted = sql<boolean>`exists (
+    select from group_members m join groups g on g.id = m.group_id
+    where m.user_id = users.id and g.source = 'scim' and g.deleted_at is null and lower(g.name) = any(${names}::text[]))`
+  const people = await db
+    .selectFrom('users')
+    .select(['id', 'role', 'scimMadeAdmin', isWanted.as('isWanted')])
+    .where('id', '=', anyOf([...userIds]))
+    .where('removedAt', 'is', null)
+    .where(sql<boolean>`not is_bot`)
+    .orderBy('id')
+    .execute()
+  return people.filter((one) => (one.isWanted ? one.role === 'member' : one.scimMadeAdmin))
+}

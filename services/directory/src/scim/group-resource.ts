@@ -1,0 +1,134 @@
+import type { GroupRow } from '@parley/database'
+import { type Fields, fieldsOf, optional, readOperations, required } from './scim-body.ts'
+import { ScimError } from './scim-error.ts'
+
+export const groupSchema = 'urn:ietf:params:scim:schemas:core:2.0:Group'
+
+/** A group as directories see it. */
+export type ScimGroup = Pick<GroupRow, 'id' | 'name' | 'externalId' | 'createdAt' | 'changedAt'> & {
+  memberCount: number
+}
+
+/** Who comes and who goes; with `isWhole` those who come are everybody. */
+export interface MembersChange {
+  isWhole: boolean
+  add: Set<string>
+  remove: Set<string>
+}
+
+/** What a directory says of a group. What is absent stays as it is; null takes it away. */
+export interface WantedGroup {
+  displayName?: string
+  externalId?: string | null
+  members?: MembersChange
+}
+
+/** A group as a Group of RFC 7643, 4.2. `members` are left out when there are none. */
+export function groupResource(group: ScimGroup, baseUrl: string, members: readonly { id: string }[] = []) {
+  const { id, name, externalId, createdAt } = group
+  return {
+    schemas: [groupSchema],
+    id,
+    ...(externalId !== null && { externalId }),
+    displayName: name,
+    ...(members.length > 0 && {
+      members: members.map((member) => ({
+        value: member.id,
+        $ref: `${baseUrl}/scim/v2/Users/${member.id}`,
+        type: 'User',
+      })),
+    }),
+    meta: {
+      resourceType: 'Group',
+      created: new Date(createdAt).toISOString(),
+      lastModified: new Date(group.changedAt ?? createdAt).toISOString(),
+      location: `${baseUrl}/scim/v2/Groups/${id}`,
+      version: versionOf(group),
+    },
+  }
+}
+
+/** The ETag of a group. Who is removed from Parley leaves the group without changing it otherwise. */
+export const versionOf = ({ changedAt, createdAt, memberCount }: ScimGroup): string =>
+  `W/"${changedAt ?? createdAt}-${memberCount}"`
+
+/** A whole Group as a directory sends it. What it leaves out is taken away. @throws ScimError 400. */
+export function readGroup(body: unknown): WantedGroup & { displayName: string } {
+  const wanted: WantedGroup = { externalId: null, members: { isWhole: true, add: new Set(), remove: new Set() } }
+  assignAll(wanted, 'replace', fieldsOf(body, 'The body'))
+  const { displayName } = wanted
+  if (displayName === undefined) throw new ScimError(400, 'displayName is missing', 'invalidValue')
+  return { ...wanted, displayName }
+}
+
+/** What a PATCH wants, its operations one after the other. @throws ScimError 400. */
+export function readGroupPatch(body: unknown): WantedGroup {
+  const wanted: WantedGroup = {}
+  for (const { op, path, value } of readOperations(body)) {
+    if (path === undefined) assignAll(wanted, op, fieldsOf(value, 'The value of an operation without a path'))
+    else assign(wanted, op, path, value)
+  }
+  return wanted
+}
+
+type Op = 'add' | 'replace' | 'remove'
+
+function assignAll(wanted: WantedGroup, op: Op, fields: Fields): void {
+  for (const [name, value] of Object.entries(fields)) assign(wanted, op, name, value)
+}
+
+const ownSchema = /^urn:ietf:params:scim:schemas:core:2\.0:group:/i
+const oneMember = /^members\s*\[\s*value\s+eq\s+"([^"\\]*)"\s*\]$/i
+
+/** Unknown attributes and those of extensions are ignored. */
+function assign(wanted: WantedGroup, op: Op, written: string, value: unknown): void {
+  const path = written.replace(ownSchema, '').trim()
+  const [, member] = oneMember.exec(path) ?? []
+  if (member !== undefined) {
+    if (op !== 'remove') throw new ScimError(400, 'A member can only be removed by such a path', 'invalidPath')
+    changeMembers(wanted, 'remove', [member])
+    return
+  }
+  if (/[[\]]/.test(path)) throw new ScimError(400, 'A path has a form that is not allowed', 'invalidPath')
+  switch (path.toLowerCase()) {
+    case 'displayname':
+      wanted.displayName = required(op === 'remove' ? null : value, 'displayName')
+      break
+    case 'externalid':
+      wanted.externalId = op === 'remove' ? null : optional(value, 'externalId')
+      break
+    case 'members':
+      // Some directories remove members by their values; without values everybody goes.
+      if (op === 'remove' && value === undefined) changeMembers(wanted, 'replace', [])
+      else changeMembers(wanted, op, readMembers(value))
+      break
+    default:
+  }
+}
+
+function changeMembers(wanted: WantedGroup, op: Op, ids: readonly string[]): void {
+  wanted.members ??= { isWhole: false, add: new Set(), remove: new Set() }
+  const { members } = wanted
+  if (op === 'replace') {
+    members.isWhole = true
+    members.add.clear()
+    members.remove.clear()
+  }
+  for (const id of ids) {
+    members[op === 'remove' ? 'remove' : 'add'].add(id)
+    members[op === 'remove' ? 'add' : 'remove'].delete(id)
+  }
+}
+
+const mostMembers = 50_000
+
+function readMembers(value: unknown): string[] {
+  if (value === null || value === undefined) return []
+  const members = Array.isArray(value) ? value : [value]
+  if (members.length > mostMembers) {
+    throw new ScimError(400, `members must be at most ${mostMembers} at once`, 'invalidValue')
+  }
+  return members.map((each) =>
+    required(typeof each === 'string' ? each : fieldsOf(each, 'A member').value, 'members.value').toLowerCase(),
+  )
+}

@@ -1,0 +1,62 @@
+import { ScimError } from './scim-error.ts'
+
+/** The attributes of a resource, or of a part of it. */
+export type Fields = Record<string, unknown>
+
+export interface Operation {
+  op: 'add' | 'replace' | 'remove'
+  path: string | undefined
+  value: unknown
+}
+
+const mostOperations = 1_000
+const longestText = 1_000
+
+/**
+ * The operations of a PATCH (RFC 7644, 3.5.2), in the dialects that directories speak: `op` may have a capital, and a value may come without
+ * a path. @throws ScimError 400.
+ */
+export function readOperations(body: unknown): Operation[] {
+  const { Operations: operations } = fieldsOf(body, 'The body')
+  if (!Array.isArray(operations) || operations.length === 0 || operations.length > mostOperations) {
+    throw new ScimError(400, `Operations must be a list of 1 to ${mostOperations} operations`, 'invalidSyntax')
+  }
+  return operations.map((each) => {
+    const { op: written, path, value } = fieldsOf(each, 'An operation')
+    const op = typeof written === 'string' ? written.toLowerCase() : ''
+    if (op !== 'add' && op !== 'replace' && op !== 'remove') {
+      throw new ScimError(400, 'op must be add, replace or remove', 'invalidSyntax')
+    }
+    if (path !== undefined && typeof path !== 'string') throw new ScimError(400, 'path must be text', 'invalidPath')
+    if (op === 'remove' && path === undefined) {
+      throw new ScimError(400, 'An operation that removes needs a path', 'noTarget')
+    }
+    if (op !== 'remove' && path !== undefined && /^(id|meta|schemas)\b/i.test(path)) {
+      throw new ScimError(400, `${path} cannot be changed`, 'mutability')
+    }
+    return { op, path, value }
+  })
+}
+
+/** A text; null when it is absent or empty. @throws ScimError 400. */
+export function optional(value: unknown, name: string): string | null {
+  if (value === null || value === undefined || value === '') return null
+  if (typeof value !== 'string') throw new ScimError(400, `${name} must be text`, 'invalidValue')
+  if (value.length > longestText) {
+    throw new ScimError(400, `${name} may have at most ${longestText} characters`, 'invalidValue')
+  }
+  return value
+}
+
+/** A text with something in it. @throws ScimError 400. */
+export function required(value: unknown, name: string): string {
+  const text = optional(value, name)
+  if (text === null || text.trim() === '') throw new ScimError(400, `${name} must not be empty`, 'invalidValue')
+  return text.trim()
+}
+
+/** @throws ScimError 400 unless it is a JSON object. */
+export function fieldsOf(value: unknown, what: string): Fields {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields
+  throw new ScimError(400, `${what} must be a JSON object`, 'invalidSyntax')
+}

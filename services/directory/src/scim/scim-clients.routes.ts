@@ -1,0 +1,87 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { readName, stayAdmin } from '@parley/accounts'
+import { Id, limits, Nullable, notFound, Ok, refusals, Timestamp } from '@parley/contract'
+import { audit, isRowId, uuidv7 } from '@parley/database'
+import { createScimToken } from '@parley/identity'
+import type { Deps } from '@parley/service'
+import { Type } from 'typebox'
+
+const ScimClient = Type.Object({
+  id: Id,
+  name: Type.String(),
+  createdAt: Timestamp,
+  lastUsedAt: Nullable({
+    ...Timestamp,
+    description: 'To the minute, in epoch milliseconds; null before its first use',
+  }),
+})
+
+const CreateClient = {
+  summary: 'Add a directory that provisions people by SCIM',
+  description: 'The token is shown only here. It works only for paths below /scim/v2.',
+  body: Type.Object({ name: Type.String({ minLength: 1, maxLength: limits.tokenName }) }),
+  response: { 200: Type.Object({ ...ScimClient.properties, token: Type.String() }), ...refusals(400, 401, 403) },
+}
+
+const ListClients = {
+  summary: 'List the directories that provision people by SCIM, oldest first',
+  response: { 200: Type.Object({ clients: Type.Array(ScimClient) }), ...refusals(401, 403) },
+}
+
+const DeleteClient = {
+  summary: 'Stop a directory from provisioning people',
+  description: 'Its token stops working at once. The people stay as they are.',
+  params: Type.Object({ clientId: Type.String() }),
+  response: { 200: Ok, ...refusals(401, 403, 404) },
+}
+
+export const scimClientRoutes =
+  ({ db, clock }: Deps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const access = { access: 'admin' } as const
+
+    const onlySessions = { ...access, tokenScope: 'none' } as const
+    app.post('/admin/scim-clients', { schema: CreateClient, config: onlySessions }, async ({ caller, ip, body }) => {
+      const now = clock()
+      const id = uuidv7()
+      const name = readName(body.name, 'name', limits.tokenName)
+      const { token, tokenHash } = createScimToken(id)
+      await db.transaction().execute(async (trx) => {
+        await stayAdmin(trx, { caller, now })
+        const row = { id, name, tokenHash, createdBy: caller.userId, createdAt: now }
+        await trx.insertInto('scimClients').values(row).execute()
+        const target = { targetType: 'scim-client', targetId: id, metadata: { name } } as const
+        await audit(trx, { action: 'scim.client.create', actorId: caller.userId, ...target, ip })
+      })
+      return { id, name, createdAt: now, lastUsedAt: null, token }
+    })
+
+    app.get('/admin/scim-clients', { schema: ListClients, config: access }, async () => ({
+      clients: await db
+        .selectFrom('scimClients')
+        .select(['id', 'name', 'createdAt', 'lastUsedAt'])
+        .where('deletedAt', 'is', null)
+        .orderBy('id')
+        .execute(),
+    }))
+
+    app.delete('/admin/scim-clients/:clientId', { schema: DeleteClient, config: access }, async (request) => {
+      const { caller, ip, params } = request
+      if (!isRowId(params.clientId)) throw notFound('client')
+      const now = clock()
+      await db.transaction().execute(async (trx) => {
+        await stayAdmin(trx, { caller, now })
+        const deleted = await trx
+          .updateTable('scimClients')
+          .set({ deletedAt: now })
+          .where('id', '=', params.clientId)
+          .where('deletedAt', 'is', null)
+          .returning('name')
+          .executeTakeFirst()
+        if (!deleted) throw notFound('client')
+        const target = { targetType: 'scim-client', targetId: params.clientId, metadata: deleted } as const
+        await audit(trx, { action: 'scim.client.delete', actorId: caller.userId, ...target, ip })
+      })
+      return { success: true as const }
+    })
+  }

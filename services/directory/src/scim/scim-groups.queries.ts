@@ -1,0 +1,78 @@
+import { anyOf, isRowId, type Reader, type Transaction } from '@parley/database'
+import { sql } from 'kysely'
+import type { ScimGroup } from './group-resource.ts'
+import type { FilterAttribute } from './scim-filter.ts'
+import type { Page } from './scim-replies.ts'
+import type { GroupOfUser } from './user-resource.ts'
+
+/** What groups may be filtered by. */
+export const filterableGroupAttributes: Record<string, FilterAttribute> = {
+  id: { kind: 'exact', column: sql`id::text` },
+  externalid: { kind: 'exact', column: sql`external_id` },
+  displayname: { kind: 'text', column: sql`name` },
+  'meta.lastmodified': { kind: 'time', column: sql`coalesce(changed_at, created_at)` },
+}
+
+/** Groups that a directory keeps. */
+const visible = (db: Reader) => db.selectFrom('groups').where('source', '=', 'scim').where('deletedAt', 'is', null)
+
+const memberCount = sql<number>`(select count(*) from group_members m where m.group_id = groups.id)`.as('memberCount')
+const fields = ['id', 'name', 'externalId', 'createdAt', 'changedAt', memberCount] as const
+
+export async function listScimGroups(db: Reader, { filter, offset, limit }: Page) {
+  const matching = visible(db).where(filter)
+  const [rows, { total }] = await Promise.all([
+    limit === 0 ? [] : matching.select(fields).orderBy('id').offset(offset).limit(limit).execute(),
+    matching.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
+  ])
+  return { rows, total: Number(total) }
+}
+
+export const findScimGroup = async (db: Reader, id: string): Promise<ScimGroup | undefined> =>
+  isRowId(id) ? visible(db).select(fields).where('id', '=', id).executeTakeFirst() : undefined
+
+/** Another group than `ownId` with this name. */
+export const findScimGroupByName = (
+  db: Reader,
+  name: string,
+  ownId: string | undefined,
+): Promise<{ id: string } | undefined> =>
+  visible(db)
+    .select('id')
+    .where(sql<boolean>`lower(name) = lower(${name}::text) and id is distinct from ${ownId ?? null}::uuid`)
+    .executeTakeFirst()
+
+/** The members of these groups. Served by the primary key of group_members. */
+export async function listMembersByGroup(db: Reader, groups: readonly { id: string }[]) {
+  const rows = await db
+    .selectFrom('groupMembers')
+    .select(['groupId', 'userId as id'])
+    .where('groupId', '=', anyOf(groups.map(({ id }) => id)))
+    .orderBy('groupMembers.userId')
+    .execute()
+  return Map.groupBy(rows, ({ groupId }) => groupId)
+}
+
+/** The groups of directories in which these people are. Served by group_members_of_user. */
+export async function listGroupsOfUsers(
+  db: Reader,
+  users: readonly { id: string }[],
+): Promise<Map<string, GroupOfUser[]>> {
+  const rows = await db
+    .selectFrom('groupMembers')
+    .innerJoin('groups', 'groups.id', 'groupMembers.groupId')
+    .select(['groupMembers.userId', 'groups.id', 'groups.name'])
+    .where('groupMembers.userId', '=', anyOf(users.map(({ id }) => id)))
+    .where('groups.source', '=', 'scim')
+    .orderBy('groups.id')
+    .execute()
+  return Map.groupBy(rows, ({ userId }) => userId)
+}
+
+/**
+ * Lets the changes of groups by directories happen one after the other until the transaction ends: a version that was read stays true, and
+ * who is an admin through a group is known. Call it before any other lock.
+ */
+export async function lockScimGroups(trx: Transaction): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtextextended('parley scim groups', 0))`.execute(trx)
+}

@@ -1,0 +1,246 @@
+import { randomUUID } from 'node:crypto'
+import { testEnvironment } from '@parley/test/test-environment'
+import { sql } from 'kysely'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { newGroup, newUser, patch, scimClient } from './scim.testing.ts'
+
+const environment = testEnvironment({ scim: { adminGroups: ['Parley Admins', 'Owners'] } })
+const { scim, filtered } = scimClient(environment)
+const unique = (name: string) => `${name} ${randomUUID().slice(0, 8)}`
+
+let erin: string
+let olga: string
+beforeAll(async () => {
+  erin = await createUser('erin')
+  olga = await createUser('olga')
+})
+
+const createUser = async (name: string): Promise<string> =>
+  (await scim('POST', '/Users', newUser(`${name}-${randomUUID()}@example.org`))).body.id
+const createGroup = async (displayName: string, ...ids: string[]) =>
+  (await scim('POST', '/Groups', newGroup(displayName, { members: ids.map((value) => ({ value })) }))).body
+const membersOf = async (id: string): Promise<string[]> =>
+  (((await scim('GET', `/Groups/${id}`)).body.members ?? []) as { value: string }[]).map(({ value }) => value).sort()
+const isAdmin = async (id: string) =>
+  (await environment.deps.db.selectFrom('users').select('isAdmin').where('id', '=', id).executeTakeFirstOrThrow())
+    .isAdmin
+const auditOf = async (action: string) =>
+  (await environment.people.ada.get(`/admin/audit-log?action=${action}`)).body.entries
+
+test('the requests of Entra ID create a group, add and remove members, rename and delete it', async () => {
+  const name = unique('Sales & Marketing')
+  expect((await filtered(`displayName eq "${name}"`, '/Groups')).body).toMatchObject({ totalResults: 0 })
+  const created = await scim('POST', '/Groups', newGroup(name, { externalId: 'g-1' }))
+  expect(created).toMatchObject({
+    status: 201,
+    body: { displayName: name, externalId: 'g-1', meta: { resourceType: 'Group' } },
+    headers: { etag: created.body.meta.version, location: created.body.meta.location },
+  })
+  const { id } = created.body
+  const { ann } = environment.people
+  const handle = name.toLowerCase().replace(' & ', '-').replaceAll(' ', '-')
+  await environment.events.to(ann).toHave('NEW_GROUP', { id, handle, source: 'scim' })
+  const path = `/Groups/${id}`
+
+  expect(await scim('POST', '/Groups', newGroup(name.toUpperCase()))).toMatchObject({
+    status: 409,
+    body: { scimType: 'uniqueness' },
+  })
+  const add = {
+    op: 'Add',
+    path: 'members',
+    value: [
+      { $ref: null, value: erin },
+      { $ref: null, value: olga },
+    ],
+  }
+  expect(await scim('PATCH', path, patch(add))).toMatchObject({ status: 204, body: undefined })
+  expect(await membersOf(id)).toEqual([erin, olga].sort())
+  expect((await scim('GET', `${path}?excludedAttributes=members`)).body).not.toHaveProperty('members')
+  expect((await scim('GET', `/Users/${erin}`)).body.groups).toMatchObject([{ value: id, display: name }])
+
+  const remove = { op: 'Remove', path: 'members', value: [{ $ref: null, value: erin }] }
+  expect(await scim('PATCH', path, patch(remove))).toMatchObject({ status: 204 })
+  expect(await membersOf(id)).toEqual([olga])
+  const entries = await auditOf('group.members.update')
+  const actorId = expect.stringMatching(/^scim:/)
+  expect(entries).toContainEqual(expect.objectContaining({ targetId: id, actorId }))
+
+  const renamed = unique('Sellers')
+  const rename = patch({ op: 'Replace', path: 'displayName', value: renamed })
+  expect(await scim('PATCH', path, rename)).toMatchObject({ status: 204 })
+  const { body } = await filtered('externalId eq "g-1"', '/Groups')
+  expect(body.Resources).toMatchObject([{ id, displayName: renamed }])
+  expect((await ann.get('/groups')).body.groups).toContainEqual(expect.objectContaining({ handle, name: renamed }))
+
+  expect(await scim('DELETE', path)).toMatchObject({ status: 204 })
+  expect(await scim('GET', path)).toMatchObject({ status: 404 })
+  expect((await scim('GET', `/Users/${olga}`)).body).not.toHaveProperty('groups')
+})
+
+test('the requests of Okta push a group, replace it, and change members by paths with filters', async () => {
+  const name = unique('Okta')
+  const { id } = await createGroup(name, erin)
+  const path = `/Groups/${id}`
+  const changed = await scim(
+    'PATCH',
+    `${path}?attributes=members`,
+    patch(
+      { op: 'remove', path: `members[value eq "${erin}"]` },
+      { op: 'add', path: 'members', value: [{ value: olga, display: 'olga' }] },
+    ),
+  )
+  expect(changed).toMatchObject({ status: 200, body: { id, members: [{ value: olga }] } })
+  const other = unique('Renamed')
+  const operation = { op: 'replace', value: { id, displayName: other } }
+  expect(await scim('PATCH', path, patch(operation))).toMatchObject({ status: 204 })
+  expect(await scim('PATCH', path, patch({ op: 'replace', path: 'members', value: [{ value: erin }] }))).toMatchObject({
+    status: 204,
+  })
+  expect(await membersOf(id)).toEqual([erin])
+  const replaced = await scim('PUT', path, newGroup(other, { members: [{ value: olga }] }))
+  expect(replaced).toMatchObject({ status: 200, body: { displayName: other, members: [{ value: olga }] } })
+  await scim('PATCH', path, patch({ op: 'remove', path: 'members' }))
+  expect(await membersOf(id)).toEqual([])
+})
+
+test('one request changes a thousand members', async () => {
+  const { db } = environment.deps
+  const stem = randomUUID()
+  const { rows } = await sql<{ id: string }>`
+    insert into users (id, user_name, user_name_key, user_name_skeleton, email, auto_joined, created_at)
+    select gen_random_uuid(), name, name, name, name || '@example.org', true, 1
+    from (select ${stem} || '-' || n as name from generate_series(1, 1000) n) names
+    returning id`.execute(db)
+  const { id } = await createGroup(unique('Many'))
+  const value = rows.map((row) => ({ value: row.id }))
+  const path = `/Groups/${id}`
+  expect(await scim('PATCH', path, patch({ op: 'add', path: 'members', value }))).toMatchObject({ status: 204 })
+  expect(await membersOf(id)).toEqual(rows.map((row) => row.id).sort())
+  const single = value.map((each) => ({ op: 'Remove', path: `members[value eq "${each.value}"]` }))
+  expect(await scim('PATCH', path, patch(...single))).toMatchObject({ status: 204 })
+  expect(await membersOf(id)).toEqual([])
+})
+
+test('of changes to one version at once exactly one is carried out', async () => {
+  const { id, meta } = await createGroup(unique('Race'))
+  const replies = await Promise.all(
+    [erin, olga, erin, olga].map((value) =>
+      scim('PATCH', `/Groups/${id}`, patch({ op: 'add', path: 'members', value: [{ value }] }), {
+        'if-match': meta.version,
+      }),
+    ),
+  )
+  expect(replies.map(({ status }) => status).sort()).toEqual([204, 412, 412, 412])
+  const { headers } = await scim('GET', `/Groups/${id}`)
+  expect(await scim('GET', `/Groups/${id}`, undefined, { 'if-none-match': headers.etag })).toMatchObject({
+    status: 304,
+  })
+  expect(await scim('DELETE', `/Groups/${id}`, undefined, { 'if-match': meta.version })).toMatchObject({ status: 412 })
+})
+
+describe('scim.adminGroups', () => {
+  test('makes members admins, and takes the role only from those whom it made admins', async () => {
+    const [owners, admins] = [await createGroup('Owners'), await createGroup('parley admins', erin)]
+    expect([await isAdmin(erin), await isAdmin(olga)]).toEqual([true, false])
+    const change = (group: { id: string }, op: string, ...ids: string[]) =>
+      scim('PATCH', `/Groups/${group.id}`, patch({ op, path: 'members', value: ids.map((value) => ({ value })) }))
+
+    await change(owners, 'add', erin, environment.people.ada.id)
+    await change(admins, 'remove', erin)
+    expect(await isAdmin(erin)).toBe(true)
+    await change(owners, 'replace', olga)
+    expect([await isAdmin(erin), await isAdmin(olga), await isAdmin(environment.people.ada.id)]).toEqual([
+      false,
+      true,
+      true,
+    ])
+    await scim('PATCH', `/Groups/${owners.id}`, patch({ op: 'replace', path: 'displayName', value: unique('Former') }))
+    expect(await isAdmin(olga)).toBe(false)
+    await change(admins, 'add', olga)
+    expect(await isAdmin(olga)).toBe(true)
+    await scim('DELETE', `/Groups/${admins.id}`)
+    expect(await isAdmin(olga)).toBe(false)
+    expect(await auditOf('user.role.update')).toContainEqual(
+      expect.objectContaining({ targetId: olga, actorId: expect.stringMatching(/^scim:/) }),
+    )
+  })
+
+  test('never takes the last admin', async () => {
+    const { ada } = environment.people
+    const group = await createGroup('Owners', erin)
+    // Nobody else may be an admin for this moment.
+    await sql`update users set is_admin = false where id = ${ada.id}`.execute(environment.deps.db)
+    try {
+      const path = `/Groups/${group.id}`
+      const refused = { status: 409, body: { scimType: 'mutability' } }
+      expect(await scim('PATCH', path, patch({ op: 'remove', path: 'members' }))).toMatchObject(refused)
+      expect(await scim('DELETE', path)).toMatchObject(refused)
+      expect(await membersOf(group.id)).toEqual([erin])
+    } finally {
+      await sql`update users set is_admin = true where id = ${ada.id}`.execute(environment.deps.db)
+    }
+    expect(await scim('DELETE', `/Groups/${group.id}`)).toMatchObject({ status: 204 })
+  })
+})
+
+test('somebody whom a directory deletes leaves its groups, and comes back without them', async () => {
+  const email = `${randomUUID()}@example.org`
+  const { id } = (await scim('POST', '/Users', newUser(email))).body
+  const group = await createGroup(unique('Leaving'), id)
+  await scim('DELETE', `/Users/${id}`)
+  expect(await membersOf(group.id)).toEqual([])
+  const add = patch({ op: 'add', path: 'members', value: [{ value: id }] })
+  expect(await scim('PATCH', `/Groups/${group.id}`, add)).toMatchObject({ status: 400 })
+  expect((await scim('POST', '/Users', newUser(email))).body).not.toHaveProperty('groups')
+})
+
+test('groups of the server are no business of a directory, and the other way round; handles are unique', async () => {
+  const { ada } = environment.people
+  const { group } = (await ada.post('/groups', { handle: 'crew', name: 'Crew' })).body
+  for (const method of ['GET', 'DELETE']) {
+    expect(await scim(method, `/Groups/${group.id}`)).toMatchObject({ status: 404 })
+  }
+  const { id } = await createGroup('Crew')
+  const { groups } = (await ada.get('/groups')).body
+  expect(groups).toContainEqual(expect.objectContaining({ id, handle: 'crew2', name: 'Crew' }))
+  expect(await ada.delete(`/groups/${id}`)).toMatchObject({ status: 409 })
+})
+
+test.each([
+  'displayName eq "x\' or 1=1 --"',
+  'displayName eq "%"',
+  'id eq "x"',
+  'displayName eq "x" and externalId pr',
+])('the filter %s finds nothing', async (filter) => {
+  await createGroup(unique('There'))
+  expect(await filtered(filter, '/Groups')).toMatchObject({ status: 200, body: { totalResults: 0 } })
+})
+
+test.each(['handle eq "x"', 'members.value eq "x"', 'displayName eq "x"; drop table groups', 'constructor eq "x"'])(
+  'the filter %s is refused',
+  async (filter) => {
+    expect(await filtered(filter, '/Groups')).toMatchObject({ status: 400, body: { scimType: 'invalidFilter' } })
+  },
+)
+
+test.each([
+  ['an unknown member', { op: 'add', path: 'members', value: [{ value: randomUUID() }] }, 'invalidValue'],
+  ['a member that is no id', { op: 'add', path: 'members', value: [{ value: 'x' }] }, 'invalidValue'],
+  ['a member that is a number', { op: 'add', path: 'members', value: [7] }, 'invalidSyntax'],
+  ['another filter in a path', { op: 'remove', path: 'members[display eq "x"]' }, 'invalidPath'],
+  ['no displayName', { op: 'remove', path: 'displayName' }, 'invalidValue'],
+  ['a displayName that is too long', { op: 'replace', path: 'displayName', value: 'x'.repeat(101) }, 'invalidValue'],
+  ['another id', { op: 'replace', path: 'id', value: 'x' }, 'mutability'],
+  ['no path', { op: 'remove' }, 'noTarget'],
+])('a patch with %s is refused', async (_, operation, scimType) => {
+  const { id } = await createGroup(unique('Clumsy'))
+  expect(await scim('PATCH', `/Groups/${id}`, patch(operation))).toMatchObject({ status: 400, body: { scimType } })
+})
+
+test('who is removed but was no member changes nothing', async () => {
+  const { id, meta } = await createGroup(unique('Nothing'))
+  const operations = ['x', randomUUID()].map((value) => ({ op: 'remove', path: `members[value eq "${value}"]` }))
+  const reply = await scim('PATCH', `/Groups/${id}`, patch(...operations))
+  expect(reply).toMatchObject({ status: 204, headers: { etag: meta.version } })
+})

@@ -1,0 +1,112 @@
+import { claimFreeName, readName } from '@parley/accounts'
+import { limits } from '@parley/contract'
+import { isRowId, type Transaction } from '@parley/database'
+import { changeGroupMembers, createGroup, deleteGroup, listGroupMembers, updateGroup } from '@parley/groups'
+import { lockLivePeople, nextChange } from '@parley/membership'
+import { type ExpectingAct, followAdminGroups, lockForAdminGroups, type ScimAct } from './admin-groups.ts'
+import { type MembersChange, type ScimGroup, versionOf, type WantedGroup } from './group-resource.ts'
+import { ScimError } from './scim-error.ts'
+import { findScimGroup, findScimGroupByName, lockScimGroups } from './scim-groups.queries.ts'
+import { findInvisible } from './scim-users.queries.ts'
+import { isExpected } from './scim-users.ts'
+
+/** Creates a group. @throws ScimError 409 when a group has the name, 400 when a member is unknown. */
+export async function createScimGroup(
+  trx: Transaction,
+  wanted: WantedGroup & { displayName: string },
+  act: ScimAct,
+): Promise<ScimGroup> {
+  await lockScimGroups(trx)
+  const name = await claimGroupName(trx, wanted.displayName, undefined)
+  const members = [...(wanted.members?.add ?? [])]
+  await lockForAdminGroups(trx, members, act)
+  await requireVisible(trx, members)
+  // People come before names in the order of locks.
+  await lockLivePeople(trx, members)
+  const handle = await claimFreeName(trx, handleBase(name))
+  const { id } = await createGroup(trx, { handle, name, members }, 'scim', act)
+  if (wanted.externalId != null) await setExternalId(trx, id, wanted.externalId, null)
+  await followAdminGroups(trx, members, act)
+  return (await findScimGroup(trx, id))!
+}
+
+/**
+ * Changes a group in a few statements, whatever the number of members. Its handle stays.
+ * @throws ScimError 404, 412 when the group is not in one of the expected versions, and as `createScimGroup`.
+ */
+export async function changeScimGroup(
+  trx: Transaction,
+  id: string,
+  { displayName, externalId, members }: WantedGroup,
+  act: ExpectingAct,
+): Promise<ScimGroup> {
+  const before = await lockExpected(trx, id, act)
+  const name = displayName === undefined ? before.name : await claimGroupName(trx, displayName, id)
+  const isRenamed = name !== before.name
+  const concerned = new Set(members ? [...members.add, ...members.remove].filter(isRowId) : [])
+  if (isRenamed || members?.isWhole) for (const each of await listGroupMembers(trx, id)) concerned.add(each)
+  await lockForAdminGroups(trx, [...concerned], act)
+
+  if (members) {
+    await requireVisible(trx, [...members.add])
+    await changeGroupMembers(trx, id, wishOf(members), 'scim', act)
+  }
+  if (isRenamed) await updateGroup(trx, id, { name }, 'scim', act)
+  if (externalId !== undefined && externalId !== before.externalId) await setExternalId(trx, id, externalId, act.now)
+  await followAdminGroups(trx, [...concerned], act)
+  return (await findScimGroup(trx, id))!
+}
+
+/** Deletes a group. @throws as `changeScimGroup`. */
+export async function deleteScimGroup(trx: Transaction, id: string, act: ExpectingAct): Promise<void> {
+  await lockExpected(trx, id, act)
+  const members = await listGroupMembers(trx, id)
+  await lockForAdminGroups(trx, members, act)
+  await deleteGroup(trx, id, 'scim', act)
+  await followAdminGroups(trx, members, act)
+}
+
+async function lockExpected(trx: Transaction, id: string, { ifMatch }: ExpectingAct): Promise<ScimGroup> {
+  await lockScimGroups(trx)
+  const group = await findScimGroup(trx, id)
+  if (!group) throw new ScimError(404, 'There is no such group')
+  if (!isExpected(ifMatch, versionOf(group))) throw new ScimError(412, 'The group has changed since this version')
+  return group
+}
+
+/** The name as it is stored. @throws ScimError 409 when another group has it. */
+async function claimGroupName(trx: Transaction, displayName: string, ownId: string | undefined): Promise<string> {
+  const name = readName(displayName, 'displayName', limits.groupName)
+  const other = await findScimGroupByName(trx, name, ownId)
+  if (other) throw new ScimError(409, 'Another group has this displayName', 'uniqueness')
+  return name
+}
+
+async function requireVisible(trx: Transaction, ids: readonly string[]): Promise<void> {
+  const unknown = await findInvisible(trx, ids)
+  if (unknown !== undefined) throw new ScimError(400, `members has an id of nobody: ${unknown}`, 'invalidValue')
+}
+
+const wishOf = ({ isWhole, add, remove }: MembersChange) =>
+  isWhole ? { members: [...add] } : { add: [...add], remove: [...remove] }
+
+const setExternalId = async (trx: Transaction, id: string, externalId: string | null, now: number | null) => {
+  const changed = now === null ? {} : { changedAt: nextChange(now) }
+  await trx
+    .updateTable('groups')
+    .set({ externalId, ...changed })
+    .where('id', '=', id)
+    .execute()
+}
+
+/**
+ * What a handle is made from: the name in small letters, with a hyphen in the place of what is neither letter nor digit, dot nor underscore.
+ * A number is added when somebody has the handle.
+ */
+const handleBase = (name: string): string => {
+  const words = name
+    .normalize('NFKC')
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{M}\p{N}._]+/gu, '-')
+  return words.replaceAll(/^[-.]+|[-.]+$/g, '') || 'group'
+}

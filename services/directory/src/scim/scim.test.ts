@@ -1,0 +1,252 @@
+import { randomUUID } from 'node:crypto'
+import { Person } from '@parley/test'
+import { testEnvironment } from '@parley/test/test-environment'
+import { describe, expect, test } from 'vitest'
+import { newGroup, newUser, patch, scimClient } from './scim.testing.ts'
+
+const environment = testEnvironment()
+const { scim, filtered } = scimClient(environment)
+const address = () => `${randomUUID()}@example.org`
+
+describe('the requests of Entra ID', () => {
+  test('look somebody up, create them, change and disable them, and end their access', async () => {
+    const email = address()
+    expect((await filtered(`userName eq "${email}"`)).body).toMatchObject({ totalResults: 0, Resources: [] })
+    const created = await scim(
+      'POST',
+      '/Users',
+      newUser(email, {
+        externalId: 'e-1',
+        active: true,
+        name: { formatted: 'Erin Example' },
+        title: 'Engineer',
+        emails: [{ primary: true, type: 'work', value: email }],
+        'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User': { department: 'ignored' },
+      }),
+    )
+    expect(created).toMatchObject({
+      status: 201,
+      body: { userName: email, externalId: 'e-1', displayName: 'Erin Example', title: 'Engineer', active: true },
+      headers: { 'content-type': 'application/scim+json; charset=utf-8', etag: created.body.meta.version },
+    })
+    const { id } = created.body
+    await environment.events.to(environment.people.ann).toHave('NEW_USER', { id })
+    expect((await filtered(`userName eq "${email.toUpperCase()}"`)).body.Resources).toMatchObject([{ id }])
+    expect(await scim('POST', '/Users', newUser(email))).toMatchObject({
+      status: 409,
+      body: { scimType: 'uniqueness' },
+    })
+
+    const erin = await Person.signIn(environment.baseUrl, email)
+    const program = await erin.post('/auth/tokens', { name: 'x', scopes: ['read'] })
+    const stream = await erin.opensStream()
+    const changed = await scim('PATCH', `/Users/${id}`, patch({ op: 'Replace', path: 'displayName', value: 'Erin E' }))
+    expect(changed).toMatchObject({ status: 200, body: { displayName: 'Erin E', title: 'Engineer' } })
+    expect(await erin.put('/users/me', { displayName: 'Me' })).toMatchObject({ status: 409 })
+
+    const disabled = await scim('PATCH', `/Users/${id}`, patch({ op: 'Replace', path: 'active', value: 'False' }))
+    expect(disabled).toMatchObject({ status: 200, body: { active: false } })
+    await stream.ended
+    const byToken = new Person(environment.baseUrl, erin, program.body.token)
+    expect([(await erin.get('/auth/me')).status, (await byToken.get('/auth/me')).status]).toEqual([401, 401])
+
+    expect(await scim('DELETE', `/Users/${id}`)).toMatchObject({ status: 204 })
+    expect(await scim('GET', `/Users/${id}`)).toMatchObject({ status: 404 })
+    const again = await scim('POST', '/Users', newUser(email, { displayName: 'Erin is back' }))
+    expect(again).toMatchObject({ status: 201, body: { id, active: true, displayName: 'Erin is back' } })
+    const { entries } = (await environment.people.ada.get('/admin/audit-log?action=user.deactivate')).body
+    expect(entries).toContainEqual(expect.objectContaining({ targetId: id, actorId: expect.stringMatching(/^scim:/) }))
+  })
+})
+
+test('the requests of Okta create somebody, look them up, replace and deactivate them', async () => {
+  const email = address()
+  const user = newUser(email, {
+    name: { givenName: 'Olga', familyName: 'Okta' },
+    emails: [{ value: email, primary: true }],
+    active: true,
+  })
+  expect(
+    (await scim('GET', `/Users?startIndex=1&count=100&filter=userName%20eq%20%22${email}%22`)).body.totalResults,
+  ).toBe(0)
+  const { body } = await scim('POST', '/Users', user)
+  expect(body).toMatchObject({ displayName: 'Olga Okta' })
+  const replaced = await scim('PUT', `/Users/${body.id}`, { ...user, id: body.id, title: 'Officer' })
+  expect(replaced.body).toMatchObject({ title: 'Officer', active: true })
+  const gone = await scim('PATCH', `/Users/${body.id}`, patch({ op: 'replace', value: { active: false } }))
+  expect(gone.body.active).toBe(false)
+})
+
+describe('filters', () => {
+  test.each([
+    ['userName eq "ann@example.com"', 1],
+    ['userName sw "ANN@" and active eq true', 1],
+    ['emails.value co "nn@example" or externalId eq "none"', 1],
+    ['emails[type eq "work" and value eq "ann@example.com"]', 1],
+    ['not (userName pr)', 0],
+    ['userName ew "@nowhere.example"', 0],
+    ['userName gt "ann@example.co" and userName le "ann@example.com"', 1],
+    ['meta.lastModified lt "2001-01-01T00:00:00Z"', 0],
+    [`userName eq "x' or 1=1 --"`, 0],
+    ['userName eq "%"', 0],
+  ])('%s finds %i', async (filter, count) => {
+    expect((await filtered(filter)).body).toMatchObject({ totalResults: count })
+  })
+
+  test.each([
+    'password eq "x"',
+    'userName',
+    'userName eq',
+    'userName eq true',
+    'active gt true',
+    'active eq "perhaps"',
+    'meta.lastModified co "2001"',
+    'meta.lastModified gt "yesterday"',
+    'constructor eq "x"',
+    'userName eq "x"; drop table users',
+    `${'('.repeat(1_200)}userName pr${')'.repeat(1_200)}`,
+  ])('%s is refused', async (filter) => {
+    expect(await filtered(filter)).toMatchObject({ status: 400, body: { status: '400', scimType: 'invalidFilter' } })
+  })
+})
+
+test('pages count from 1, and attributes are chosen', async () => {
+  const first = (await scim('GET', '/Users?count=1&attributes=userName,name.formatted')).body
+  const second = (await scim('GET', '/Users?startIndex=2&count=1&excludedAttributes=meta,emails')).body
+  expect(first).toMatchObject({ startIndex: 1, itemsPerPage: 1 })
+  expect(
+    Object.keys(first.Resources[0])
+      .filter((key) => key !== 'name')
+      .sort(),
+  ).toEqual(['id', 'schemas', 'userName'])
+  expect(second.Resources[0].id).not.toBe(first.Resources[0].id)
+  expect(second.Resources[0]).not.toHaveProperty('meta')
+  expect((await scim('GET', '/Users?count=0')).body).toMatchObject({ totalResults: first.totalResults, Resources: [] })
+})
+
+test('of changes to one version at once exactly one is carried out', async () => {
+  const { body } = await scim('POST', '/Users', newUser(address()))
+  const path = `/Users/${body.id}`
+  const replies = await Promise.all(
+    Array.from({ length: 8 }, (_, n) =>
+      scim('PATCH', path, patch({ op: 'replace', path: 'title', value: `title ${n}` }), {
+        'if-match': body.meta.version,
+      }),
+    ),
+  )
+  expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(412)])
+  const { headers } = await scim('GET', path)
+  expect(await scim('GET', path, undefined, { 'if-none-match': headers.etag })).toMatchObject({ status: 304 })
+})
+
+test('a changed address is in the audit log', async () => {
+  const [from, to] = [address(), address()]
+  const { body } = await scim('POST', '/Users', newUser(from))
+  await scim('PUT', `/Users/${body.id}`, newUser(to))
+  const { entries } = (await environment.people.ada.get('/admin/audit-log?action=user.email.update')).body
+  const actorId = expect.stringMatching(/^scim:/)
+  expect(entries).toContainEqual(expect.objectContaining({ targetId: body.id, actorId, metadata: { from, to } }))
+})
+
+test('the last admin stays', async () => {
+  const { ada } = environment.people
+  const off = await scim('PATCH', `/Users/${ada.id}`, patch({ op: 'replace', path: 'active', value: false }))
+  expect(off).toMatchObject({ status: 409, body: { scimType: 'mutability' } })
+  expect(await scim('DELETE', `/Users/${ada.id}`)).toMatchObject({ status: 409, body: { scimType: 'mutability' } })
+})
+
+test.each([
+  ['no userName', newUser('')],
+  ['a userName that is no address, and none in emails', newUser('erin')],
+  ['a list', []],
+  ['active that is neither', newUser('x@example.org', { active: 'perhaps' })],
+  ['a title that is no text', newUser('x@example.org', { title: { __proto__: 1 } })],
+])('a user with %s is refused', async (_, body) => {
+  expect(await scim('POST', '/Users', body)).toMatchObject({ status: 400, body: { schemas: [expect.any(String)] } })
+})
+
+test('a patch reaches no prototype, and nothing that cannot be changed', async () => {
+  const { body } = await scim('POST', '/Users', newUser(address()))
+  const path = `/Users/${body.id}`
+  await scim('PATCH', path, patch({ op: 'add', path: 'constructor.prototype', value: { polluted: true } }))
+  expect(({} as { polluted?: boolean }).polluted).toBe(undefined)
+  expect(await scim('PATCH', path, patch({ op: 'replace', path: 'id', value: 'x' }))).toMatchObject({
+    body: { scimType: 'mutability' },
+  })
+  expect(await scim('PATCH', path, patch({ op: 'remove' }))).toMatchObject({ body: { scimType: 'noTarget' } })
+  expect(await scim('PATCH', path, patch({ op: 'move', path: 'title' }))).toMatchObject({ status: 400 })
+})
+
+test('a client uses its token under /scim/v2 alone, until it is deleted; no other token is good there', async () => {
+  const { ada, ann } = environment.people
+  expect(await ann.post('/admin/scim-clients', { name: 'mine' })).toMatchObject({ status: 403 })
+  const { body: client } = await ada.post('/admin/scim-clients', { name: 'another' })
+  const asClient = { authorization: `Bearer ${client.token}` }
+  expect(await scim('GET', '/Users?count=0', undefined, asClient)).toMatchObject({ status: 200 })
+  const outside = new Person(environment.baseUrl, ada, client.token)
+  for (const path of ['/auth/me', '/users', '/admin/audit-log', '/events']) {
+    expect([path, (await outside.get(path)).status]).toEqual([path, 401])
+  }
+  const apiToken = (await ada.post('/auth/tokens', { name: 'x', scopes: ['admin'] })).body.token
+  for (const other of [ada.token, apiToken]) {
+    const reply = await scim('GET', '/Users', undefined, { authorization: `Bearer ${other}` })
+    expect(reply).toMatchObject({ status: 401, body: { status: '401' } })
+  }
+  expect((await ada.get('/admin/scim-clients')).body.clients.map(({ id }: { id: string }) => id)).toContain(client.id)
+  expect(await ada.delete(`/admin/scim-clients/${client.id}`)).toMatchObject({ status: 200 })
+  expect(await scim('GET', '/Users', undefined, asClient)).toMatchObject({ status: 401 })
+})
+
+test('says what it can do', async () => {
+  expect((await scim('GET', '/ServiceProviderConfig')).body).toMatchObject({
+    patch: { supported: true },
+    bulk: { supported: false },
+  })
+  expect((await scim('GET', '/ResourceTypes')).body.Resources).toMatchObject([{ id: 'User' }, { id: 'Group' }])
+  expect((await scim('GET', '/Schemas/urn:ietf:params:scim:schemas:core:2.0:User')).status).toBe(200)
+  for (const path of ['/Me', '/Bulk']) expect(await scim('POST', path, {})).toMatchObject({ status: 501 })
+})
+
+test('a search by POST is the same as by GET, over people, groups or both', async () => {
+  const user = (await scim('POST', '/Users', newUser('searched@example.org'))).body
+  const filter = 'userName eq "searched@example.org"'
+  const search = { filter, attributes: ['userName'], startIndex: 1, count: 5 }
+  const found = await scim('POST', '/Users/.search', search)
+  expect(found.body).toMatchObject({ totalResults: 1, Resources: [{ id: user.id, userName: 'searched@example.org' }] })
+  expect(found.body.Resources[0]).not.toHaveProperty('emails')
+  const group = (await scim('POST', '/Groups', newGroup('Searched', { externalId: 'searched' }))).body
+  expect((await scim('POST', '/Groups/.search', { filter: 'displayName eq "Searched"' })).body.totalResults).toBe(1)
+  const both = await scim('POST', '/.search', { filter: 'externalId eq "searched"' })
+  expect(both.body.Resources).toMatchObject([{ id: group.id, meta: { resourceType: 'Group' } }])
+  const all = (await scim('POST', '/.search', {})).body
+  const last = await scim('POST', '/.search', { startIndex: all.totalResults, count: 1 })
+  expect(last.body).toMatchObject({ totalResults: all.totalResults, itemsPerPage: 1, startIndex: all.totalResults })
+  expect(last.body.Resources).toMatchObject([{ meta: { resourceType: 'Group' } }])
+  expect(await scim('POST', '/.search', { filter: 'userName eq "x"' })).toMatchObject({
+    status: 400,
+    body: { scimType: 'invalidFilter' },
+  })
+})
+
+test('what everybody has is not removed, and an unknown endpoint is refused in the form of SCIM', async () => {
+  const { id } = (await scim('POST', '/Users', newUser('whole@example.org'))).body
+  for (const path of ['active', 'emails', 'urn:ietf:params:scim:schemas:core:2.0:User:userName']) {
+    const reply = await scim('PATCH', `/Users/${id}`, patch({ op: 'remove', path }))
+    expect(reply).toMatchObject({ status: 400, body: { scimType: 'mutability', status: '400' } })
+  }
+  // Entra ID does this when somebody has no address any more: the last one stays.
+  const emptied = patch({ op: 'Remove', path: 'emails[type eq "work"].value' })
+  expect((await scim('PATCH', `/Users/${id}`, emptied)).body.emails).toMatchObject([{ value: 'whole@example.org' }])
+  const schemas = ['urn:ietf:params:scim:api:messages:2.0:Error']
+  expect(await scim('GET', '/nowhere')).toMatchObject({ status: 404, body: { schemas, status: '404' } })
+})
+
+test.each([
+  ['a number', { op: 'replace', path: 'title', value: 7 }, 'title must be text'],
+  ['1,001 characters', { op: 'replace', path: 'title', value: 'x'.repeat(1_001) }, 'title may have at most 1000'],
+  ['blanks', { op: 'replace', path: 'userName', value: '  ' }, 'userName must not be empty'],
+])('a value of %s is refused with the true reason', async (_, operation, reason) => {
+  const { id } = (await scim('POST', '/Users', newUser(`${randomUUID()}@example.org`))).body
+  const { status, body } = await scim('PATCH', `/Users/${id}`, patch(operation))
+  expect([status, body.scimType, body.detail]).toEqual([400, 'invalidValue', expect.stringContaining(reason)])
+})
