@@ -1,0 +1,148 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { conversationRowId, findChannel, requireAccess, wireChannelId } from '@parley/access'
+import {
+  EphemeralMessage,
+  Id,
+  invalid,
+  type Message,
+  type MessageBlock,
+  Nullable,
+  notFound,
+  refusals,
+} from '@parley/contract'
+import { type ChannelRow, isRowId } from '@parley/database'
+import type { Caller } from '@parley/identity'
+import type { Requester } from '@parley/requester'
+import { bearerToken, type Deps } from '@parley/service'
+import { slackTs } from '@parley/slack'
+import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { type CallService, refusalOf } from '../inside/services.ts'
+import { findSlackMessage } from '../slack-api/slack-objects.ts'
+import type { Speaker } from './app-answers.ts'
+import { findApp } from './apps.queries.ts'
+import { type Clicked, findButton } from './buttons.ts'
+import { callApp, createResponseUrl, placeOf, team, type Use } from './call-app.ts'
+import { type ClickToken, longestClickToken, readClickToken } from './ephemeral-messages.ts'
+
+const ClickButton = {
+  summary: 'Click a button of a message',
+  description:
+    'Sends a signed `block_actions` of Slack to the `interactivityUrl` of the bot that wrote the message. The app’s answer becomes a message of the ' +
+    'bot, or an EPHEMERAL_MESSAGE that only the caller gets and that the reply repeats. When the app does not answer within three seconds, the ' +
+    'caller is told that it failed. Buttons with a `url` are links: clicks on them are not sent. A click on an EPHEMERAL_MESSAGE needs its ' +
+    '`clickToken`, because the message is not stored; `replace_original` and `delete_original` then change what the caller alone sees.',
+  params: Type.Object({ messageId: Id }),
+  body: Type.Object({
+    blockId: Type.Optional(Type.String({ maxLength: 255, description: '`block_id` of the block, when it has one' })),
+    actionId: Type.String({ maxLength: 255, description: '`action_id` of the button' }),
+    value: Type.Optional(Type.String({ maxLength: 2_000, description: '`value` of the button, when it has one' })),
+    clickToken: Type.Optional(
+      Type.String({ maxLength: longestClickToken, description: '`clickToken` of an EPHEMERAL_MESSAGE' }),
+    ),
+  }),
+  response: {
+    200: Type.Object({ ephemeral: Nullable(EphemeralMessage) }),
+    ...refusals(400, 401, 403, 404),
+  },
+}
+
+export interface AppParts {
+  deps: Deps
+  call: CallService
+  requester: Requester
+  speaker: Speaker
+}
+
+/** Clicks on the buttons of messages. */
+export const actionRoutes =
+  ({ deps, call, requester, speaker }: AppParts): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    app.post('/messages/:messageId/actions', { schema: ClickButton }, async (request) => {
+      const { caller, body } = request
+      const { messageId } = request.params
+      if (!isRowId(messageId)) throw notFound('message')
+      const { clickToken } = body
+      const shown =
+        clickToken === undefined
+          ? await readStored(request, messageId)
+          : await readTold(caller, readClickToken(deps, clickToken, { messageId, userId: caller.userId }))
+      const clicked = findButton(shown.blocks, body)
+      if (!clicked) throw invalid('The message has no such button')
+      // The id of a webhook is not a row id. Webhooks have no app that could handle clicks.
+      const used = isRowId(shown.authorId) ? await findApp(deps.db, shown.authorId) : undefined
+      if (!used?.interactivityUrl) throw invalid('The author of this message does not handle clicks')
+
+      const use: Use = { app: used, caller, channel: shown.channel, ...shown.place }
+      const payload = JSON.stringify(await clickOf(use, shown, clicked, body.value))
+      const answer = await callApp(requester, deps, { app: used, url: used.interactivityUrl, form: { payload } })
+      return { ephemeral: await speaker.giveAnswer(use, `The button of ${used.userName}`, answer, request.id) }
+    })
+
+    async function readStored(request: FastifyRequest, messageId: string): Promise<Shown> {
+      const path = `/messages/${messageId}`
+      const token = bearerToken(request)
+      const read = await call({ service: 'messaging', method: 'GET', path, token, requestId: request.id })
+      if (read.status !== 200) throw refusalOf(read)
+      const message: Message = read.body.message
+      const channel = await findChannel(deps.db, rowIdOf(message), false)
+      if (!channel) throw notFound('message')
+      const inSlack = await findSlackMessage(deps.db, message)
+      const { author, blocks } = message
+      return { authorId: author.id, blocks, channel, ts: inSlack.ts, message: inSlack, place: { messageId } }
+    }
+
+    async function readTold(caller: Caller, token: ClickToken): Promise<Shown> {
+      const { authorId, blocks, id, createdAt } = token
+      const channel = await findChannel(deps.db, rowIdOf(token), false)
+      if (!channel) throw notFound('message')
+      await requireAccess(deps.db, caller, channel)
+      return { authorId, blocks, channel, ts: slackTs(createdAt * 1_000), place: { original: { id, createdAt } } }
+    }
+
+    async function clickOf(use: Use, shown: Shown, { button, blockId }: Clicked, value = button.value) {
+      const { userId, userName } = use.caller
+      const now = deps.clock()
+      const { botId } = use.app
+      return {
+        type: 'block_actions',
+        ...placeOf(use),
+        enterprise: null,
+        team,
+        user: { id: userId, username: userName, name: userName, team_id: team.id },
+        container: {
+          type: 'message',
+          message_ts: shown.ts,
+          channel_id: wireChannelId(use.channel),
+          is_ephemeral: use.original !== undefined,
+        },
+        ...(shown.message && { message: { ...shown.message, bot_id: botId, app_id: botId } }),
+        state: { values: {} },
+        response_url: await createResponseUrl(deps, use),
+        actions: [
+          {
+            type: 'button',
+            action_id: button.action_id,
+            block_id: blockId,
+            text: button.text,
+            ...(value !== undefined && { value }),
+            ...(button.style && { style: button.style }),
+            action_ts: slackTs(now * 1_000),
+          },
+        ],
+      }
+    }
+  }
+
+const rowIdOf = ({ channelId }: { channelId: string }) => conversationRowId(channelId) ?? channelId
+
+/** A message with a button, as who clicks sees it. */
+interface Shown {
+  authorId: string
+  channel: ChannelRow
+  blocks: MessageBlock[]
+  ts: string
+  /** In Slack's form. As in Slack there is none of an ephemeral message. */
+  message?: object
+  place: Pick<Use, 'messageId' | 'original'>
+}

@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto'
+import { wireChannelId } from '@parley/access'
+import { ApiError, type Author, type EphemeralMessage } from '@parley/contract'
+import { writeAppPass } from '@parley/identity'
+import { type Deps, refuseNul } from '@parley/service'
+import { InvalidBlocks, mentionedIds } from '@parley/slack'
+import { readSaid, type Said, textsOf } from '../hooks/read-payload.ts'
+import type { CallService } from '../inside/services.ts'
+import { findUserNames } from '../slack-ids/slack-ids.queries.ts'
+import type { App } from './apps.queries.ts'
+import type { AppAnswer, Use } from './call-app.ts'
+import { type Recipient, removeEphemeralMessage, sendEphemeralMessage } from './ephemeral-messages.ts'
+
+type Payload = Record<string, unknown>
+
+/** The author of messages from the server itself. */
+const server: Author = { id: 'server', userName: 'Parley', isBot: true }
+
+/** How long a pass is valid. It serves one request between services. */
+const passMs = 60_000
+
+/** An answer that cannot be shown. The message completes a sentence such as "/deploy failed: …". */
+export class UnusableAnswer extends Error {
+  override readonly name = 'UnusableAnswer'
+}
+
+export type Speaker = ReturnType<typeof createSpeaker>
+
+/** Shows people the answers of apps and of the server. */
+export function createSpeaker(deps: Deps, call: CallService) {
+  const { db, seals, clock } = deps
+
+  /** Sends one person a message of the server. */
+  const tell = (to: Recipient, content: string) => sendEphemeralMessage(deps, to, server, { content })
+
+  /** Applies the answer of an app. The person who used the app is told when it failed. Returns the message that only they get, if any. */
+  async function giveAnswer(
+    use: Use,
+    name: string,
+    answer: AppAnswer,
+    requestId: string,
+  ): Promise<EphemeralMessage | null> {
+    const to = { userId: use.caller.userId, channelId: wireChannelId(use.channel) }
+    if (answer === 'nothing') return null
+    if ('failure' in answer) return tell(to, `${name} failed: ${answer.failure}.`)
+    try {
+      return await give(use, answer.payload, requestId)
+    } catch (error) {
+      if (!(error instanceof UnusableAnswer)) throw error
+      return tell(to, `${name} failed: ${error.message}.`)
+    }
+  }
+
+  /**
+   * Does what a payload in Slack's format asks for: posts a message of the bot, changes or deletes the message with the button, or sends an
+   * ephemeral message to the person who used the app. Returns the message that only they get, if any.
+   * @throws UnusableAnswer when the payload cannot be read.
+   */
+  async function give(use: Use, payload: Payload, requestId: string): Promise<EphemeralMessage | null> {
+    const { app, caller, channel, messageId, original } = use
+    const to = { userId: caller.userId, channelId: wireChannelId(channel) }
+    if (original && isTrue(payload.delete_original)) return removeEphemeralMessage(deps, to, authorOf(app), original)
+    if (messageId !== undefined && isTrue(payload.delete_original)) {
+      await ask(use, 'DELETE', `/${messageId}`, undefined, requestId)
+      return null
+    }
+    const said = await read(payload)
+    if (!said) return null
+    if (original && isTrue(payload.replace_original))
+      return sendEphemeralMessage(deps, to, authorOf(app), said, original)
+    if (messageId !== undefined && isTrue(payload.replace_original)) {
+      await ask(use, 'PUT', `/${messageId}`, said, requestId)
+      return null
+    }
+    if (payload.response_type === 'in_channel') {
+      await ask(use, 'POST', '', said, requestId)
+      return null
+    }
+    return sendEphemeralMessage(deps, to, authorOf(app), said)
+  }
+
+  async function read(payload: Payload): Promise<Said | undefined> {
+    const texts = readable(() => {
+      refuseNul(payload)
+      return textsOf(payload)
+    })
+    const names = await findUserNames(db, mentionedIds(texts))
+    return readable(() => readSaid(payload, { user: (id) => names.get(id) }))
+  }
+
+  async function ask(
+    use: Use,
+    method: 'POST' | 'PUT' | 'DELETE',
+    rest: string,
+    said: Said | undefined,
+    requestId: string,
+  ) {
+    const { botId } = use.app
+    const { status, body } = await call({
+      service: 'messaging',
+      method,
+      path: `/apps/${botId}/messages${rest}`,
+      token: writeAppPass(seals, { botId, channelId: use.channel.id, expiresAt: clock() + passMs }),
+      body: said,
+      ...(method === 'POST' && { idempotencyKey: randomUUID() }),
+      requestId,
+    })
+    if (status >= 500) throw new UnusableAnswer('this server cannot store its answer right now')
+    if (status !== 200) throw new UnusableAnswer(body.error)
+  }
+
+  return { tell, give, giveAnswer, read }
+}
+
+/** Reading a payload of another program may fail in any way: it may be nested too deep for the stack, for example. */
+function readable<Value>(read: () => Value): Value {
+  try {
+    return read()
+  } catch (error) {
+    const reason = error instanceof InvalidBlocks || error instanceof ApiError ? error.message : 'it cannot be read'
+    throw new UnusableAnswer(`its answer cannot be shown: ${reason}`)
+  }
+}
+
+const isTrue = (value: unknown) => value === true || value === 'true'
+
+/** A bot as the author of a message. */
+export const authorOf = ({ botId, userName }: Pick<App, 'botId' | 'userName'>): Author => ({
+  id: botId,
+  userName,
+  isBot: true,
+})

@@ -1,0 +1,112 @@
+import { hash, randomBytes } from 'node:crypto'
+import { wireChannelId } from '@parley/access'
+import { openSigningSecret } from '@parley/accounts'
+import { type AppResponseRow, type ChannelRow, uuidv7 } from '@parley/database'
+import type { Caller } from '@parley/identity'
+import { type Requester, RequestFailed } from '@parley/requester'
+import type { Deps } from '@parley/service'
+import { slackSignature } from '@parley/slack'
+import { type App, insertResponse } from './apps.queries.ts'
+import type { Original } from './ephemeral-messages.ts'
+
+/** An app must answer within this time, as at Slack. */
+const timeoutMs = 3_000
+/** An app may answer later this many times, within this time. */
+const responseUses = 5
+export const responseMs = 30 * 60_000
+
+/** Somebody uses an app in a channel: types its command or clicks its button. */
+export interface Use {
+  app: App
+  caller: Pick<Caller, 'userId' | 'userName'>
+  channel: ChannelRow
+  /** The message with the button. Undefined for a command. */
+  messageId?: string
+  /** Of a button that its user alone sees: the ephemeral message that it is on. */
+  original?: Original
+}
+
+/** The answer of an app: a payload in Slack's format, nothing, or a sentence that says why the app failed. */
+export type AppAnswer = { payload: Record<string, unknown> } | 'nothing' | { failure: string }
+
+/** What Slack calls a workspace: the whole server. */
+export const team = { id: 'parley', domain: 'parley' }
+
+/** The fields that Slack sends with commands and with clicks. */
+export const placeOf = ({ app, channel }: Use) => ({
+  api_app_id: app.botId,
+  is_enterprise_install: false,
+  channel: { id: wireChannelId(channel), name: channel.kind === 'direct' ? 'directmessage' : channel.name! },
+  trigger_id: uuidv7(),
+})
+
+/**
+ * Makes an address at which the app may answer for half an hour. Only a hash of its secret is stored. When the button was on an ephemeral
+ * message, the secret begins with the time of that message: the row alone does not say that the message is not a stored one.
+ */
+export async function createResponseUrl({ db, config, clock }: Deps, use: Use): Promise<string> {
+  const id = uuidv7()
+  const random = randomBytes(24).toString('base64url')
+  const secret = use.original ? `${use.original.createdAt}.${random}` : random
+  await insertResponse(db, {
+    id,
+    secretHash: hash('sha256', secret, 'buffer'),
+    botId: use.app.botId,
+    userId: use.caller.userId,
+    channelId: use.channel.id,
+    messageId: use.messageId ?? use.original?.id ?? null,
+    usesLeft: responseUses,
+    expiresAt: clock() + responseMs,
+  })
+  return `${config.auth.appUrl}/hooks/responses/${id}/${secret}`
+}
+
+/** What an answer at such an address may change: a stored message, or the ephemeral message of this time. */
+export function answeredBy({ messageId }: AppResponseRow, secret: string): Pick<Use, 'messageId' | 'original'> {
+  if (messageId === null) return {}
+  const [, createdAt] = /^(\d+)\./.exec(secret) ?? []
+  return createdAt === undefined ? { messageId } : { original: { id: messageId, createdAt: Number(createdAt) } }
+}
+
+/** Sends a form to an app, signed like Slack's, and reads the answer. Redirects are not followed. */
+export async function callApp(
+  requester: Requester,
+  { seals, clock, logger }: Deps,
+  { app, url, form }: { app: App; url: string; form: Record<string, string> },
+): Promise<AppAnswer> {
+  const secret = openSigningSecret(seals, app)
+  if (secret === undefined) return { failure: 'its signing secret cannot be read any more. An admin must replace it' }
+  const body = new URLSearchParams(form).toString()
+  const headers = {
+    'content-type': 'application/x-www-form-urlencoded',
+    'user-agent': 'Parley',
+    accept: 'application/json,*/*',
+    ...slackSignature(secret, body, clock()),
+  }
+  try {
+    const reply = await requester.request({ url, method: 'POST', headers, body, timeoutMs })
+    if (reply.status < 200 || reply.status > 299) return { failure: `it answered with the status ${reply.status}` }
+    return readAnswer(reply.body.toString(), reply.isCut)
+  } catch (error) {
+    if (!(error instanceof RequestFailed)) throw error
+    logger.debug({ err: error, app: app.botId }, 'an app did not answer')
+    return { failure: failures[error.reason] ?? 'it could not be reached' }
+  }
+}
+
+const failures: Partial<Record<RequestFailed['reason'], string>> = {
+  slow: `it did not answer within ${timeoutMs / 1_000} seconds`,
+  forbidden: 'this server does not call addresses of internal networks',
+}
+
+/** An answer that is not JSON is a text for the caller, as at Slack. */
+function readAnswer(text: string, isCut: boolean): AppAnswer {
+  if (isCut) return { failure: 'its answer is too long' }
+  if (text.trim() === '') return 'nothing'
+  if (!text.trimStart().startsWith('{')) return { payload: { text } }
+  try {
+    return { payload: JSON.parse(text) }
+  } catch {
+    return { failure: 'its answer is not valid JSON' }
+  }
+}

@@ -1,0 +1,82 @@
+import { type Author, type EphemeralMessage, invalid, type MessageBlock, onlyUsers } from '@parley/contract'
+import { uuidv7 } from '@parley/database'
+import type { Deps } from '@parley/service'
+import { textOfBlocks } from '@parley/slack'
+import type { Said } from '../hooks/read-payload.ts'
+import { blocksWithButtons } from './buttons.ts'
+
+/** Whom an ephemeral message is for, and where they see it. */
+export interface Recipient {
+  userId: string
+  /** As clients know it. */
+  channelId: string
+}
+
+/** What stays the same when an app replaces its ephemeral message. */
+export type Original = Pick<EphemeralMessage, 'id' | 'createdAt'>
+
+/** What a click token says: nothing of an ephemeral message is stored, so whoever clicks shows the server what was on it. */
+export interface ClickToken extends Recipient, Original {
+  authorId: string
+  /** Those with buttons. */
+  blocks: MessageBlock[]
+  /** Epoch milliseconds. */
+  expiresAt: number
+}
+
+const tokenMs = 24 * 3_600_000
+const tokenContext = 'click token'
+/** Blocks have at most 60,000 bytes; encrypted and as base64 they are longer by a third. */
+export const longestClickToken = 90_000
+
+/** Tells one person something, on all their open streams. With `original` it takes the place of that one. It is stored nowhere. */
+export function sendEphemeralMessage(
+  deps: Pick<Deps, 'clock' | 'publishEphemeral' | 'seals'>,
+  to: Recipient,
+  author: Author,
+  { content, blocks = [] }: Said,
+  original?: Original,
+): EphemeralMessage {
+  const now = deps.clock()
+  const { id, createdAt } = original ?? { id: uuidv7(), createdAt: now }
+  const clickable = blocksWithButtons(blocks)
+  const token = { ...to, id, createdAt, authorId: author.id, blocks: clickable, expiresAt: now + tokenMs }
+  const payload: EphemeralMessage = {
+    id,
+    channelId: to.channelId,
+    author,
+    content: content.trim() === '' ? textOfBlocks(blocks) : content,
+    blocks,
+    createdAt,
+    updatedAt: original ? now : null,
+    clickToken: clickable.length === 0 ? null : writeClickToken(deps, token),
+  }
+  deps.publishEphemeral({ type: 'EPHEMERAL_MESSAGE', payload, routing: onlyUsers(to.userId) })
+  return payload
+}
+
+/** Clients show nothing in the place of the original any more. */
+export const removeEphemeralMessage = (
+  deps: Pick<Deps, 'clock' | 'publishEphemeral' | 'seals'>,
+  to: Recipient,
+  author: Author,
+  original: Original,
+): EphemeralMessage => sendEphemeralMessage(deps, to, author, { content: '' }, original)
+
+const writeClickToken = ({ seals }: Pick<Deps, 'seals'>, token: ClickToken): string =>
+  seals.seal(JSON.stringify(token), tokenContext)
+
+/** @throws ApiError 400 for one of somebody else or of another message, for an old one, and for what this server has not written. */
+export function readClickToken(
+  { seals, clock }: Pick<Deps, 'seals' | 'clock'>,
+  text: string,
+  clicked: { messageId: string; userId: string },
+): ClickToken {
+  const opened = seals.open(text, tokenContext)
+  const token: ClickToken | undefined = opened === undefined ? undefined : JSON.parse(opened)
+  if (token?.id !== clicked.messageId || token.userId !== clicked.userId) {
+    throw invalid('clickToken does not belong to this message')
+  }
+  if (token.expiresAt <= clock()) throw invalid('The buttons of this message are too old to be clicked')
+  return token
+}

@@ -1,0 +1,57 @@
+import { hash, timingSafeEqual } from 'node:crypto'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { findChannel } from '@parley/access'
+import { type AppResponseRow, isRowId } from '@parley/database'
+import type { Deps } from '@parley/service'
+import { Type } from 'typebox'
+import { answerInWords, HookRefusal, readPayload, takeAnyText, words } from '../hooks/hook-words.ts'
+import { type Speaker, UnusableAnswer } from './app-answers.ts'
+import { findApp, findReader, findResponse, takeResponse } from './apps.queries.ts'
+import { answeredBy, type Use } from './call-app.ts'
+
+const AnswerLater = {
+  summary: 'Answer a command or a button later',
+  description:
+    'The `response_url` of a command or a click: it works five times within half an hour. Takes Slack’s payloads, with `response_type` (`ephemeral`, ' +
+    'which is the default, or `in_channel`), `replace_original` and `delete_original`. Replies like Slack: `ok`, or 404 `expired_url`, `used_url`, `no_service`, ' +
+    '400 `invalid_payload`, `no_text`, `invalid_blocks`.',
+  params: Type.Object({ responseId: Type.String({ maxLength: 200 }), secret: Type.String({ maxLength: 200 }) }),
+  response: { 200: words, 400: words, 404: words, 413: words, 503: words },
+}
+
+/** The addresses at which apps answer later (`response_url`). */
+export const responseRoutes =
+  ({ db, clock }: Deps, speaker: Speaker): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    takeAnyText(app)
+    answerInWords(app)
+
+    const route = { schema: AnswerLater, config: { access: 'none' } } as const
+    app.post('/hooks/responses/:responseId/:secret', route, async (request, reply) => {
+      const { responseId, secret } = request.params
+      const response = isRowId(responseId) ? await findResponse(db, responseId) : undefined
+      if (!response || !isSecret(response, secret)) throw new HookRefusal(404, 'no_service')
+      if (response.expiresAt <= clock()) throw new HookRefusal(404, 'expired_url')
+      const payload = readPayload(request.body, request.headers['content-type'] ?? '')
+      const use = await findUse(response, secret)
+      if (!use) throw new HookRefusal(404, 'no_service')
+      if (!(await takeResponse(db, response.id))) throw new HookRefusal(404, 'used_url')
+      await speaker.give(use, payload, request.id).catch((error) => {
+        if (error instanceof UnusableAnswer) throw new HookRefusal(400, 'invalid_payload')
+        throw error
+      })
+      return reply.type('text/plain; charset=utf-8').serializer(String).send('ok')
+    })
+
+    /** Undefined when the bot, the person or the channel was removed, or when the person may no longer read the channel. */
+    async function findUse(response: AppResponseRow, secret: string): Promise<Use | undefined> {
+      const { botId, userId, channelId } = response
+      const found = await findApp(db, botId)
+      const channel = found && (await findChannel(db, channelId, false))
+      const caller = channel && (await findReader(db, userId, channel.id))
+      return caller && { app: found, channel, caller, ...answeredBy(response, secret) }
+    }
+  }
+
+const isSecret = ({ secretHash }: AppResponseRow, secret: string) =>
+  timingSafeEqual(secretHash, hash('sha256', secret, 'buffer'))

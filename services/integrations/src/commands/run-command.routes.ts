@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { accessChannel, accessConversation, wireChannelId } from '@parley/access'
+import { EphemeralMessage, Id, invalid, limits, Nullable, refusals } from '@parley/contract'
+import type { ChannelRow } from '@parley/database'
+import { bearerToken } from '@parley/service'
+import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import type { AppParts } from '../apps/actions.routes.ts'
+import { callApp, createResponseUrl, placeOf, team, type Use } from '../apps/call-app.ts'
+import { refusalOf } from '../inside/services.ts'
+import { messagesOf } from '../slack-api/chat.ts'
+import { builtInCommands, describeCommands, NotDone, type Typed } from './built-in.ts'
+import { findCommand } from './commands.queries.ts'
+
+const shape = {
+  description:
+    'The server runs some commands itself (`GET /commands` lists all). For the others, Slack’s signed form is sent to the app. Its answer ' +
+    'becomes a message of the bot (`in_channel`), or an EPHEMERAL_MESSAGE that only the caller gets and that the reply repeats, with the same id. ' +
+    'The caller also gets an EPHEMERAL_MESSAGE when the app does not answer within three seconds, or when the command is unknown.',
+  body: Type.Object({
+    text: Type.String({
+      minLength: 1,
+      maxLength: limits.content,
+      description: 'What was typed: `/name` and what follows',
+    }),
+  }),
+  response: {
+    200: Type.Object({ ephemeral: Nullable(EphemeralMessage) }),
+    ...refusals(400, 401, 403, 404),
+  },
+}
+const RunInChannel = { summary: 'Type a command in a channel', params: Type.Object({ channelId: Id }), ...shape }
+const RunInConversation = {
+  summary: 'Type a command in a conversation',
+  params: Type.Object({ conversationId: Id }),
+  ...shape,
+}
+
+/** Commands that people type. */
+export const runCommandRoutes =
+  ({ deps, call, requester, speaker }: AppParts): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const { db } = deps
+
+    app.post('/channels/:channelId/commands', { schema: RunInChannel }, async (request) =>
+      run(request, await accessChannel(db, request.caller, request.params.channelId), request.body.text),
+    )
+
+    const route = { schema: RunInConversation }
+    app.post('/conversations/:conversationId/commands', route, async (request) =>
+      run(request, await accessConversation(db, request.caller, request.params.conversationId), request.body.text),
+    )
+
+    async function run(request: FastifyRequest, channel: ChannelRow, typed: string) {
+      const [, name, text] = /^\/(\S+)\s*(.*)$/s.exec(typed.trim()) ?? []
+      if (name === undefined) throw invalid('text must begin with a slash and the name of a command')
+      const to = { userId: request.caller.userId, channelId: wireChannelId(channel) }
+      const builtIn = builtInCommands.find((command) => command.name === name.toLowerCase())
+      if (builtIn) {
+        const answer = await builtIn.run(typedBy(request, channel, text!)).catch((error) => {
+          if (error instanceof NotDone) return `${error.message}.`
+          throw error
+        })
+        return { ephemeral: answer === undefined ? null : speaker.tell(to, answer) }
+      }
+      const command = await findCommand(db, name.toLowerCase())
+      if (command) return { ephemeral: await runByApp(request, channel, command, text!) }
+      const known = await describeCommands(db)
+      return { ephemeral: speaker.tell(to, `There is no command /${name.slice(0, limits.commandName)}. ${known}`) }
+    }
+
+    type Command = NonNullable<Awaited<ReturnType<typeof findCommand>>>
+    async function runByApp({ caller, id }: FastifyRequest, channel: ChannelRow, command: Command, text: string) {
+      const use: Use = { app: command, caller, channel }
+      const { channel: place, is_enterprise_install, ...rest } = placeOf(use)
+      const form = {
+        ...rest,
+        is_enterprise_install: String(is_enterprise_install),
+        team_id: team.id,
+        team_domain: team.domain,
+        channel_id: place.id,
+        channel_name: place.name,
+        user_id: caller.userId,
+        user_name: caller.userName,
+        command: `/${command.name}`,
+        text,
+        response_url: await createResponseUrl(deps, use),
+      }
+      const answer = await callApp(requester, deps, { app: command, url: command.url, form })
+      return speaker.giveAnswer(use, `/${command.name}`, answer, id)
+    }
+
+    /** Built-in commands send their requests with the caller's token. */
+    function typedBy(request: FastifyRequest, channel: ChannelRow, text: string): Typed {
+      const token = bearerToken(request)
+      const ask: Typed['ask'] = async (asked) => {
+        const key = asked.method === 'POST' ? { idempotencyKey: randomUUID() } : {}
+        const reply = await call({ ...asked, ...key, token, requestId: request.id })
+        if (reply.status === 200) return reply.body
+        const refusal = refusalOf(reply)
+        if (refusal.status >= 500 || refusal.status === 401 || refusal.status === 429) throw refusal
+        throw new NotDone(refusal.message)
+      }
+      const path = messagesOf(wireChannelId(channel))
+      const say = (content: string) => ask({ service: 'messaging', method: 'POST', path, body: { content } })
+      return { db, channel, text, ask, say }
+    }
+  }

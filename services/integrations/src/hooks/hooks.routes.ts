@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { limits } from '@parley/contract'
+import { isRowId } from '@parley/database'
+import type { Deps } from '@parley/service'
+import { mentionedIds } from '@parley/slack'
+import { Type } from 'typebox'
+import type { CallService } from '../inside/services.ts'
+import { findByTs, findUserNames } from '../slack-ids/slack-ids.queries.ts'
+import { answerInWords, HookRefusal, readPayload, refusalOfStatus, takeAnyText, words } from './hook-words.ts'
+import { readSaid, textsOf } from './read-payload.ts'
+
+const PostToHook = {
+  summary: 'Post to the channel of a webhook with a payload of Slack’s incoming webhooks',
+  description:
+    'JSON, or a form whose field `payload` has the JSON: `text` (mrkdwn), `blocks`, `attachments`, `username`, `icon_emoji`, `icon_url`, `thread_ts`; ' +
+    '`channel` and unknown fields are ignored. Replies like Slack: `ok`, or 400 `invalid_payload`, `no_text`, `invalid_blocks`, 403 `invalid_token`, 404 ' +
+    '`no_service`, 429 `rate_limited` with `Retry-After`.',
+  params: Type.Object({
+    webhookId: Type.String({ maxLength: 200 }),
+    secret: Type.String({ maxLength: 200, description: 'The last part of the address' }),
+  }),
+  response: { 200: words, 400: words, 403: words, 404: words, 413: words, 429: words, 503: words },
+}
+
+type Payload = Record<string, unknown>
+
+/** The addresses of webhooks for programs that are written for Slack. */
+export const hookRoutes =
+  ({ db }: Deps, call: CallService): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    takeAnyText(app)
+    answerInWords(app)
+
+    app.post(
+      '/hooks/:webhookId/:secret',
+      { schema: PostToHook, config: { access: 'none' } },
+      async (request, reply) => {
+        const { webhookId, secret } = request.params
+        const payload = readPayload(request.body, request.headers['content-type'] ?? '')
+        const channelId = await findChannelOfHook(webhookId)
+        const names = await findUserNames(db, mentionedIds(textsOf(payload)))
+        const said = readSaid(payload, { user: (id) => names.get(id) })
+        if (!said) throw new HookRefusal(400, 'no_text')
+        const { status, retryAfter } = await call({
+          service: 'messaging',
+          method: 'POST',
+          path: `/webhooks/${webhookId}/messages`,
+          token: secret,
+          body: { ...said, ...(await authorAndPlace(payload, channelId)) },
+          idempotencyKey: randomUUID(),
+          requestId: request.id,
+        })
+        if (status === 400 && said.blocks) throw new HookRefusal(400, 'invalid_blocks')
+        if (status !== 200) throw refusalOfStatus(status, retryAfter)
+        return reply.type('text/plain; charset=utf-8').serializer(String).send('ok')
+      },
+    )
+
+    async function findChannelOfHook(webhookId: string): Promise<string> {
+      const webhook = isRowId(webhookId)
+        ? await db
+            .selectFrom('webhooks')
+            .select('channelId')
+            .where('id', '=', webhookId)
+            .where('deletedAt', 'is', null)
+            .executeTakeFirst()
+        : undefined
+      if (!webhook) throw new HookRefusal(404, 'no_service')
+      return webhook.channelId
+    }
+
+    async function authorAndPlace(payload: Payload, channelId: string) {
+      const { username, icon_emoji: emoji, icon_url: url, thread_ts: ts } = payload
+      const found = ts === undefined || ts === '' ? undefined : await findByTs(db, channelId, ts)
+      const icon = typeof emoji === 'string' && emoji !== '' ? `:${emoji.replaceAll(':', '')}:` : url
+      return {
+        ...(typeof username === 'string' && { userName: [...username].slice(0, limits.webhookName).join('') }),
+        ...(typeof icon === 'string' && { icon: icon.slice(0, 3_000) }),
+        // As at Slack, a message for an unknown thread goes to the channel.
+        ...(found && { threadId: found.threadId ?? found.id }),
+      }
+    }
+  }

@@ -1,0 +1,72 @@
+import { firstCharacters, limits, type MessageBlock } from '@parley/contract'
+import { type MrkdwnNames, readAttachments, readBlocks, safeText, toMarkup } from '@parley/slack'
+
+/** The content of a message that a program sent in Slack's format, in the form that messaging takes. */
+export interface Said {
+  content: string
+  blocks?: MessageBlock[]
+}
+
+type Payload = Record<string, unknown>
+
+/**
+ * Translates `text`, `blocks` and `attachments`. As at Slack, the text is shown only when there are no blocks. Undefined when the payload
+ * has no content at all.
+ * @throws InvalidBlocks when blocks or attachments cannot be read.
+ */
+export function readSaid(payload: Payload, names: MrkdwnNames): Said | undefined {
+  const readMrkdwn = (text: string) => toMarkup(text, names)
+  const isPlain = payload.mrkdwn === false
+  const given = safeText(payload.text, limits.content)
+  const content = firstCharacters(isPlain ? given : readMrkdwn(given), limits.content)
+  const blocks = payload.blocks === undefined || payload.blocks === null ? [] : readBlocks(payload.blocks, readMrkdwn)
+  const attachments =
+    payload.attachments === undefined || payload.attachments === null
+      ? []
+      : readAttachments(payload.attachments, readMrkdwn)
+  if (blocks.length + attachments.length === 0) return content.trim() === '' ? undefined : { content }
+  const text: MessageBlock[] =
+    blocks.length === 0 && content.trim() !== ''
+      ? sectionsOf(content).map((part) => ({ type: 'section', text: { type: 'mrkdwn', text: part } }))
+      : []
+  return { content, blocks: readBlocks([...text, ...blocks, ...attachments]) }
+}
+
+const longestSection = 3_000
+
+/** Splits a long text into sections, between lines where possible. */
+function sectionsOf(content: string): string[] {
+  const sections: string[] = []
+  let rest = content
+  while (rest.length > longestSection) {
+    const line = rest.lastIndexOf('\n', longestSection)
+    const end = line > 0 ? line : longestSection
+    sections.push(rest.slice(0, end).toWellFormed())
+    rest = rest.slice(end).replace(/^\n/, '').toWellFormed()
+  }
+  return rest.trim() === '' ? sections : [...sections, rest]
+}
+
+/** No payload that is accepted has more values than this. */
+const mostValues = 50_000
+const longestTexts = 100_000
+
+/**
+ * The texts of a payload, in which people may be mentioned by their ids. The payload may be of any size and depth: texts beyond the limits
+ * above are left out, so this takes little time.
+ */
+export function textsOf({ text, blocks, attachments }: Payload): string {
+  const texts: string[] = []
+  let length = 0
+  const waiting: unknown[] = [attachments, blocks, text]
+  for (let values = 0; values < mostValues && waiting.length > 0 && length < longestTexts; values++) {
+    const next = waiting.pop()
+    if (typeof next === 'string') {
+      texts.push(next)
+      length += next.length
+    } else if (typeof next === 'object' && next !== null) {
+      for (const inner of Object.values(next)) waiting.push(inner)
+    }
+  }
+  return texts.join('\n').slice(0, longestTexts)
+}

@@ -1,0 +1,121 @@
+import { type Config, ConfigError } from '@parley/config'
+import { ApiError, unavailable } from '@parley/contract'
+import { insideAddress } from '@parley/service'
+import type { FastifyInstance } from 'fastify'
+import { Agent, type Dispatcher, interceptors, request } from 'undici'
+
+/** The services that this one calls. */
+const called = ['directory', 'messaging'] as const
+
+/** A request of Parley's own API, on behalf of the owner of the token. */
+export interface ServiceRequest {
+  service: (typeof called)[number]
+  method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE'
+  /** With its query. */
+  path: string
+  token: string
+  /** An object is sent as JSON, a buffer as it is. */
+  body?: object | Buffer | undefined
+  /** For a request that creates something: without it, a repeated request may create it twice. */
+  idempotencyKey?: string | undefined
+  /** The id of the request that caused this one: the logs show both under it. */
+  requestId?: string | undefined
+}
+
+export interface ServiceReply {
+  status: number
+  /** JSON; a refusal is `{error, code}`. */
+  // biome-ignore lint/suspicious/noExplicitAny: the contract of the API says what it is
+  body: any
+  /** Seconds. Only with 429 and 503. */
+  retryAfter: number | undefined
+}
+
+/** The error with which the refusal of a service is passed on to the client. */
+export const refusalOf = ({ status, body, retryAfter }: ServiceReply): ApiError =>
+  status >= 500 ? unavailable() : new ApiError(status, body.code, body.error, retryAfter)
+
+/** Sends one request to a service. @throws ApiError 503 when no replica answers. */
+export type CallService = (request: ServiceRequest) => Promise<ServiceReply>
+
+/** Calls the services that are mounted on this app, without a connection. */
+export const servicesOf =
+  (app: FastifyInstance): CallService =>
+  async (request) => {
+    const { method, path } = request
+    const { statusCode, headers, payload } = await app.inject({
+      method,
+      url: path,
+      headers: headersOf(request),
+      payload: payloadOf(request),
+      remoteAddress: insideAddress,
+    })
+    return replyOf(statusCode, headers['retry-after'], payload)
+  }
+
+/**
+ * Calls the services of a cluster, at `gateway.upstreams`. Requests go to all addresses of a host name in turn.
+ * @throws ConfigError when a service has no address.
+ */
+export function connectServices({ gateway: { upstreams } }: Config): { call: CallService; close(): Promise<void> } {
+  const missing = called.filter((name) => upstreams[name].length === 0)
+  if (missing.length > 0)
+    throw new ConfigError(missing.map((name) => ({ key: `gateway.upstreams.${name}`, message: 'names no replica' })))
+
+  const agent = new Agent({ connections: 64, connect: { timeout: 2_000 }, headersTimeout: 30_000, bodyTimeout: 30_000 })
+  const dispatcher = agent.compose(interceptors.dns({ maxTTL: 3_000, dualStack: false }))
+  let turn = 0
+  const call: CallService = async (wanted) => {
+    const addresses = upstreams[wanted.service]
+    // Two tries for each replica: the first one may fail because its kept connection was closed meanwhile.
+    for (let tries = 2 * addresses.length; tries > 0; tries--) {
+      const address = addresses[turn++ % addresses.length]!
+      const reply = await send(dispatcher, address, wanted).catch((error: NodeJS.ErrnoException) => {
+        if (!isConnectionFailure(error)) throw error
+      })
+      if (reply) return reply
+    }
+    throw unavailable()
+  }
+  return { call, close: () => agent.destroy() }
+}
+
+async function send(dispatcher: Dispatcher, address: string, wanted: ServiceRequest): Promise<ServiceReply> {
+  const { method, path } = wanted
+  const headers = headersOf(wanted)
+  const {
+    statusCode,
+    headers: replied,
+    body,
+  } = await request(address + path, {
+    dispatcher,
+    method,
+    headers,
+    body: payloadOf(wanted) ?? null,
+  })
+  return replyOf(statusCode, replied['retry-after'], await body.text())
+}
+
+const headersOf = ({ token, body, idempotencyKey, requestId }: ServiceRequest) => ({
+  authorization: `Bearer ${token}`,
+  ...(body !== undefined && {
+    'content-type': Buffer.isBuffer(body) ? 'application/octet-stream' : 'application/json',
+  }),
+  ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+  ...(requestId !== undefined && { 'x-request-id': requestId }),
+})
+
+const payloadOf = ({ body }: ServiceRequest) =>
+  body === undefined || Buffer.isBuffer(body) ? body : JSON.stringify(body)
+
+const replyOf = (status: number, retryAfter: unknown, text: string): ServiceReply => ({
+  status,
+  body: text === '' ? {} : JSON.parse(text),
+  retryAfter: retryAfter === undefined ? undefined : Number(retryAfter),
+})
+
+/** Whether the replica could not be reached, or the connection was lost before the answer. */
+const isConnectionFailure = ({ code = '' }: NodeJS.ErrnoException) =>
+  /^(ECONN(REFUSED|RESET|ABORTED)|EPIPE|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|UND_ERR_(SOCKET|CONNECT_TIMEOUT|HEADERS_TIMEOUT))$/.test(
+    code,
+  )

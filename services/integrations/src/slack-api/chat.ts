@@ -1,0 +1,178 @@
+import { isBot } from '@parley/accounts'
+import type { Message, User } from '@parley/contract'
+import { isRowId } from '@parley/database'
+import { InvalidBlocks, mentionedIds, parseTs, slackTs } from '@parley/slack'
+import { sendEphemeralMessage } from '../apps/ephemeral-messages.ts'
+import { readSaid, textsOf } from '../hooks/read-payload.ts'
+import { type FoundMessage, findByTs, findUserNames } from '../slack-ids/slack-ids.queries.ts'
+import { findReadable } from '../subscriptions/subscriptions.queries.ts'
+import { jsonOf, type SlackCall, textOf } from './slack-call.ts'
+import { SlackError } from './slack-error.ts'
+import { findSlackMessage } from './slack-objects.ts'
+
+/** For methods that change something without a request of Parley's API that would check the scopes. @throws SlackError `missing_scope`. */
+export function requireWriting({ caller: { scopes } }: SlackCall) {
+  if (scopes && !scopes.some((scope) => scope !== 'read')) throw new SlackError('missing_scope')
+}
+
+/** The path of the messages of a channel or conversation in Parley's API. */
+export const messagesOf = (channelId: string) =>
+  channelId.startsWith('dm:')
+    ? `/conversations/${encodeURIComponent(channelId)}/messages`
+    : `/channels/${encodeURIComponent(channelId)}/messages`
+
+/**
+ * The id of the channel or conversation that the argument `channel` names: an id, `#name`, or the id of a person for a direct message.
+ * @throws SlackError `channel_not_found`.
+ */
+export async function findTarget({ ask, args }: SlackCall): Promise<string> {
+  const given = textOf(args, 'channel', 'channel_not_found')
+  if (given.startsWith('dm:')) return given
+  const isId = /^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(given)
+  if (!isId) {
+    const name = given.replace(/^#/, '').toLowerCase()
+    const { channels } = await ask({
+      service: 'directory',
+      method: 'GET',
+      path: `/channels?members=false&q=${encodeURIComponent(name.slice(0, 80))}`,
+    })
+    const found = channels.find((channel: { name: string }) => channel.name.toLowerCase() === name)
+    if (!found) throw new SlackError('channel_not_found')
+    return found.id
+  }
+  const { users } = await ask({ service: 'directory', method: 'GET', path: `/users?ids=${given}` })
+  if (users.length === 0) return given
+  const body = { targetUserId: given }
+  const { conversation } = await ask({ service: 'messaging', method: 'POST', path: '/conversations', body })
+  return conversation.id
+}
+
+/** The message with this `ts` of a channel that the caller may read. @throws SlackError `message_not_found`. */
+export async function findMessageOf(
+  { deps: { db }, args, caller: { userId } }: SlackCall,
+  channelId: string,
+  ts = args.ts,
+): Promise<FoundMessage> {
+  if (parseTs(ts) === undefined) throw new SlackError('message_not_found')
+  const rowId = channelId.replace(/^dm:/, '')
+  const found = await findByTs(db, rowId, ts)
+  // Otherwise whoever may not read the channel could find out by the error when something was said in it.
+  const readable = found && (await findReadable(db, [userId], [rowId]))
+  if (!found || !readable?.size) throw new SlackError('message_not_found')
+  return found
+}
+
+/** `chat.postMessage` */
+export const postMessage = async (call: SlackCall) => post(call, await readBody(call))
+
+/** Posts to the channel, or the thread, that the arguments name. */
+export async function post(call: SlackCall, body: object) {
+  const channel = await findTarget(call)
+  const { thread_ts: threadTs } = call.args
+  if (threadTs !== undefined && threadTs !== '') {
+    const found = await findMessageOf(call, channel, threadTs).catch(() => {
+      throw new SlackError('thread_not_found')
+    })
+    const path = `/messages/${found.threadId ?? found.id}/thread`
+    const { reply } = await call.ask({ service: 'messaging', method: 'POST', path, body, createsMessage: true })
+    const message = await findSlackMessage(call.deps.db, reply)
+    return { channel, ts: message.ts, message }
+  }
+  const request = {
+    service: 'messaging',
+    method: 'POST',
+    path: messagesOf(channel),
+    body,
+    createsMessage: true,
+  } as const
+  const answer = await call.ask(request, { 403: 'not_in_channel' })
+  const message = await findSlackMessage(call.deps.db, answer.message)
+  return { channel, ts: message.ts, message }
+}
+
+/** `chat.postEphemeral`: sends a message to one person who may read the channel, without storing it. */
+export async function postEphemeral(call: SlackCall) {
+  const { deps, ask, args, caller } = call
+  requireWriting(call)
+  const userId = textOf(args, 'user', 'user_not_in_channel')
+  const said = await readBody(call)
+  const channelId = await findTarget(call)
+  // This request refuses callers who may not read the channel.
+  await ask(
+    { service: 'messaging', method: 'GET', path: `${messagesOf(channelId)}?limit=1` },
+    { 403: 'not_in_channel' },
+  )
+  const rowId = channelId.replace(/^dm:/, '')
+  if (!(await findNames(call, [userId])).has(userId)) throw new SlackError('user_not_in_channel')
+  const readers = isRowId(userId) ? await findReadable(deps.db, [userId], [rowId]) : new Set<string>()
+  if (!readers.has(`${userId} ${rowId}`)) throw new SlackError('user_not_in_channel')
+  const author = {
+    id: caller.userId,
+    userName: caller.userName,
+    ...((await isBot(deps.db, caller.userId)) && { isBot: true }),
+  }
+  const { createdAt } = sendEphemeralMessage(deps, { userId, channelId }, author, said)
+  return { message_ts: slackTs(createdAt * 1_000) }
+}
+
+/** `chat.update` */
+export async function updateMessage(call: SlackCall) {
+  const body = await readBody(call)
+  const channel = await findTarget(call)
+  const { id } = await findMessageOf(call, channel)
+  const words = { 403: 'cant_update_message', 404: 'message_not_found' }
+  const answer = await call.ask({ service: 'messaging', method: 'PUT', path: `/messages/${id}`, body }, words)
+  const message = await findSlackMessage(call.deps.db, answer.message)
+  return { channel, ts: message.ts, text: message.text, message }
+}
+
+/** `chat.delete` */
+export async function deleteMessage(call: SlackCall) {
+  const channel = await findTarget(call)
+  const { id } = await findMessageOf(call, channel)
+  const words = { 403: 'cant_delete_message', 404: 'message_not_found' }
+  await call.ask({ service: 'messaging', method: 'DELETE', path: `/messages/${id}` }, words)
+  return { channel, ts: String(call.args.ts) }
+}
+
+/** `chat.getPermalink` */
+export async function getPermalink(call: SlackCall) {
+  const channel = await findTarget(call)
+  const { id } = await findMessageOf(call, channel, call.args.message_ts)
+  const path = `/messages/${id}`
+  const { message }: { message: Message } = await call.ask(
+    { service: 'messaging', method: 'GET', path },
+    { 403: 'message_not_found', 404: 'message_not_found' },
+  )
+  const { appUrl } = call.deps.config.auth
+  return { channel, permalink: `${appUrl}/c/${encodeURIComponent(channel)}/${message.threadId ?? message.id}` }
+}
+
+/** The content in `text`, `blocks` and `attachments` of the arguments. @throws SlackError when there is none. */
+export async function readBody(call: SlackCall) {
+  const { args } = call
+  const payload = {
+    ...args,
+    blocks: jsonOf(args, 'blocks', 'invalid_blocks_format'),
+    attachments: jsonOf(args, 'attachments', 'invalid_attachments_format'),
+  }
+  if (textOf(args, 'text').length > 40_000) throw new SlackError('msg_too_long')
+  const names = await findNames(call, mentionedIds(textsOf(payload)))
+  try {
+    const said = readSaid(payload, { user: (id) => names.get(id) })
+    if (!said) throw new SlackError('no_text')
+    return said
+  } catch (error) {
+    if (error instanceof InvalidBlocks) throw new SlackError('invalid_blocks', { details: error.message })
+    throw error
+  }
+}
+
+/** Names of the people with these ids. A guest gets only the names of people whom they can see. */
+async function findNames({ deps, ask, caller }: SlackCall, ids: readonly string[]): Promise<Map<string, string>> {
+  const names = await findUserNames(deps.db, ids)
+  if (caller.role !== 'guest' || names.size === 0) return names
+  const query = new URLSearchParams({ ids: [...names.keys()].join(',') })
+  const { users }: { users: User[] } = await ask({ service: 'directory', method: 'GET', path: `/users?${query}` })
+  return new Map(users.map(({ id, userName }) => [id, userName]))
+}

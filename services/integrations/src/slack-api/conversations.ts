@@ -1,0 +1,190 @@
+import type { Message } from '@parley/contract'
+import type { Deps } from '@parley/service'
+import { parseMoment, parseTs } from '@parley/slack'
+import { findFirstMessageFrom, findStamps } from '../slack-ids/slack-ids.queries.ts'
+import { findMessageOf, findTarget, messagesOf } from './chat.ts'
+import { type Arguments, numberOf, readCursor, type SlackCall, textOf, writeCursor } from './slack-call.ts'
+import { SlackError } from './slack-error.ts'
+import { asSlackChannel, asSlackMessage, asSlackUser } from './slack-objects.ts'
+
+const page = { byDefault: 100, most: 200 }
+
+/** `conversations.list`, and `users.conversations`, which has only the channels that the caller has joined. */
+export async function listConversations({ ask, args }: SlackCall, isJoined: boolean) {
+  const limit = numberOf(args, 'limit', page)
+  const after = readCursor(args)
+  const query = new URLSearchParams({
+    members: 'false',
+    limit: String(limit),
+    ...(isJoined && { scope: 'joined' }),
+    ...(after !== undefined && { after }),
+  })
+  const { channels, hasMore } = await ask(
+    { service: 'directory', method: 'GET', path: `/channels?${query}` },
+    { 400: 'invalid_cursor' },
+  )
+  const types = textOf(args, 'types').split(',').filter(Boolean)
+  const wanted = channels.filter(({ isPrivate }: { isPrivate: boolean }) =>
+    types.length === 0 ? !isPrivate || isJoined : types.includes(isPrivate ? 'private_channel' : 'public_channel'),
+  )
+  return { channels: wanted.map(asSlackChannel), ...writeCursor(hasMore ? channels.at(-1)?.id : undefined) }
+}
+
+/** `conversations.info` */
+export async function conversationInfo(call: SlackCall) {
+  const id = await findTarget(call)
+  if (id.startsWith('dm:')) {
+    const path = `/conversations/${encodeURIComponent(id)}`
+    const { conversation } = await call.ask({ service: 'messaging', method: 'GET', path })
+    return {
+      channel: {
+        id,
+        is_im: true,
+        user: conversation.otherUser.id,
+        created: Math.floor(conversation.createdAt / 1_000),
+      },
+    }
+  }
+  const path = `/channels/${encodeURIComponent(id)}`
+  const { channel } = await call.ask({ service: 'directory', method: 'GET', path }, { 403: 'channel_not_found' })
+  return { channel: asSlackChannel(channel) }
+}
+
+/** `conversations.history`: newest first. */
+export async function history(call: SlackCall) {
+  const { deps, args } = call
+  const limit = numberOf(args, 'limit', page)
+  const span = spanOf(args)
+  const channel = await findTarget(call)
+  const path = `${messagesOf(channel)}?${new URLSearchParams({ limit: String(limit) })}`
+  const get = (before: string | undefined) => {
+    const asked = before === undefined ? path : `${path}&before=${encodeURIComponent(before)}`
+    return call.ask({ service: 'messaging', method: 'GET', path: asked }, { 400: 'invalid_cursor' })
+  }
+  const cursor = readCursor(args)
+  // This request comes first, because it refuses callers who may not read the channel.
+  const newest = await get(cursor)
+  const end = cursor === undefined ? await firstMessageAfter(deps, { channel, threadId: null }, span) : undefined
+  const { messages, hasOlder }: { messages: Message[]; hasOlder: boolean } = end ? await get(end.id) : newest
+  const stamps = await findStamps(deps.db, messages)
+  const shown = messages.filter((message) => isWithin(span, stamps.of(message)))
+  const more = hasOlder && shown.length > 0 && shown[0] === messages[0]
+  return {
+    messages: shown.toReversed().map((message) => asSlackMessage(message, stamps)),
+    has_more: more,
+    pin_count: 0,
+    ...writeCursor(more ? messages[0]?.id : undefined),
+  }
+}
+
+/** `conversations.replies`: the parent, then its replies, oldest first. */
+export async function replies(call: SlackCall) {
+  const { deps, args } = call
+  const limit = numberOf(args, 'limit', page)
+  const span = spanOf(args)
+  const after = readCursor(args)
+  const channel = await findTarget(call)
+  const found = await findMessageOf(call, channel)
+  const parentId = found.threadId ?? found.id
+  const get = (path: string) => call.ask({ service: 'messaging', method: 'GET', path }, { 404: 'thread_not_found' })
+  const { message: parent }: { message: Message } = await get(`/messages/${parentId}`)
+  // The first page begins at the first reply within the span. When all replies are earlier, there is none.
+  const start =
+    after === undefined ? await firstMessageFrom(deps, { channel, threadId: parentId }, span.from) : undefined
+  const query = new URLSearchParams({ limit: String(limit), ...(after === undefined ? { aroundSeq: '0' } : { after }) })
+  if (start && span.from > 0) query.set('aroundSeq', String(start.seq))
+  const isEmpty = channel.startsWith('dm:') || (after === undefined && span.from > 0 && !start)
+  const { replies: listed, hasNewer } = isEmpty
+    ? { replies: [], hasNewer: false }
+    : await get(`/messages/${parentId}/thread?${query}`)
+  const all: Message[] = [...(after === undefined ? [parent] : []), ...listed]
+  const stamps = await findStamps(deps.db, all)
+  const shown = all.filter((message) => message === parent || isWithin(span, stamps.of(message)))
+  const more = hasNewer && (listed.length === 0 || isWithin(span, stamps.of(listed.at(-1))))
+  return {
+    messages: shown.map((message) => asSlackMessage(message, stamps)),
+    has_more: more,
+    ...writeCursor(more ? listed.at(-1)?.id : undefined),
+  }
+}
+
+/** A span from one `ts` to another in microseconds. Both ends belong to it. */
+interface Span {
+  from: number
+  to: number
+}
+
+/** The span between the arguments `oldest` and `latest`. These two belong to it only with `inclusive`. */
+function spanOf(args: Arguments): Span {
+  const oldest = momentOf(args, 'oldest')
+  const latest = momentOf(args, 'latest')
+  const isInclusive = args.inclusive === true || /^(true|1)$/.test(textOf(args, 'inclusive'))
+  return {
+    from: oldest === undefined ? 0 : isInclusive ? oldest : oldest + 1,
+    to: latest === undefined ? Number.MAX_SAFE_INTEGER : isInclusive ? latest : latest - 1,
+  }
+}
+
+function momentOf(args: Arguments, name: string): number | undefined {
+  const text = textOf(args, name)
+  if (text === '') return undefined
+  const moment = parseMoment(text)
+  if (moment === undefined) throw new SlackError(`invalid_ts_${name}`)
+  return moment
+}
+
+const isWithin = ({ from, to }: Span, ts: string) => parseTs(ts)! >= from && parseTs(ts)! <= to
+
+const firstMessageFrom = (
+  { db }: Deps,
+  { channel, threadId }: { channel: string; threadId: string | null },
+  ts: number,
+) => findFirstMessageFrom(db, { channelId: channel.replace(/^dm:/, ''), threadId }, ts)
+
+/** The first message after the span; undefined when there is none. */
+const firstMessageAfter = async (deps: Deps, list: { channel: string; threadId: null }, { to }: Span) =>
+  to === Number.MAX_SAFE_INTEGER ? undefined : firstMessageFrom(deps, list, to + 1)
+
+/** `conversations.members` */
+export async function members(call: SlackCall) {
+  const channel = await findTarget(call)
+  const after = readCursor(call.args)
+  const query = new URLSearchParams({
+    limit: String(numberOf(call.args, 'limit', page)),
+    ...(after !== undefined && { after }),
+  })
+  const path = `/channels/${encodeURIComponent(channel)}/members?${query}`
+  const { members: listed, hasMore } = await call.ask({ service: 'directory', method: 'GET', path })
+  const ids: string[] = listed.map((member: { id: string }) => member.id)
+  return { members: ids, ...writeCursor(hasMore ? ids.at(-1) : undefined) }
+}
+
+/** `conversations.join` */
+export async function join(call: SlackCall) {
+  const id = await findTarget(call)
+  const errorCodes = { 403: 'method_not_supported_for_channel_type' }
+  await call.ask({ service: 'directory', method: 'POST', path: `/channels/${encodeURIComponent(id)}/join` }, errorCodes)
+  return conversationInfo(call)
+}
+
+/** `conversations.open` */
+export async function open({ ask, args }: SlackCall) {
+  const [targetUserId = ''] = textOf(args, 'users', 'users_list_not_supplied').split(',')
+  const request = { service: 'messaging', method: 'POST', path: '/conversations', body: { targetUserId } } as const
+  const { conversation, isNew } = await ask(request, { 400: 'user_not_found' })
+  return { channel: { id: conversation.id, is_im: true, user: targetUserId }, already_open: !isNew }
+}
+
+/** `users.list` */
+export async function listUsers({ ask, args }: SlackCall) {
+  const after = readCursor(args)
+  const query = new URLSearchParams({
+    limit: String(numberOf(args, 'limit', { byDefault: 200, most: 1_000 })),
+    ...(after !== undefined && { after }),
+  })
+  const { users, hasMore } = await ask(
+    { service: 'directory', method: 'GET', path: `/users?${query}` },
+    { 400: 'invalid_cursor' },
+  )
+  return { members: users.map(asSlackUser), ...writeCursor(hasMore ? users.at(-1)?.id : undefined) }
+}

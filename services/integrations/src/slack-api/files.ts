@@ -1,0 +1,160 @@
+import { fileExtensions, imageExtensions, limits } from '@parley/contract'
+import { type Reader, type UploadRow, uuidv7 } from '@parley/database'
+import { writeUploadPass } from '@parley/identity'
+import { findReadable } from '../subscriptions/subscriptions.queries.ts'
+import { post, readBody, requireWriting } from './chat.ts'
+import { jsonOf, type SlackCall, textOf } from './slack-call.ts'
+import { SlackError } from './slack-error.ts'
+
+const passMs = 30 * 60_000
+
+/** `files.getUploadURLExternal`: answers an address of messaging that takes the bytes. The pass in the address permits that. */
+export async function getUploadUrl(call: SlackCall) {
+  requireWriting(call)
+  const { deps, args, token } = call
+  const originalName = textOf(args, 'filename', 'missing_argument')
+  const size = Number(textOf(args, 'length', 'missing_argument'))
+  if (!Number.isSafeInteger(size) || size <= 0) throw new SlackError('missing_argument')
+  if (originalName.length > 4_096) throw new SlackError('invalid_arguments')
+  const extension = /\.([A-Za-z0-9]+)$/.exec(originalName.trim())?.[1]?.toLowerCase() ?? ''
+  const isImage = imageExtensions.some((each) => each === extension)
+  if (!isImage && !fileExtensions.some((each) => each === extension)) throw new SlackError('file_type_not_allowed')
+  if (size > (isImage ? limits.image : limits.file)) throw new SlackError('file_upload_size_restricted')
+  const filename = `${uuidv7()}.${extension}`
+  const pass = writeUploadPass(deps.seals, {
+    token,
+    filename,
+    originalName,
+    size,
+    expiresAt: deps.clock() + passMs,
+  })
+  const url = `${deps.config.auth.appUrl}/slack/files?${new URLSearchParams({ pass })}`
+  return { upload_url: url, file_id: filename }
+}
+
+/** `files.completeUploadExternal`: posts one message with all files. Without a channel it posts none. */
+export async function completeUpload(call: SlackCall) {
+  requireWriting(call)
+  const { deps, args, caller } = call
+  const ids = fileIdsOf(jsonOf(args, 'files', 'invalid_arguments'))
+  const found = new Map((await findUploads(deps.db, ids)).map((upload) => [upload.filename, upload]))
+  const uploads = ids.map((id) => found.get(id))
+  if (!uploads.every((upload) => upload?.uploadedBy === caller.userId)) throw new SlackError('file_not_found')
+  const files = uploads as Upload[]
+  const channel = textOf(args, 'channel_id') || textOf(args, 'channels')
+  if (channel.includes(',')) throw new SlackError('invalid_channel')
+  if (channel !== '') {
+    const said = { ...args, text: args.initial_comment, attachments: undefined }
+    const isSilent =
+      textOf(args, 'initial_comment') === '' && textOf(args, 'blocks') === '' && !Array.isArray(args.blocks)
+    const body = isSilent ? { content: '' } : await readBody({ ...call, args: said })
+    const named = (kind: Upload['kind']) => files.filter((file) => file.kind === kind).map(({ filename }) => filename)
+    const attachments = named('file').map((filename) => ({ filename }))
+    await post({ ...call, args: { ...args, channel } }, { ...body, attachments, images: named('image') })
+  }
+  const completed = await findUploads(deps.db, ids)
+  return { files: await Promise.all(completed.map((file) => asSlackFile(call, file))) }
+}
+
+/** `files.info`, for people who may read a message with the file, and for the person who uploaded it. */
+export async function fileInfo(call: SlackCall) {
+  const [file] = await findUploads(call.deps.db, [textOf(call.args, 'file', 'file_not_found')])
+  if (!file) throw new SlackError('file_not_found')
+  const { kind, channelId, uploadedBy } = file
+  if (kind === 'file' || channelId !== null) {
+    const path = await pathOf(call.deps.db, file)
+    const errorCodes = { 403: 'file_not_found', 404: 'file_not_found' }
+    await call.ask({ service: 'messaging', method: 'HEAD', path }, errorCodes)
+  } else if (uploadedBy !== call.caller.userId) throw new SlackError('file_not_found')
+  return { file: await asSlackFile(call, file), comments: [], response_metadata: { next_cursor: '' } }
+}
+
+function fileIdsOf(files: unknown): string[] {
+  if (!Array.isArray(files) || files.length === 0 || files.length > limits.attachments)
+    throw new SlackError('invalid_arguments')
+  const ids = files.map((file) => (typeof file === 'object' && file !== null ? file.id : undefined))
+  if (!ids.every((id) => typeof id === 'string')) throw new SlackError('invalid_arguments')
+  return [...new Set<string>(ids)]
+}
+
+type Upload = Pick<
+  UploadRow,
+  | 'filename'
+  | 'kind'
+  | 'channelId'
+  | 'originalName'
+  | 'contentType'
+  | 'size'
+  | 'width'
+  | 'height'
+  | 'uploadedBy'
+  | 'createdAt'
+>
+
+/** The stored uploads with these names, in the same order. Does not check rights. Served by the primary key. */
+async function findUploads(db: Reader, filenames: readonly string[]): Promise<Upload[]> {
+  const rows: Upload[] = await db
+    .selectFrom('uploads')
+    .select(['filename', 'kind', 'channelId', 'originalName', 'contentType', 'size'])
+    .select(['width', 'height', 'uploadedBy', 'createdAt'])
+    .where('filename', 'in', [...filenames])
+    .where('storedAt', 'is not', null)
+    .execute()
+  const byName = new Map(rows.map((row) => [row.filename, row]))
+  return filenames.flatMap((filename) => byName.get(filename) ?? [])
+}
+
+/** The path of the bytes in Parley's API. */
+async function pathOf(db: Reader, { kind, channelId, filename }: Upload): Promise<string> {
+  if (kind === 'file' || channelId === null) return `/files/${filename}`
+  const channel = await db.selectFrom('channels').select('kind').where('id', '=', channelId).executeTakeFirst()
+  return channel?.kind === 'direct'
+    ? `/conversations/${encodeURIComponent(`dm:${channelId}`)}/messages/image/${filename}`
+    : `/channels/${channelId}/messages/image/${filename}`
+}
+
+/** A file in Slack's format. Of the channels that it was shared in, it names those that the caller may read. */
+async function asSlackFile({ deps, caller }: SlackCall, file: Upload) {
+  const { filename, originalName, contentType, size, width, height, uploadedBy, createdAt } = file
+  const seconds = Math.floor(createdAt / 1_000)
+  const shared = await deps.db
+    .selectFrom('messageUploads')
+    .innerJoin('messages', 'messages.id', 'messageUploads.messageId')
+    .innerJoin('channels', 'channels.id', 'messages.channelId')
+    .select(['channels.id', 'channels.kind'])
+    .distinct()
+    .where('filename', '=', filename)
+    .where('messages.deletedAt', 'is', null)
+    .limit(mostChannels)
+    .execute()
+  const readable = await findReadable(
+    deps.db,
+    shared.map(() => caller.userId),
+    shared.map(({ id }) => id),
+  )
+  const seen = shared.filter(({ id }) => readable.has(`${caller.userId} ${id}`))
+  const ofKind = (kind: string) => seen.filter((channel) => channel.kind === kind).map(({ id }) => id)
+  const url = `${deps.config.auth.appUrl}${await pathOf(deps.db, file)}`
+  return {
+    id: filename,
+    created: seconds,
+    timestamp: seconds,
+    name: originalName,
+    title: originalName,
+    mimetype: contentType,
+    filetype: filename.split('.').at(-1)!,
+    user: uploadedBy,
+    size,
+    mode: 'hosted',
+    is_external: false,
+    is_public: ofKind('public').length > 0,
+    url_private: url,
+    url_private_download: url,
+    ...(width !== null && height !== null && { original_w: width, original_h: height }),
+    channels: ofKind('public'),
+    groups: ofKind('private'),
+    ims: ofKind('direct').map((id) => `dm:${id}`),
+  }
+}
+
+const mostChannels = 100

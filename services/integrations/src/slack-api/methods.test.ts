@@ -1,0 +1,199 @@
+import { testEnvironment } from '@parley/test/test-environment'
+import { type ErrorCode, WebClient } from '@slack/web-api'
+import { beforeAll, describe, expect, test } from 'vitest'
+
+const environment = testEnvironment()
+let slack: WebClient
+const clientWith = (token: string | undefined) =>
+  new WebClient(token, { slackApiUrl: `${environment.baseUrl}/slack/api/`, retryConfig: { retries: 0 } })
+const wordOf = (call: Promise<unknown>) =>
+  call.then(
+    () => 'ok',
+    (error: { code: ErrorCode; data?: { error: string } }) => error.data?.error,
+  )
+
+beforeAll(() => {
+  slack = clientWith(environment.people.ann.token)
+})
+
+describe('the web API for @slack/web-api', () => {
+  test('knows who calls, and refuses others', async () => {
+    const { ann } = environment.people
+    expect(await slack.auth.test()).toMatchObject({ ok: true, user_id: ann.id, user: ann.userName })
+    expect(await wordOf(clientWith(undefined).auth.test())).toBe('not_authed')
+    expect(await wordOf(clientWith('xoxb-nothing').auth.test())).toBe('invalid_auth')
+  })
+
+  test('posts, changes and deletes messages, which keep their ts', async () => {
+    const { bob } = environment.people
+    const { open } = environment.channel
+    const sent = await slack.chat.postMessage({ channel: open.id, text: 'Deployed <https://x.example|api> &amp; more' })
+    expect(sent).toMatchObject({ channel: open.id, ts: expect.stringMatching(/^\d{10}\.\d{6}$/) })
+    await environment.events.to(bob).toHave('NEW_MESSAGE', { content: 'Deployed [api](https://x.example) & more' })
+    const reply = await slack.chat.postMessage({ channel: open.id, text: 'done', thread_ts: sent.ts! })
+    expect(reply.message).toMatchObject({ thread_ts: sent.ts, text: 'done' })
+    const blocks = [{ type: 'header' as const, text: { type: 'plain_text' as const, text: 'Failed' } }]
+    await slack.chat.update({ channel: open.id, ts: sent.ts!, text: 'no', blocks })
+    const { messages } = await slack.conversations.replies({ channel: open.id, ts: sent.ts! })
+    expect(messages).toMatchObject([
+      { ts: sent.ts, blocks, reply_count: 1 },
+      { ts: reply.ts, text: 'done' },
+    ])
+    const other = clientWith(bob.token)
+    expect(await wordOf(other.chat.update({ channel: open.id, ts: sent.ts!, text: 'x' }))).toBe('cant_update_message')
+    expect(await wordOf(other.chat.delete({ channel: open.id, ts: sent.ts! }))).toBe('cant_delete_message')
+    expect((await slack.chat.getPermalink({ channel: open.id, message_ts: sent.ts! })).permalink).toContain(open.id)
+    await slack.chat.delete({ channel: open.id, ts: sent.ts! })
+    expect(await wordOf(slack.chat.delete({ channel: open.id, ts: sent.ts! }))).toBe('message_not_found')
+  })
+
+  test('has the history in pages, newest first, each ts once and in order', async () => {
+    const { ann } = environment.people
+    const channel = await ann.creates({ name: `history ${crypto.randomUUID()}` })
+    for (let n = 1; n <= 5; n++) await slack.chat.postMessage({ channel: channel.id, text: `${n}` })
+    const texts: string[] = []
+    const stamps: number[] = []
+    for await (const page of slack.paginate('conversations.history', { channel: channel.id, limit: 2 })) {
+      for (const { text, ts } of (page as { messages?: { text: string; ts: string }[] }).messages ?? []) {
+        texts.push(text)
+        stamps.push(Number(ts))
+      }
+    }
+    expect(texts).toEqual(['5', '4', '3', '2', '1'])
+    expect(new Set(stamps).size).toBe(5)
+    expect(stamps).toEqual(stamps.toSorted((one, other) => other - one))
+  })
+
+  test('finds what lies between two points in time, in pages, in channels and threads', async () => {
+    const { ann } = environment.people
+    const { id: channel } = await ann.creates({ name: `span ${crypto.randomUUID()}` })
+    environment.stopClock()
+    const sent: string[] = []
+    for (let n = 0; n < 12; n++) sent.push((await slack.chat.postMessage({ channel, text: `${n}` })).ts!)
+    const thread = { channel, thread_ts: sent[0]! }
+    const replied: string[] = []
+    for (let n = 0; n < 6; n++) replied.push((await slack.chat.postMessage({ ...thread, text: `reply ${n}` })).ts!)
+    expect(new Set([...sent, ...replied]).size).toBe(18)
+    // The clock is behind by more than the ids tell.
+    environment.pass(-20_000)
+    const ahead = await slack.chat.postMessage({ channel, text: 'by a clock that is behind' })
+    environment.pass(20_000)
+    await slack.reactions.add({ channel, timestamp: ahead.ts!, name: 'eyes' })
+
+    const pages = async (method: string, args: object) => {
+      const texts: string[] = []
+      for await (const page of slack.paginate(method, { channel, limit: 3, ...args }))
+        texts.push(...((page as { messages?: { text: string }[] }).messages ?? []).map(({ text }) => text))
+      return texts
+    }
+    const span = { oldest: sent[2]!, latest: sent[8]! }
+    expect(await pages('conversations.history', span)).toEqual(['7', '6', '5', '4', '3'])
+    expect(await pages('conversations.history', { ...span, inclusive: true })).toHaveLength(7)
+    expect(await pages('conversations.history', { latest: sent[0]! })).toEqual([])
+    expect(await pages('conversations.history', { oldest: ahead.ts! })).toEqual([])
+    const replies = { ts: sent[0]!, oldest: replied[1]!, latest: replied[5]! }
+    expect(await pages('conversations.replies', replies)).toEqual(['0', 'reply 2', 'reply 3', 'reply 4'])
+    expect(await pages('conversations.replies', { ts: sent[0]!, oldest: replied[5]! })).toEqual(['0'])
+    expect(await wordOf(slack.conversations.history({ channel, oldest: 'yesterday' }))).toBe('invalid_ts_oldest')
+  })
+
+  test('sends an ephemeral message only to a person who may read the channel', async () => {
+    const { ann, bob, cat } = environment.people
+    const { secret } = environment.channel
+    const told = await slack.chat.postEphemeral({ channel: secret.id, user: bob.id, text: 'only you' })
+    expect(told.message_ts).toMatch(/^\d{10}\.\d{6}$/)
+    await environment.events.to(bob).toHave('EPHEMERAL_MESSAGE', { channelId: secret.id, content: 'only you' })
+    await environment.events.to(ann).neverHave('EPHEMERAL_MESSAGE', { content: 'only you' })
+    const post = (client: WebClient, user: string) =>
+      wordOf(client.chat.postEphemeral({ channel: secret.id, user, text: 'x' }))
+    expect(await post(slack, cat.id)).toBe('user_not_in_channel')
+    expect(await post(slack, 'nobody')).toBe('user_not_in_channel')
+    expect(await post(clientWith(cat.token), bob.id)).toBe('not_in_channel')
+    const { body } = await ann.post('/auth/tokens', { name: 'reads', scopes: ['read'] })
+    expect(await post(clientWith(body.token), bob.id)).toBe('missing_scope')
+  })
+
+  test('finds people by their address', async () => {
+    const { bob } = environment.people
+    const { user } = await slack.users.lookupByEmail({ email: 'BOB@example.com' })
+    expect(user).toMatchObject({ id: bob.id, name: bob.userName })
+    expect(await wordOf(slack.users.lookupByEmail({ email: 'bob@example' }))).toBe('users_not_found')
+  })
+
+  test('shows nobody what they may not read', async () => {
+    const { cat } = environment.people
+    const { secret } = environment.channel
+    const outside = clientWith(cat.token)
+    expect(await wordOf(outside.conversations.history({ channel: secret.id }))).toBe('not_in_channel')
+    expect(await wordOf(outside.conversations.info({ channel: secret.id }))).toBe('channel_not_found')
+    expect(await wordOf(outside.chat.postMessage({ channel: secret.id, text: 'x' }))).toBe('not_in_channel')
+    expect(await wordOf(outside.conversations.history({ channel: '#nowhere' }))).toBe('channel_not_found')
+    const { ts } = await slack.chat.postMessage({ channel: secret.id, text: 'hidden' })
+    expect(await wordOf(outside.reactions.get({ channel: secret.id, timestamp: ts! }))).toBe('message_not_found')
+    const listed = await outside.conversations.list({ types: 'private_channel,public_channel' })
+    expect(listed.channels?.map(({ id }) => id)).not.toContain(secret.id)
+  })
+
+  test('lets nobody find out by a ts whether there is a message in a channel that they may not read', async () => {
+    const { cat } = environment.people
+    const { secret: channel } = environment.channel
+    const outside = clientWith(cat.token)
+    const { ts } = await slack.chat.postMessage({ channel: channel.id, text: 'hidden' })
+    const wordsFor = (stamp: string) =>
+      Promise.all(
+        [
+          outside.chat.getPermalink({ channel: channel.id, message_ts: stamp }),
+          outside.chat.update({ channel: channel.id, ts: stamp, text: 'x' }),
+          outside.chat.delete({ channel: channel.id, ts: stamp }),
+          outside.chat.postMessage({ channel: channel.id, thread_ts: stamp, text: 'x' }),
+          outside.conversations.replies({ channel: channel.id, ts: stamp }),
+          outside.reactions.add({ channel: channel.id, timestamp: stamp, name: 'eyes' }),
+          outside.pins.add({ channel: channel.id, timestamp: stamp }),
+        ].map(wordOf),
+      )
+    const words = await wordsFor(ts!)
+    expect(words).toEqual(await wordsFor('1700000000.000000'))
+    expect(words).not.toContain('ok')
+  })
+
+  test('unfurls nothing for anybody, and posts no link for a token that may only read', async () => {
+    const { ann } = environment.people
+    const { open, secret: hidden } = environment.channel
+    const { ts } = await slack.chat.postMessage({ channel: hidden.id, text: 'see https://x.example' })
+    const { permalink } = await slack.chat.getPermalink({ channel: hidden.id, message_ts: ts! })
+    const { body } = await ann.post('/auth/tokens', { name: 'reads', scopes: ['read'] })
+    const reading = clientWith(body.token)
+    for (const client of [slack, reading]) {
+      const unfurls = { [permalink!]: { blocks: [] } }
+      expect(await wordOf(client.chat.unfurl({ channel: hidden.id, ts: ts!, unfurls }))).toBe('unknown_method')
+    }
+    const text = `look: ${permalink}`
+    const user = ann.id
+    const posting = [
+      reading.chat.postMessage({ channel: open.id, text, unfurl_links: true }),
+      reading.chat.postEphemeral({ channel: open.id, user, text }),
+      reading.chat.update({ channel: hidden.id, ts: ts!, text }),
+    ]
+    expect(await Promise.all(posting.map(wordOf))).toEqual(['missing_scope', 'missing_scope', 'missing_scope'])
+  })
+
+  test('reacts, pins, opens direct messages, and lists people', async () => {
+    const { ann, bob } = environment.people
+    const { open } = environment.channel
+    const { ts } = await slack.chat.postMessage({ channel: `#${open.name}`, text: 'look' })
+    await slack.reactions.add({ channel: open.id, timestamp: ts!, name: 'thumbsup' })
+    const { message } = await slack.reactions.get({ channel: open.id, timestamp: ts! })
+    expect(message?.reactions).toEqual([{ name: 'thumbsup', users: [ann.id], count: 1 }])
+    await slack.reactions.remove({ channel: open.id, timestamp: ts!, name: 'thumbsup' })
+    await slack.pins.add({ channel: open.id, timestamp: ts! })
+    expect((await slack.pins.list({ channel: open.id })).items).toHaveLength(1)
+    await slack.pins.remove({ channel: open.id, timestamp: ts! })
+    const direct = await slack.conversations.open({ users: bob.id })
+    expect(direct.channel?.id).toMatch(/^dm:/)
+    await slack.chat.postMessage({ channel: bob.id, text: 'psst' })
+    await environment.events.to(bob).toHave('NEW_DM_MESSAGE', { content: 'psst' })
+    expect((await slack.users.list({})).members?.map(({ id }) => id)).toContain(bob.id)
+    expect((await slack.users.info({ user: bob.id })).user).toMatchObject({ name: bob.userName, is_bot: false })
+    expect((await slack.conversations.members({ channel: open.id })).members).toContain(ann.id)
+  })
+})

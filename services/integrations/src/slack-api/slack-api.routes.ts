@@ -1,0 +1,190 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { limits, type Message, type User } from '@parley/contract'
+import { findCaller } from '@parley/identity'
+import { bearerToken, type Deps, refuseNul } from '@parley/service'
+import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import type { CallService } from '../inside/services.ts'
+import { findStamps } from '../slack-ids/slack-ids.queries.ts'
+import {
+  deleteMessage,
+  findMessageOf,
+  findTarget,
+  getPermalink,
+  postEphemeral,
+  postMessage,
+  updateMessage,
+} from './chat.ts'
+import {
+  conversationInfo,
+  history,
+  join,
+  listConversations,
+  listUsers,
+  members,
+  open,
+  replies,
+} from './conversations.ts'
+import { completeUpload, fileInfo, getUploadUrl } from './files.ts'
+import { type Arguments, createAsk, type SlackCall, textOf } from './slack-call.ts'
+import { renderSlackErrors, SlackError } from './slack-error.ts'
+import { asSlackMessage, asSlackUser, findSlackMessage, reactionOf } from './slack-objects.ts'
+
+/** A method of the web API. The reply has its result beside `ok: true`. */
+type Method = (call: SlackCall) => Promise<object>
+
+const SlackReply = Type.Unsafe<{ ok: boolean }>({
+  type: 'object',
+  required: ['ok'],
+  properties: { ok: { type: 'boolean' }, error: { type: 'string' } },
+  additionalProperties: true,
+})
+
+const CallMethod = {
+  summary: 'Call a method of Slack’s web API',
+  description:
+    'For programs that are written for Slack, with an API token of Parley (`Authorization: Bearer`, or the argument `token`): ' +
+    '`docs/integrations.md` lists the methods. Arguments may be in a form, in JSON, or in the query. The status is always 200, except for ' +
+    '429 and 503. The body is `{ok: true, …}` or `{ok: false, error}`, with the error codes of Slack.',
+  params: Type.Object({ method: Type.String({ maxLength: 100 }) }),
+  response: { 200: SlackReply },
+}
+
+export const slackApiRoutes =
+  (deps: Deps, call: CallService): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    renderSlackErrors(app)
+    app.addContentTypeParser<string>(
+      /^application\/x-www-form-urlencoded(?:;|$)/i,
+      { parseAs: 'string' },
+      (_request, body, done) => {
+        const form = Object.fromEntries(new URLSearchParams(body))
+        try {
+          refuseNul(form)
+          done(null, form)
+        } catch (error) {
+          done(error as Error)
+        }
+      },
+    )
+    app.route({
+      method: ['GET', 'POST'],
+      url: '/slack/api/:method',
+      schema: CallMethod,
+      config: { access: 'none' },
+      async handler(request) {
+        const { method: name } = request.params as { method: string }
+        const args = argumentsOf(request)
+        if (name === 'api.test') return testApi(args)
+        const method = Object.hasOwn(methods, name) ? methods[name] : undefined
+        if (!method) throw new SlackError('unknown_method')
+        const token = tokenOf(request, args)
+        const caller = await findCaller(deps.db, await deps.tokens.verifyAccess(token), deps.clock())
+        return { ok: true, ...(await method({ deps, args, caller, ask: createAsk(call, token, request.id), token })) }
+      },
+    })
+  }
+
+function testApi({ token: _, ...args }: Arguments) {
+  if (typeof args.error === 'string' && args.error !== '') throw new SlackError(args.error, { args })
+  return { ok: true, args }
+}
+
+const methods: Record<string, Method> = {
+  'auth.test': async ({ deps, caller }) => ({
+    url: `${deps.config.auth.appUrl}/`,
+    team: 'Parley',
+    team_id: 'parley',
+    user: caller.userName,
+    user_id: caller.userId,
+    bot_id: caller.userId,
+  }),
+  'chat.postMessage': postMessage,
+  'chat.postEphemeral': postEphemeral,
+  'chat.update': updateMessage,
+  'chat.delete': deleteMessage,
+  'chat.getPermalink': getPermalink,
+  'conversations.list': (call) => listConversations(call, false),
+  'users.conversations': (call) => listConversations(call, true),
+  'conversations.info': conversationInfo,
+  'conversations.history': history,
+  'conversations.replies': replies,
+  'conversations.members': members,
+  'conversations.join': join,
+  'conversations.open': open,
+  'users.list': listUsers,
+  async 'users.info'({ ask, args }) {
+    const id = encodeURIComponent(textOf(args, 'user', 'user_not_found'))
+    const { users } = await ask({ service: 'directory', method: 'GET', path: `/users?ids=${id}` })
+    if (users.length === 0) throw new SlackError('user_not_found')
+    return { user: asSlackUser(users[0]) }
+  },
+  async 'users.lookupByEmail'({ ask, args }) {
+    const email = textOf(args, 'email', 'users_not_found').toLowerCase()
+    const query = new URLSearchParams({ q: email.slice(0, limits.email), limit: '200' })
+    const { users }: { users: User[] } = await ask({ service: 'directory', method: 'GET', path: `/users?${query}` })
+    const user = users.find((each) => each.email.toLowerCase() === email)
+    if (!user) throw new SlackError('users_not_found')
+    return { user: asSlackUser(user) }
+  },
+  'reactions.add': (call) => react(call, 'POST'),
+  'reactions.remove': (call) => react(call, 'DELETE'),
+  async 'reactions.get'(call) {
+    const { id, channel } = await targetMessage(call)
+    const errorCodes = { 403: 'message_not_found', 404: 'message_not_found' }
+    const { message } = await call.ask({ service: 'messaging', method: 'GET', path: `/messages/${id}` }, errorCodes)
+    return { type: 'message', channel, message: await findSlackMessage(call.deps.db, message) }
+  },
+  'pins.add': (call) => pin(call, 'POST'),
+  'pins.remove': (call) => pin(call, 'DELETE'),
+  'files.getUploadURLExternal': getUploadUrl,
+  'files.completeUploadExternal': completeUpload,
+  'files.info': fileInfo,
+  async 'pins.list'(call) {
+    const channel = await findTarget(call)
+    const path = `/channels/${encodeURIComponent(channel)}/pins`
+    const { messages }: { messages: Message[] } = await call.ask({ service: 'messaging', method: 'GET', path })
+    const stamps = await findStamps(call.deps.db, messages)
+    return {
+      items: messages.map((message) => ({
+        type: 'message',
+        channel,
+        created: Math.floor((message.pinnedAt ?? 0) / 1_000),
+        message: asSlackMessage(message, stamps),
+      })),
+    }
+  },
+}
+
+async function targetMessage(call: SlackCall) {
+  const channel = await findTarget(call)
+  const { id } = await findMessageOf(call, channel, call.args.timestamp)
+  return { channel, id }
+}
+
+async function react(call: SlackCall, method: 'POST' | 'DELETE') {
+  const name = textOf(call.args, 'name', 'invalid_name')
+  const { id } = await targetMessage(call)
+  const path = `/messages/${id}/reactions`
+  const errorCodes = { 400: 'invalid_name', 403: 'message_not_found', 404: 'message_not_found' }
+  await call.ask({ service: 'messaging', method, path, body: { reaction: reactionOf(name) } }, errorCodes)
+  return {}
+}
+
+async function pin(call: SlackCall, method: 'POST' | 'DELETE') {
+  const { id } = await targetMessage(call)
+  const errorCodes = { 400: 'not_pinnable', 403: 'not_in_channel', 404: 'message_not_found' }
+  await call.ask({ service: 'messaging', method, path: `/messages/${id}/pin` }, errorCodes)
+  return {}
+}
+
+/** The token of a request: from its header, or from its arguments. @throws SlackError `not_authed` when there is none. */
+function tokenOf(request: FastifyRequest, args: Arguments): string {
+  if (request.headers.authorization !== undefined) return bearerToken(request)
+  return textOf(args, 'token', 'not_authed')
+}
+
+function argumentsOf({ query, body }: FastifyRequest): Arguments {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw new SlackError('json_not_object')
+  return { ...(query as Arguments), ...(body as Arguments) }
+}

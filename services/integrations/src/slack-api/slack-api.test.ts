@@ -1,0 +1,41 @@
+import { testEnvironment } from '@parley/test/test-environment'
+import { describe, expect, test } from 'vitest'
+
+describe('the web API', () => {
+  const environment = testEnvironment()
+  const call = async (method: string, init: RequestInit = { method: 'POST' }) => {
+    const reply = await fetch(`${environment.baseUrl}/slack/api/${method}`, init)
+    return { status: reply.status, body: (await reply.json()) as { ok: boolean; error?: string } }
+  }
+  const json = (body: string): RequestInit => ({
+    method: 'POST',
+    headers: { 'content-type': 'application/json; charset=utf-8' },
+    body,
+  })
+
+  test('takes arguments from the query, a form and JSON', async () => {
+    const args = { foo: 'bar baz' }
+    expect(await call('api.test?foo=bar+baz', {})).toEqual({ status: 200, body: { ok: true, args } })
+    const form = { method: 'POST', body: new URLSearchParams({ ...args, token: 'secret' }) }
+    expect((await call('api.test', form)).body).toEqual({ ok: true, args })
+    expect((await call('api.test', json(JSON.stringify(args)))).body).toEqual({ ok: true, args })
+  })
+
+  test('refuses in Slack’s words, with status 200', async () => {
+    const refusal = async (method: string, init?: RequestInit) => {
+      const { status, body } = await call(method, init)
+      expect([status, body.ok]).toEqual([200, false])
+      return body.error
+    }
+    expect(await refusal('api.test?error=my_error')).toBe('my_error')
+    expect(await refusal('no.such.method')).toBe('unknown_method')
+    expect(await refusal('constructor')).toBe('unknown_method')
+    expect(await refusal('api.test', json('{'))).toBe('invalid_json')
+    expect(await refusal('api.test', json('[]'))).toBe('json_not_object')
+    expect(await refusal('api.test', json('{"a":"\\u0000"}'))).toBe('invalid_arguments')
+    expect(await refusal('api.test', { method: 'POST', body: new URLSearchParams({ a: '\0' }) })).toBe(
+      'invalid_arguments',
+    )
+    expect(await refusal('api.test', { method: 'POST', body: 'plain text' })).toBe('invalid_post_type')
+  })
+})

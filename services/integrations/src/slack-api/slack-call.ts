@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto'
+import { type ApiError, tooMany, unauthorized, unavailable } from '@parley/contract'
+import type { Caller } from '@parley/identity'
+import type { Deps } from '@parley/service'
+import type { CallService, ServiceRequest } from '../inside/services.ts'
+import { SlackError } from './slack-error.ts'
+
+/** The arguments of a method, from the query, a form or JSON. */
+export type Arguments = Record<string, unknown>
+
+/** One call of a method, on behalf of the owner of the token. */
+export interface SlackCall {
+  deps: Deps
+  args: Arguments
+  caller: Caller
+  token: string
+  /**
+   * Sends a request of Parley's API. `errorCodes` maps statuses to error codes of Slack.
+   * @throws SlackError with the code for the status; ApiError 401, 429 and 503.
+   */
+  ask(request: Asked, errorCodes?: Record<number, string>): Promise<Answer>
+}
+
+type Asked = Pick<ServiceRequest, 'service' | 'method' | 'path' | 'body'> & { createsMessage?: true }
+// biome-ignore lint/suspicious/noExplicitAny: the contract of the API says what it is
+export type Answer = any
+
+/** Makes the `ask` of a call. */
+export function createAsk(call: CallService, token: string, requestId: string): SlackCall['ask'] {
+  return async ({ createsMessage, ...request }, errorCodes = {}) => {
+    const key = createsMessage ? { idempotencyKey: randomUUID() } : {}
+    const { status, body, retryAfter } = await call({ ...request, ...key, token, requestId })
+    if (status === 200) return body
+    throw refusalOf(status, retryAfter, body, errorCodes)
+  }
+}
+
+function refusalOf(status: number, retryAfter: number | undefined, body: Answer, errorCodes: Record<number, string>) {
+  if (status === 401) return unauthorized()
+  if (status === 429) return tooMany('Too many requests', retryAfter ?? 1) satisfies ApiError
+  if (status >= 500) return unavailable()
+  if (body?.code === 'insufficient_scope') return new SlackError('missing_scope')
+  return new SlackError(errorCodes[status] ?? defaultErrorCodes[status] ?? 'invalid_arguments', {
+    details: body?.error,
+  })
+}
+
+const defaultErrorCodes: Record<number, string> = { 403: 'not_in_channel', 404: 'channel_not_found' }
+
+/** An argument that is a text or a number, as text. @throws SlackError with the code `missing`, if given, when there is none. */
+export function textOf(args: Arguments, name: string, missing?: string): string {
+  const value = args[name]
+  const text = typeof value === 'string' ? value : typeof value === 'number' ? String(value) : ''
+  if (text === '' && missing !== undefined) throw new SlackError(missing)
+  return text
+}
+
+/** An argument that is a positive whole number, at most `most`. */
+export function numberOf(args: Arguments, name: string, { byDefault, most }: { byDefault: number; most: number }) {
+  const number = Math.floor(Number(args[name] ?? byDefault))
+  return Number.isFinite(number) && number > 0 ? Math.min(number, most) : byDefault
+}
+
+/** An argument that is JSON. A form has it as text. @throws SlackError when that is not JSON. */
+export function jsonOf(args: Arguments, name: string, errorCode: string): unknown {
+  const value = args[name]
+  if (typeof value !== 'string') return value
+  if (value === '') return undefined
+  try {
+    return JSON.parse(value)
+  } catch {
+    throw new SlackError(errorCode)
+  }
+}
+
+/** The cursor of the next page, which is opaque to programs. It is empty on the last page. */
+export const writeCursor = (place: string | undefined) => ({
+  response_metadata: { next_cursor: place === undefined ? '' : Buffer.from(place).toString('base64url') },
+})
+
+/** Where the page begins; undefined for the first page. */
+export function readCursor(args: Arguments): string | undefined {
+  const cursor = textOf(args, 'cursor')
+  return cursor === '' ? undefined : Buffer.from(cursor, 'base64url').toString()
+}

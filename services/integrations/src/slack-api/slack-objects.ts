@@ -1,0 +1,71 @@
+import type { Channel, Message, User } from '@parley/contract'
+import type { Reader } from '@parley/database'
+import { toMrkdwn } from '@parley/slack'
+import { findStamps, type Stamps } from '../slack-ids/slack-ids.queries.ts'
+
+/** These functions translate Parley's resources into those of Slack. */
+
+export const asSlackMessage = (message: Message, stamps: Stamps) => {
+  const { author, content, threadMeta, reactions, blocks, attachments, images } = message
+  const files = [
+    ...attachments.map(({ filename: id, originalName: name, contentType: mimetype, size }) => ({
+      id,
+      name,
+      mimetype,
+      size,
+    })),
+    ...images.map((id) => ({ id, name: id })),
+  ]
+  const ts = stamps.of(message)
+  const thread = stamps.ofParent(message) ?? (threadMeta ? ts : undefined)
+  return {
+    type: 'message',
+    ...(author.id.startsWith('webhook:') ? { bot_id: author.id, subtype: 'bot_message' } : { user: author.id }),
+    username: author.userName,
+    text: toMrkdwn(content),
+    ts,
+    ...(thread !== undefined && { thread_ts: thread }),
+    ...(threadMeta && { reply_count: threadMeta.replyCount, latest_reply_at: threadMeta.lastReplyAt }),
+    ...(message.updatedAt !== null && { edited: { user: author.id, ts: secondsOf(message.updatedAt) } }),
+    ...(blocks.length > 0 && { blocks }),
+    ...(files.length > 0 && { files }),
+    reactions: Object.entries(reactions).map(([name, users]) => ({ name: bareName(name), users, count: users.length })),
+  }
+}
+
+/** One message, with its `ts`. */
+export const findSlackMessage = async (db: Reader, message: Message) =>
+  asSlackMessage(message, await findStamps(db, [message]))
+
+export const asSlackChannel = (channel: Omit<Channel, 'members'> & { isMember?: boolean }) => ({
+  id: channel.id,
+  name: channel.name,
+  is_channel: !channel.isPrivate,
+  is_group: channel.isPrivate,
+  is_im: false,
+  is_private: channel.isPrivate,
+  is_archived: false,
+  is_general: false,
+  is_member: channel.isMember ?? false,
+  created: Math.floor(channel.createdAt / 1_000),
+  creator: channel.createdBy ?? '',
+  num_members: channel.memberCount,
+  topic: { value: channel.topic ?? '', creator: '', last_set: 0 },
+  purpose: { value: '', creator: '', last_set: 0 },
+})
+
+export const asSlackUser = (user: User) => ({
+  id: user.id,
+  name: user.userName,
+  real_name: user.userName,
+  deleted: false,
+  is_admin: user.isAdmin,
+  is_bot: user.isBot,
+  profile: { real_name: user.userName, display_name: user.userName, email: user.email },
+})
+
+/** A reaction is an emoji or `:name:`. Slack writes `name` without the colons. */
+export const bareName = (reaction: string) => reaction.replace(/^:([a-z0-9_+-]+):$/, '$1')
+export const reactionOf = (name: string) => (/^[a-z0-9_+-]+$/.test(name) ? `:${name}:` : name)
+
+const secondsOf = (milliseconds: number) => `${Math.floor(milliseconds / 1_000)}.000000`

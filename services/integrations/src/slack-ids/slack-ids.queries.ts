@@ -1,0 +1,143 @@
+import type { Message } from '@parley/contract'
+import { anyOf, type ChannelKind, isRowId, type Reader } from '@parley/database'
+import { parseTs, slackTs } from '@parley/slack'
+import { sql } from 'kysely'
+
+/** A message is found by its id when the time in its id and its `ts` differ by at most this, in milliseconds. */
+const idToleranceMs = 10_000
+/** The index messages_ts_ahead has the messages whose `ts` is later than their creation by at least this, in microseconds. */
+const aheadOfCreation = 8_000_000
+
+export interface FoundMessage {
+  id: string
+  /** The parent of a reply; null for other messages. */
+  threadId: string | null
+}
+
+/** The `ts` of a message that was stored by an earlier version, which computed it and did not store it. */
+const derivedTs = ({ createdAt, seq }: { createdAt: number; seq: number }) => createdAt * 1_000 + (seq % 1_000)
+
+/**
+ * The message or reply in a channel (row id) with this `ts`; undefined when there is none. Does not check rights. Served by the primary
+ * key, because ids begin with the time of their creation, and by messages_ts_ahead.
+ */
+export async function findByTs(db: Reader, channelId: string, text: unknown): Promise<FoundMessage | undefined> {
+  const ts = parseTs(text)
+  if (ts === undefined || !isRowId(channelId)) return undefined
+  const milliseconds = Math.floor(ts / 1_000)
+  const near = await db
+    .selectFrom('messages')
+    .select(['id', 'threadId', 'seq', 'createdAt', 'ts'])
+    .where('id', '>=', firstIdOf(milliseconds - idToleranceMs))
+    .where('id', '<=', firstIdOf(milliseconds + idToleranceMs))
+    .where('channelId', '=', channelId)
+    .where('deletedAt', 'is', null)
+    .where(({ eb, or, and }) =>
+      or([eb('ts', '=', ts), and([eb('ts', 'is', null), eb('createdAt', '=', milliseconds)])]),
+    )
+    .execute()
+  const found = near.find((row) => (row.ts ?? derivedTs(row)) === ts)
+  return found ?? (await findAhead(db, channelId, ts))
+}
+
+const findAhead = (db: Reader, channelId: string, ts: number): Promise<FoundMessage | undefined> =>
+  db
+    .selectFrom('messages')
+    .select(['id', 'threadId'])
+    .where('channelId', '=', channelId)
+    .where('ts', '=', ts)
+    .where('deletedAt', 'is', null)
+    .where(sql<boolean>`ts >= created_at * 1000 + ${sql.lit(aheadOfCreation)}`)
+    .executeTakeFirst()
+
+/** The smallest UUIDv7 of a millisecond. */
+function firstIdOf(milliseconds: number): string {
+  const hex = Math.max(0, milliseconds).toString(16).padStart(12, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`
+}
+
+type Named = Pick<Message, 'id' | 'threadId' | 'seq' | 'createdAt'>
+
+/** The `ts` of messages and of their parents. */
+export interface Stamps {
+  of(message: Named): string
+  /** Undefined when the message has no parent, or when the parent was deleted for good. */
+  ofParent(message: Named): string | undefined
+}
+
+/** Finds the `ts` of these messages and of their parents. Served by the primary key. */
+export async function findStamps(db: Reader, messages: readonly Named[]): Promise<Stamps> {
+  const ids = messages.flatMap(({ id, threadId }) => (threadId === null ? [id] : [id, threadId]))
+  const stamps = ids.length === 0 ? new Map<string, string>() : await findTsOf(db, [...new Set(ids)])
+  return {
+    of: (message) => stamps.get(message.id) ?? slackTs(derivedTs(message)),
+    ofParent: ({ threadId }) => (threadId === null ? undefined : stamps.get(threadId)),
+  }
+}
+
+/**
+ * The first message of a channel (row id), or of a thread in it, whose `ts` is this or later. Deleted messages count. Undefined when all
+ * messages are earlier. `ts` grows with `seq`, so this is a binary search: about twenty look-ups in messages_of_channel or
+ * messages_of_thread.
+ */
+export async function findFirstMessageFrom(
+  db: Reader,
+  list: { channelId: string; threadId: string | null },
+  ts: number,
+): Promise<{ id: string; seq: number } | undefined> {
+  const first = (bySeq: 'asc' | 'desc', seq: number) =>
+    db
+      .selectFrom('messages')
+      .select(['id', 'seq', 'createdAt', 'ts'])
+      .where(({ eb, and }) =>
+        list.threadId === null
+          ? and([eb('channelId', '=', list.channelId), eb('threadId', 'is', null)])
+          : eb('threadId', '=', list.threadId),
+      )
+      .where('seq', '>=', seq)
+      .orderBy('seq', bySeq)
+      .limit(1)
+      .executeTakeFirst()
+
+  const newest = await first('desc', 0)
+  let found: { id: string; seq: number } | undefined
+  let [low, high] = [0, newest?.seq ?? -1]
+  while (low <= high) {
+    const middle = Math.floor((low + high) / 2)
+    const row = (await first('asc', middle))!
+    const stamp = row.ts ?? derivedTs(row)
+    if (stamp >= ts) {
+      found = { id: row.id, seq: row.seq }
+      high = middle - 1
+    } else low = row.seq + 1
+  }
+  return found
+}
+
+/** Names of the people with these ids, of at most 100. */
+export async function findUserNames(db: Reader, ids: readonly string[]): Promise<Map<string, string>> {
+  const known = ids.filter(isRowId).slice(0, 100)
+  if (known.length === 0) return new Map()
+  const rows = await db.selectFrom('users').select(['id', 'userName']).where('id', '=', anyOf(known)).execute()
+  return new Map(rows.map(({ id, userName }) => [id, userName]))
+}
+
+/** The `ts` of these messages by id, also of deleted ones. Served by the primary key. */
+export async function findTsOf(db: Reader, ids: readonly string[]): Promise<Map<string, string>> {
+  const rows = await db
+    .selectFrom('messages')
+    .select(['id', 'seq', 'createdAt', 'ts'])
+    .where('id', '=', anyOf([...ids]))
+    .execute()
+  return new Map(rows.map((row) => [row.id, slackTs(row.ts ?? derivedTs(row))]))
+}
+
+/** The kinds of these channels by id. Served by the primary key. */
+export async function findKinds(db: Reader, ids: readonly string[]): Promise<Map<string, ChannelKind>> {
+  const rows = await db
+    .selectFrom('channels')
+    .select(['id', 'kind'])
+    .where('id', '=', anyOf([...ids]))
+    .execute()
+  return new Map(rows.map(({ id, kind }) => [id, kind]))
+}

@@ -1,0 +1,40 @@
+import { stayAdmin } from '@parley/accounts'
+import { forbidden, notFound } from '@parley/contract'
+import { isRowId, type Reader, type SubscriptionRow, type Transaction } from '@parley/database'
+import type { Caller } from '@parley/identity'
+import { findSubscription } from './subscriptions.queries.ts'
+
+/** @throws ApiError 403 unless this is the id of a bot that was not removed. */
+export async function requireBot(db: Reader, id: string): Promise<string> {
+  const bot = isRowId(id)
+    ? await db
+        .selectFrom('users')
+        .select('id')
+        .where('id', '=', id)
+        .where('isBot', '=', true)
+        .where('removedAt', 'is', null)
+        .executeTakeFirst()
+    : undefined
+  if (!bot) throw forbidden('Only bots have subscriptions. An admin names the bot in botId')
+  return id
+}
+
+/** The subscription, for its bot and for admins. @throws ApiError 404 when there is none, 403 for other callers. */
+export async function accessSubscription(db: Reader, caller: Caller, id: string): Promise<SubscriptionRow> {
+  const row = isRowId(id) ? await findSubscription(db, id) : undefined
+  if (!row) throw notFound('subscription')
+  if (row.botId !== caller.userId && !caller.isAdmin)
+    throw forbidden('Only admins and the bot of a subscription have access to it')
+  return row
+}
+
+/**
+ * Makes sure that the caller keeps access until the end of the transaction. An admin is locked, so that they stay an admin. A bot always
+ * has access to its own subscriptions. @throws as `stayAdmin`.
+ */
+export async function keepAccess(
+  trx: Transaction,
+  { caller, botId, now }: { caller: Caller; botId: string; now: number },
+): Promise<void> {
+  if (caller.userId !== botId) await stayAdmin(trx, { caller, now })
+}

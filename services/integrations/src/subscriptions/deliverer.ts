@@ -1,0 +1,267 @@
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createSignal, findOldestPosition, type PositionedEvent, readLog } from '@parley/events'
+import type { Deps } from '@parley/service'
+import { deleteResponses } from '../apps/apps.queries.ts'
+import { filterEntitled, matchesFilter, type Pair, typeOf } from './matching.ts'
+import { createQueueSender, type SenderParts } from './send-queue.ts'
+import { createSubscribers, type Subscriber } from './subscribers.ts'
+import {
+  type Attempted,
+  deleteDeliveries,
+  findChanged,
+  findNewestPosition,
+  insertDeliveries,
+  releaseLease,
+  takeLease,
+  updatePositions,
+} from './subscriptions.queries.ts'
+
+export interface DelivererOptions extends SenderParts, Pick<Deps, 'pool' | 'seals' | 'logger'> {}
+
+export type Deliverer = ReturnType<typeof createDeliverer>
+
+const leaseMs = 8_000
+const stepMs = 1_000
+/** Pause between two reads of the log. On average an event waits half of it. */
+const pollMs = 200
+const readEvents = 500
+/** A subscription with more waiting events reads the log by itself, so that a slow receiver takes little memory. */
+const mostQueued = 200
+/** So many subscriptions read the log by themselves at the same time, a page each. */
+const mostCatchingUp = 4
+/** Pause between two writes of the positions of subscriptions that nothing was sent to. */
+const idleMs = 60_000
+const hourMs = 3_600_000
+/** Deliveries are listed for this time. */
+const listedMs = 7 * 24 * hourMs
+/** A subscription that is at most this many events behind takes part in the shared reading from the start. */
+const nearEvents = 10_000
+
+/**
+ * Sends events to subscriptions: each event at least once, and in order for each subscription. The process that has the lease delivers, and
+ * the others wait for the lease. The log is read once for all subscriptions that keep up. A subscription that falls behind, because its
+ * receiver is slow or away, reads the log by itself. So one receiver never delays the others.
+ */
+export function createDeliverer(options: DelivererOptions) {
+  const { db, pool, seals, logger, clock } = options
+  const holder = `${hostname()} ${process.pid} ${randomUUID()}`
+  const stopping = new AbortController()
+  const wakeUp = createSignal()
+  let running: Promise<void> | undefined
+
+  async function competeForLease() {
+    while (!stopping.signal.aborted) {
+      try {
+        if (await takeLease(db, holder, leaseMs)) await lead()
+      } catch (err) {
+        if (!stopping.signal.aborted)
+          logger.warn({ err }, 'delivering events to subscriptions failed, it is tried again')
+      }
+      await delay(stepMs, undefined, { signal: stopping.signal }).catch(() => {})
+    }
+  }
+
+  /** Delivers until stopped, until the lease is lost, or until PostgreSQL fails. Events beyond the stored positions are sent again later. */
+  async function lead() {
+    const term = new AbortController()
+    const ended = AbortSignal.any([term.signal, stopping.signal])
+    const subscribers = createSubscribers(seals)
+    const attempted: Attempted[] = []
+    const working = new Set<Promise<void>>()
+    let { epoch, pos: top } = await findNewestPosition(db)
+    let changedSince = 0
+    let heldUntil = performance.now() + leaseMs
+    let steppedAt = Number.NEGATIVE_INFINITY
+    let idleAt = performance.now()
+    let tidiedAt = performance.now()
+    let catchingUp = 0
+    const send = createQueueSender(options, {
+      epoch,
+      attempted,
+      ended,
+      mayGoOn: () => !ended.aborted && performance.now() < heldUntil,
+    })
+
+    await loadChanges()
+    const near = [...subscribers.all].filter(({ readPos }) => readPos >= top - nearEvents)
+    let head = Math.min(top, ...near.map(({ readPos }) => readPos))
+    for (const subscriber of near) subscriber.isCaughtUp = true
+    try {
+      while (!ended.aborted) {
+        if (performance.now() - steppedAt >= stepMs) {
+          steppedAt = performance.now()
+          if (!(await takeLease(db, holder, leaseMs))) return
+          heldUntil = steppedAt + leaseMs
+          await loadChanges()
+          await write()
+          if (performance.now() - tidiedAt > hourMs) {
+            tidiedAt = performance.now()
+            await deleteDeliveries(db, clock() - listedMs)
+            await deleteResponses(db, clock())
+          }
+          const now = await findNewestPosition(db)
+          if (now.epoch !== epoch) return
+          top = now.pos
+        }
+        const isMore = await readOn()
+        for (const subscriber of subscribers.all) advance(subscriber)
+        if (!isMore) await wakeUp.wait(pollMs)
+      }
+    } finally {
+      term.abort()
+      await Promise.all(working)
+      if (stopping.signal.aborted) {
+        await write().catch((err) => logger.warn({ err }, 'some events will be sent to subscriptions again'))
+        await releaseLease(db, holder).catch(() => {})
+      }
+    }
+
+    async function loadChanges() {
+      const since = changedSince
+      changedSince = clock() - 60_000
+      for (const row of await findChanged(db, since)) subscribers.apply(row)
+    }
+
+    /** Reads the next page of the log for all subscriptions that keep up. Answers whether there was one. */
+    async function readOn(): Promise<boolean> {
+      if (subscribers.size === 0) {
+        head = top
+        return false
+      }
+      const events = await readLog(pool, head, readEvents)
+      if (events === 'gone') {
+        head = ((await findOldestPosition(pool, head)) ?? top + 1) - 1
+        logger.warn({ head }, 'subscriptions missed events that are no longer stored')
+        return true
+      }
+      if (events.length === 0) return false
+      const caughtUp = [...subscribers.all].filter(({ isCaughtUp }) => isCaughtUp)
+      const matched = await filterEntitled(
+        db,
+        match(events, (type) => subscribers.of(type).filter(({ isCaughtUp }) => isCaughtUp)),
+      )
+      // Nothing is awaited from here on. A subscription that caught up during the query above was not part of it, so it reads these events
+      // by itself.
+      const checked = new Set(caughtUp)
+      for (const subscriber of subscribers.all) {
+        if (!subscriber.isCaughtUp || checked.has(subscriber)) continue
+        subscriber.isCaughtUp = false
+        subscriber.readPos = Math.max(subscriber.readPos, head)
+      }
+      for (const pair of matched) enqueue(pair)
+      head = events.at(-1)!.pos
+      return true
+    }
+
+    function enqueue({ subscriber, event }: Pair<Subscriber>) {
+      if (!subscriber.isCaughtUp || event.pos <= subscriber.readPos) return
+      if (subscriber.queue.length >= mostQueued) {
+        subscriber.isCaughtUp = false
+        return
+      }
+      subscriber.queue.push(event)
+      subscriber.readPos = event.pos
+    }
+
+    /** Starts the next work for a subscription, if any is due: sending its queue, or reading the log. */
+    function advance(subscriber: Subscriber) {
+      if (subscriber.isBusy || subscriber.isDeleted || subscriber.isPaused || ended.aborted) return
+      if (subscriber.queue.length === 0 && (subscriber.isCaughtUp || catchingUp >= mostCatchingUp)) return
+      if (subscriber.retryAt > clock()) return
+      subscriber.isBusy = true
+      const work = (subscriber.queue.length > 0 ? send(subscriber) : catchUp(subscriber))
+        .catch((err) => {
+          subscriber.retryAt = Math.max(subscriber.retryAt, clock() + stepMs)
+          if (!ended.aborted)
+            logger.warn({ err, subscription: subscriber.id }, 'working for a subscription failed, it is tried again')
+        })
+        .finally(() => {
+          subscriber.isBusy = false
+          working.delete(work)
+          wakeUp.ring()
+        })
+      working.add(work)
+    }
+
+    /** Reads a page of the log for one subscription that fell behind. */
+    async function catchUp(subscriber: Subscriber) {
+      catchingUp++
+      try {
+        const { generation, readPos } = subscriber
+        const events = readPos >= head ? [] : await readLog(pool, readPos, readEvents)
+        const isSame = () => subscriber.generation === generation && !subscriber.isDeleted
+        if (events === 'gone') {
+          const oldest = (await findOldestPosition(pool, readPos)) ?? head + 1
+          if (isSame()) subscriber.readPos = oldest - 1
+          logger.warn({ subscription: subscriber.id }, 'a subscription missed events that are no longer stored')
+          return
+        }
+        const allowed = await filterEntitled(
+          db,
+          match(events, () => [subscriber]),
+        )
+        if (!isSame()) return
+        subscriber.queue.push(...allowed.map(({ event }) => event))
+        subscriber.readPos = events.at(-1)?.pos ?? readPos
+        if (subscriber.readPos >= head) subscriber.isCaughtUp = true
+      } finally {
+        catchingUp--
+      }
+    }
+
+    /** Stores the deliveries and the positions of subscriptions. Positions of subscriptions that got nothing are stored once a minute. */
+    async function write() {
+      const isIdleDue = performance.now() - idleAt > idleMs || ended.aborted
+      if (isIdleDue) idleAt = performance.now()
+      const reached = [...subscribers.all].filter(
+        (each) => each.hasNewPosition || (isIdleDue && each.queue.length === 0 && !each.isPaused),
+      )
+      const log = attempted.splice(0)
+      try {
+        if (log.length > 0) await insertDeliveries(db, log)
+        for (const subscriber of reached) subscriber.hasNewPosition = false
+        if (reached.length > 0) {
+          const rows = reached.map(({ id, generation, deliveredPos, queue, isCaughtUp, readPos }) => ({
+            id,
+            generation,
+            pos:
+              queue.length > 0
+                ? deliveredPos
+                : isCaughtUp
+                  ? Math.max(head, deliveredPos)
+                  : Math.max(readPos, deliveredPos),
+          }))
+          await updatePositions(db, holder, epoch, rows)
+        }
+      } catch (error) {
+        for (const subscriber of reached) subscriber.hasNewPosition = true
+        throw error
+      }
+    }
+  }
+
+  return {
+    start() {
+      running = competeForLease()
+    },
+    async stop() {
+      stopping.abort()
+      wakeUp.ring()
+      await running
+    },
+  }
+}
+
+function match(events: readonly PositionedEvent[], of: (type: string) => readonly Subscriber[]): Pair<Subscriber>[] {
+  const pairs: Pair<Subscriber>[] = []
+  for (const event of events) {
+    const type = typeOf(event)
+    if (type === undefined) continue
+    for (const subscriber of of(type)) {
+      if (event.pos > subscriber.readPos && matchesFilter(subscriber, event)) pairs.push({ subscriber, event })
+    }
+  }
+  return pairs
+}

@@ -1,0 +1,86 @@
+import type { WireEvent } from '@parley/contract'
+import type { Reader } from '@parley/database'
+import type { PositionedEvent } from '@parley/events'
+import { slackSignature } from '@parley/slack'
+import { Webhook } from 'standardwebhooks'
+import { asSlackEvents } from './slack-events.ts'
+
+/** One request about an event. */
+export interface EventRequest {
+  /** The type of the event, as the receiver's format names it. */
+  type: string
+  body: string
+  headers: Record<string, string>
+}
+
+/** The bot that an event is sent to, and the format. */
+export interface Recipient {
+  botId: string
+  format: 'parley' | 'slack'
+  /** Slack's names of the events that it asks for. Only for Slack's format. */
+  slackEvents: ReadonlySet<string>
+}
+
+interface EventAttempt {
+  event: PositionedEvent
+  /** The id of the event. It is the same in each attempt. */
+  id: string
+  /** The number of the attempt, from 1. */
+  attempt: number
+  now: Date
+}
+
+/**
+ * The requests for an event, signed with the secret. Parley's format has exactly one. Slack's format may have none or several, because
+ * one event of Parley can be no event or several events of Slack.
+ */
+export async function buildEventRequests(
+  db: Reader,
+  recipient: Recipient,
+  secret: string,
+  attempt: EventAttempt,
+): Promise<EventRequest[]> {
+  return recipient.format === 'slack' ? slackRequests(db, recipient, secret, attempt) : [parleyRequest(secret, attempt)]
+}
+
+/** A request in Parley's format, signed as Standard Webhooks says. */
+function parleyRequest(secret: string, { event, id, now }: EventAttempt): EventRequest {
+  const { type, payload } = JSON.parse(event.event!)
+  const body = JSON.stringify({ id, type, payload, createdAt: event.recordedAt ?? null })
+  const headers = {
+    'webhook-id': id,
+    'webhook-timestamp': `${Math.floor(now.getTime() / 1_000)}`,
+    'webhook-signature': new Webhook(secret).sign(id, now, body),
+  }
+  return { type, body, headers }
+}
+
+/** Requests in Slack's format. Each event of Slack has its own id, which is the same in each attempt. */
+async function slackRequests(
+  db: Reader,
+  { botId, slackEvents }: Recipient,
+  secret: string,
+  { event, id, attempt, now }: EventAttempt,
+): Promise<EventRequest[]> {
+  const recordedAt = event.recordedAt ?? now.getTime()
+  const told = { event: JSON.parse(event.event!) as WireEvent, routing: event.routing, recordedAt }
+  const events = await asSlackEvents(db, told, { botId, types: slackEvents })
+  return events.map((slackEvent, n) => {
+    const body = JSON.stringify({
+      token: 'parley',
+      team_id: 'parley',
+      api_app_id: botId,
+      type: 'event_callback',
+      event: slackEvent,
+      event_id: `Ev-${id}-${n}`,
+      event_time: Math.floor(recordedAt / 1_000),
+      event_context: `${id}-${n}`,
+      is_ext_shared_channel: false,
+      authorizations: [
+        { enterprise_id: null, team_id: 'parley', user_id: botId, is_bot: true, is_enterprise_install: false },
+      ],
+    })
+    const retry = attempt > 1 && { 'x-slack-retry-num': String(attempt - 1), 'x-slack-retry-reason': 'http_error' }
+    return { type: slackEvent.type, body, headers: { ...slackSignature(secret, body, now.getTime()), ...retry } }
+  })
+}

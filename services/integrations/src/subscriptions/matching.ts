@@ -1,0 +1,74 @@
+import { isMemberOrNamed, isOutsider } from '@parley/access'
+import type { Reader } from '@parley/database'
+import type { PositionedEvent } from '@parley/events'
+import { findActiveUsers, findReadable } from './subscriptions.queries.ts'
+
+/** The events that a subscription asks for, and the bot whose rights it has. */
+export interface EventFilter {
+  botId: string
+  events: ReadonlySet<string>
+  /** Null means every channel. */
+  channelIds: ReadonlySet<string> | null
+}
+
+/** The type of an event, without parsing its JSON: the type comes first in it. */
+export const typeOf = ({ event }: PositionedEvent): string | undefined =>
+  event?.match(/^\{\s*"type"\s*:\s*"(\w+)"/)?.[1]
+
+/** Whether the subscription asks for this event. Rights are not checked here. */
+export function matchesFilter({ events, channelIds }: EventFilter, event: PositionedEvent): boolean {
+  const type = typeOf(event)
+  if (type === undefined || !events.has(type)) return false
+  const { routing } = event
+  return channelIds === null || (routing.to === 'channel' && channelIds.has(routing.channel))
+}
+
+/** A subscription and an event that it asks for. */
+export interface Pair<Subscriber extends EventFilter> {
+  subscriber: Subscriber
+  event: PositionedEvent
+}
+
+/**
+ * The pairs whose bot may receive the event now: entitlement is decided at delivery, by the rule of `@parley/access`. Takes two statements
+ * for any number of pairs. @throws when the database is away.
+ */
+export async function filterEntitled<Subscriber extends EventFilter>(
+  db: Reader,
+  pairs: readonly Pair<Subscriber>[],
+): Promise<Pair<Subscriber>[]> {
+  if (pairs.length === 0) return []
+  const active = new Map(
+    (await findActiveUsers(db, [...new Set(pairs.map(({ subscriber }) => subscriber.botId))])).map((bot) => [
+      bot.id,
+      bot,
+    ]),
+  )
+  const asked = new Map<string, [string, string]>()
+  for (const { subscriber, event } of pairs) {
+    if (event.routing.to !== 'channel') continue
+    asked.set(`${subscriber.botId} ${event.routing.channel}`, [subscriber.botId, event.routing.channel])
+  }
+  const columns = [...asked.values()]
+  const readable = await findReadable(
+    db,
+    columns.map(([userId]) => userId),
+    columns.map(([, channelId]) => channelId),
+  )
+  return pairs.filter(({ subscriber: { botId }, event: { routing } }) => {
+    const bot = active.get(botId)
+    if (!bot) return false
+    switch (routing.to) {
+      case 'everyone':
+        return routing.guests === undefined || isMemberOrNamed(bot.role, routing.guests.includes(botId))
+      case 'users':
+        return routing.users.includes(botId)
+      case 'channel':
+        return readable.has(`${botId} ${routing.channel}`)
+      case 'outsiders':
+        return isOutsider({ role: bot.role, isMember: routing.members.includes(botId) })
+      default:
+        return false
+    }
+  })
+}

@@ -1,0 +1,103 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { invalid, notFound, PageLimit, refusals } from '@parley/contract'
+import { audit, isRowId, type Reader } from '@parley/database'
+import type { Deps } from '@parley/service'
+import { Type } from 'typebox'
+import { accessSubscription, keepAccess } from './access-subscription.ts'
+import { findNewestPosition, findPositionBefore, listDeliveries, lockSubscription } from './subscriptions.queries.ts'
+import { DeliveryView, Replay, SubscriptionParams } from './subscriptions.schema.ts'
+
+const ReplaySubscription = {
+  summary: 'Send events again',
+  description:
+    'Sends all events after `cursor`, or since the time `since`, that are still stored. They have the same `id` as the first time. Give one of the two.',
+  params: SubscriptionParams,
+  body: Replay,
+  response: {
+    200: Type.Object({
+      from: Type.String({ description: 'Cursor after which events are sent' }),
+      events: Type.Integer({ description: 'How many events of the whole server come after the cursor' }),
+    }),
+    ...refusals(400, 401, 403, 404),
+  },
+}
+const ListDeliveries = {
+  summary: 'The deliveries of an event subscription: all attempts to send an event, newest first',
+  params: SubscriptionParams,
+  querystring: Type.Object({
+    limit: PageLimit(),
+    after: Type.Optional(Type.String({ description: 'Id of the last delivery of the page before' })),
+  }),
+  response: {
+    200: Type.Object({ deliveries: Type.Array(DeliveryView), hasMore: Type.Boolean() }),
+    ...refusals(400, 401, 403, 404),
+  },
+}
+
+const mostDeliveries = 200
+
+/** Lists what was sent to a subscription, and sends it again. */
+export const replayRoutes =
+  ({ db, clock }: Deps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    app.post(
+      '/subscriptions/:subscriptionId/replay',
+      { schema: ReplaySubscription },
+      async ({ caller, ip, params, body }) => {
+        const { id, botId } = await accessSubscription(db, caller, params.subscriptionId)
+        return db.transaction().execute(async (trx) => {
+          await keepAccess(trx, { caller, botId, now: clock() })
+          const row = await lockSubscription(trx, id)
+          if (!row) throw notFound('subscription')
+          const top = await findNewestPosition(trx)
+          const pos = await replayFrom(trx, body, top)
+          await trx
+            .updateTable('subscriptions')
+            .set({
+              epoch: top.epoch,
+              pos,
+              generation: row.generation + 1,
+              attempts: 0,
+              failingSince: null,
+              retryAt: null,
+              updatedAt: clock(),
+            })
+            .where('id', '=', id)
+            .execute()
+          const target = { actorId: caller.userId, targetType: 'subscription', targetId: id } as const
+          const from = `${top.epoch}.${pos}`
+          await audit(trx, { action: 'subscription.replay', ...target, metadata: { from }, ip })
+          return { from, events: top.pos - pos }
+        })
+      },
+    )
+
+    app.get(
+      '/subscriptions/:subscriptionId/deliveries',
+      { schema: ListDeliveries },
+      async ({ caller, params, query }) => {
+        const { id } = await accessSubscription(db, caller, params.subscriptionId)
+        if (query.after !== undefined && !isRowId(query.after)) {
+          throw invalid('after must be the id of a delivery of this subscription', 'invalid_cursor')
+        }
+        const limit = Math.min(query.limit, mostDeliveries)
+        const found = await listDeliveries(db, id, query.after, limit + 1)
+        const deliveries = found.slice(0, limit).map(({ subscriptionId: _, ...delivery }) => delivery)
+        return { deliveries, hasMore: found.length > limit }
+      },
+    )
+  }
+
+/** The position after which events are sent again. @throws ApiError 400 unless exactly one of the two is given, and it is valid. */
+async function replayFrom(
+  db: Reader,
+  { since, cursor }: { since?: number; cursor?: string },
+  top: { epoch: string; pos: number },
+): Promise<number> {
+  if ((since === undefined) === (cursor === undefined)) throw invalid('Please give either since or cursor')
+  if (since !== undefined) return findPositionBefore(db, since)
+  const [epoch, pos] = cursor!.split('.')
+  if (epoch !== top.epoch || !/^\d{1,15}$/.test(pos ?? '') || Number(pos) > top.pos)
+    throw invalid('cursor must be the id of an event that this server sent after its database was last restored')
+  return Number(pos)
+}

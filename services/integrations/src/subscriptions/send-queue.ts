@@ -1,0 +1,88 @@
+import { type Database, uuidv7 } from '@parley/database'
+import type { Requester } from '@parley/requester'
+import { buildEventRequests, type EventRequest } from './event-requests.ts'
+import { filterEntitled, typeOf } from './matching.ts'
+import { noteFailure, notePause, noteSuccess } from './outcomes.ts'
+import { deliver, type Outcome, secretIsLost } from './receiver-requests.ts'
+import type { Subscriber } from './subscribers.ts'
+import type { Attempted } from './subscriptions.queries.ts'
+
+export interface SenderParts {
+  db: Database
+  clock: () => number
+  wakeRelay: () => void
+  requester: Requester
+  /** Milliseconds before the next attempt, after this number of failed ones. */
+  retryMs?: (attempts: number) => number
+}
+
+interface Term {
+  /** The epoch of the positions of events. */
+  epoch: string
+  /** Gets the deliveries, which are stored later. */
+  attempted: Attempted[]
+  /** Aborted when this process must stop delivering. */
+  ended: AbortSignal
+  mayGoOn(): boolean
+}
+
+/** 5 s, 20 s, 80 s and so on up to an hour; each is shortened at random by up to a fifth. */
+export const defaultRetryMs = (attempts: number) =>
+  Math.min(5_000 * 4 ** (attempts - 1), 3_600_000) * (1 - 0.2 * Math.random())
+
+/** Makes the function that sends the queue of a subscription: one event after the other, until one fails. */
+export function createQueueSender(parts: SenderParts, { epoch, attempted, ended, mayGoOn }: Term) {
+  const { db, clock, requester, retryMs = defaultRetryMs } = parts
+
+  return async function sendQueue(subscriber: Subscriber): Promise<void> {
+    const { generation } = subscriber
+    while (subscriber.queue.length > 0 && mayGoOn()) {
+      const event = subscriber.queue[0]!
+      // Since the failed attempt the bot may have lost its rights.
+      const isRepeated = subscriber.attempts > 0
+      if (isRepeated && (await filterEntitled(db, [{ subscriber, event }])).length === 0) {
+        if (subscriber.generation === generation) subscriber.queue.shift()
+        continue
+      }
+      const outcome = await sendEvent(subscriber, event)
+      // The subscription was replayed or deleted meanwhile. The next call sends what is in its queue now.
+      if (subscriber.generation !== generation || subscriber.isDeleted) return
+      if (outcome.error === null) {
+        subscriber.queue.shift()
+        subscriber.deliveredPos = event.pos
+        subscriber.hasNewPosition = true
+        if (isRepeated) await noteSuccess(db, subscriber)
+        if (subscriber.isPaused) return
+      } else {
+        // A process that was frozen until its lease ran out must store nothing: another process delivers now.
+        if (!mayGoOn()) return
+        const now = clock()
+        const retryAt = now + retryMs(subscriber.attempts + 1)
+        if (outcome.status === 410) await notePause(parts, subscriber, 'The receiver answered 410: it is gone')
+        else await noteFailure(parts, subscriber, { now, retryAt, error: outcome.error })
+        return
+      }
+    }
+  }
+
+  /** Sends all requests for an event. After a failure, all of them will be sent again. */
+  async function sendEvent(
+    subscriber: Subscriber,
+    event: Subscriber['queue'][0],
+  ): Promise<Pick<Outcome, 'status' | 'error'>> {
+    const { secret } = subscriber
+    const id = `${epoch}.${event.pos}`
+    const attempt = subscriber.attempts + 1
+    const note = (request: Pick<EventRequest, 'type'>, outcome: Outcome) => {
+      const facts = { id: uuidv7(), subscriptionId: subscriber.id, eventId: id, type: request.type, attempt }
+      attempted.push({ ...facts, ...outcome, createdAt: clock() })
+      return outcome
+    }
+    if (secret === null) return note({ type: typeOf(event)! }, secretIsLost)
+    for (const request of await buildEventRequests(db, subscriber, secret, { event, id, attempt, now: new Date() })) {
+      const outcome = note(request, await deliver(requester, subscriber, request, ended))
+      if (outcome.error !== null) return outcome
+    }
+    return { status: null, error: null }
+  }
+}

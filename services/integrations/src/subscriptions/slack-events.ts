@@ -1,0 +1,160 @@
+import type { EventType, Message, Routing, WireEvent } from '@parley/contract'
+import { anyOf, type Reader } from '@parley/database'
+import { slackTs, toMrkdwn } from '@parley/slack'
+import { asSlackChannel, asSlackMessage, asSlackUser, bareName } from '../slack-api/slack-objects.ts'
+import { findKinds, findStamps, findTsOf } from '../slack-ids/slack-ids.queries.ts'
+
+const newMessages = ['NEW_MESSAGE', 'NEW_DM_MESSAGE', 'NEW_THREAD_REPLY'] as const
+const changedMessages = ['UPDATE_MESSAGE', 'UPDATE_DM_MESSAGE', 'UPDATE_THREAD_REPLY'] as const
+const deletedMessages = ['DELETE_MESSAGE', 'DELETE_DM_MESSAGE', 'DELETE_THREAD_REPLY'] as const
+
+/** The events of Slack that bots can subscribe to, each with the events of Parley that it is made of. */
+const sources = {
+  message: [...newMessages, ...changedMessages, ...deletedMessages],
+  app_mention: ['NEW_MESSAGE', 'NEW_THREAD_REPLY'],
+  reaction_added: ['NEW_REACTION'],
+  reaction_removed: ['DELETE_REACTION'],
+  member_joined_channel: ['UPDATE_CHANNEL'],
+  member_left_channel: ['UPDATE_CHANNEL'],
+  channel_created: ['NEW_CHANNEL'],
+  pin_added: ['UPDATE_MESSAGE'],
+  user_change: ['UPDATE_USER'],
+} as const satisfies Record<string, readonly EventType[]>
+
+type SlackEventType = keyof typeof sources
+export const slackEventTypes = Object.keys(sources) as SlackEventType[]
+
+/** The types of Parley's events that these events of Slack are made of. */
+export const sourcesOf = (types: readonly string[]): Set<string> =>
+  new Set(slackEventTypes.filter((type) => types.includes(type)).flatMap((type) => sources[type]))
+
+/** The field `event` of an `event_callback`. */
+export type SlackEvent = { type: SlackEventType; event_ts: string } & Record<string, unknown>
+
+interface RecordedEvent {
+  event: WireEvent
+  routing: Routing
+  recordedAt: number
+}
+
+/**
+ * The events of Slack for one event of Parley: none, one or several, and only those of the given types. `botId` is the bot that gets them.
+ * Messages that were deleted for good meanwhile are left out.
+ */
+export async function asSlackEvents(
+  db: Reader,
+  { event, routing, recordedAt }: RecordedEvent,
+  { botId, types }: { botId: string; types: ReadonlySet<string> },
+): Promise<SlackEvent[]> {
+  const event_ts = slackTs(recordedAt * 1_000)
+  const requested = (await translate(db, event, routing, botId)).filter(({ type }) => types.has(type))
+  return requested.map((each) => ({ event_ts, ...each }))
+}
+
+type SlackEventDraft = { type: SlackEventType; event_ts?: string } & Record<string, unknown>
+
+async function translate(
+  db: Reader,
+  { type, payload }: WireEvent,
+  routing: Routing,
+  botId: string,
+): Promise<SlackEventDraft[]> {
+  switch (type) {
+    case 'NEW_MESSAGE':
+    case 'NEW_DM_MESSAGE':
+      return said(db, payload, botId)
+    case 'NEW_THREAD_REPLY':
+      return said(db, payload.reply, botId)
+    case 'UPDATE_MESSAGE':
+      return routing.pin ? pinned(db, payload, routing.pin) : changed(db, payload)
+    case 'UPDATE_DM_MESSAGE':
+    case 'UPDATE_THREAD_REPLY':
+      return changed(db, payload)
+    case 'DELETE_MESSAGE':
+    case 'DELETE_DM_MESSAGE':
+    case 'DELETE_THREAD_REPLY':
+      return deleted(db, payload)
+    case 'NEW_REACTION':
+    case 'DELETE_REACTION': {
+      const { messageId, channelId, userId, reaction } = payload
+      const ts = (await findTsOf(db, [messageId])).get(messageId)
+      const item = { type: 'message', channel: channelId, ts }
+      const name = type === 'NEW_REACTION' ? 'reaction_added' : 'reaction_removed'
+      return ts === undefined ? [] : [{ type: name, user: userId, reaction: bareName(reaction), item }]
+    }
+    case 'UPDATE_CHANNEL': {
+      const place = { channel: payload.id, channel_type: payload.isPrivate ? 'G' : 'C', team: 'parley' }
+      const { joined = [], left = [] } = payload
+      return [
+        ...joined.map((user) => ({ type: 'member_joined_channel' as const, user, ...place })),
+        ...left.map((user) => ({ type: 'member_left_channel' as const, user, ...place })),
+      ]
+    }
+    case 'NEW_CHANNEL':
+      // With another routing the channel is not new: it only became visible to somebody.
+      if (payload.isPrivate || routing.to !== 'channel') return []
+      return [{ type: 'channel_created', channel: asSlackChannel(payload) }]
+    case 'UPDATE_USER':
+      return [{ type: 'user_change', user: asSlackUser({ ...payload, email: '', createdAt: 0 }) }]
+    default:
+      return []
+  }
+}
+
+/** The events for a new message: `message`, and `app_mention` when it mentions the bot by its name or through a group. */
+async function said(db: Reader, message: Message, botId: string): Promise<SlackEventDraft[]> {
+  const shown = await shownMessage(db, message)
+  const told = { ...shown, event_ts: shown.ts }
+  const mentions = message.author.id !== botId && (await isMentioned(db, message.mentions, botId))
+  return [
+    { ...told, type: 'message' },
+    ...(mentions ? [{ ...told, text: withMention(message, botId), type: 'app_mention' as const }] : []),
+  ]
+}
+
+/** Served by the primary key of group_members. */
+async function isMentioned(db: Reader, mentions: readonly string[], botId: string): Promise<boolean> {
+  if (mentions.includes(botId)) return true
+  const groups = mentions.flatMap((each) => /^group:(.+)$/.exec(each)?.[1] ?? [])
+  if (groups.length === 0) return false
+  const members = db.selectFrom('groupMembers').select('groupId').where('groupId', '=', anyOf(groups))
+  return (await members.where('userId', '=', botId).limit(1).executeTakeFirst()) !== undefined
+}
+
+/** The content with a mention of the bot by its id, which programs look for. */
+const withMention = ({ content }: Message, botId: string) =>
+  content.includes(botId) ? toMrkdwn(content) : `<@${botId}> ${toMrkdwn(content)}`
+
+async function changed(db: Reader, message: Message): Promise<SlackEventDraft[]> {
+  const { channel, channel_type, ...shown } = await shownMessage(db, message)
+  return [
+    { type: 'message', subtype: 'message_changed', hidden: true, channel, channel_type, message: shown, ts: shown.ts },
+  ]
+}
+
+async function deleted(db: Reader, { id, channelId }: { id: string; channelId: string }): Promise<SlackEventDraft[]> {
+  const ts = (await findTsOf(db, [id])).get(id)
+  if (ts === undefined) return []
+  const place = { channel: channelId, channel_type: await kindOf(db, channelId) }
+  return [{ type: 'message', subtype: 'message_deleted', hidden: true, ...place, deleted_ts: ts, ts }]
+}
+
+async function pinned(
+  db: Reader,
+  message: Message,
+  { by, isPinned }: NonNullable<Routing['pin']>,
+): Promise<SlackEventDraft[]> {
+  if (!isPinned) return []
+  const { channel, channel_type: _, ...shown } = await shownMessage(db, message)
+  return [{ type: 'pin_added', user: by, channel_id: channel, item: { type: 'message', channel, message: shown } }]
+}
+
+async function shownMessage(db: Reader, message: Message) {
+  const shown = asSlackMessage(message, await findStamps(db, [message]))
+  return { ...shown, channel: message.channelId, channel_type: await kindOf(db, message.channelId) }
+}
+
+async function kindOf(db: Reader, channelId: string): Promise<string> {
+  if (channelId.startsWith('dm:')) return 'im'
+  return (await findKinds(db, [channelId])).get(channelId) === 'private' ? 'group' : 'channel'
+}

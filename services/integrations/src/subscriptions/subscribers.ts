@@ -1,0 +1,119 @@
+import { openSigningSecret } from '@parley/accounts'
+import type { PositionedEvent } from '@parley/events'
+import type { Seals } from '@parley/identity'
+import type { Recipient } from './event-requests.ts'
+import type { EventFilter } from './matching.ts'
+import type { Target } from './receiver-requests.ts'
+import { sourcesOf } from './slack-events.ts'
+import type { ChangedSubscription } from './subscriptions.queries.ts'
+
+/** The state of a subscription in the memory of the process that delivers. */
+export interface Subscriber extends EventFilter, Target, Recipient {
+  readonly id: string
+  /** The row as it was read last. */
+  row: ChangedSubscription
+  createdBy: string
+  generation: number
+  isPaused: boolean
+  /** The subscription was deleted. */
+  isDeleted: boolean
+  /** It takes part in the shared reading of the log. */
+  isCaughtUp: boolean
+  /** Its queue is being sent, or the log is being read for it. */
+  isBusy: boolean
+  /** `deliveredPos` was changed and is not stored yet. */
+  hasNewPosition: boolean
+  /** The events that wait to be sent, oldest first. */
+  queue: PositionedEvent[]
+  /** The log was read for it up to this position. */
+  readPos: number
+  /** The receiver has all its events up to this position. */
+  deliveredPos: number
+  attempts: number
+  failingSince: number | null
+  retryAt: number
+}
+
+/** Keeps the subscriptions that are not deleted, by their ids and by the types of events that they ask for. */
+export function createSubscribers(seals: Seals) {
+  const byId = new Map<string, Subscriber>()
+  const byType = new Map<string, Set<Subscriber>>()
+
+  function index(subscriber: Subscriber) {
+    for (const type of subscriber.events) {
+      const group = byType.get(type) ?? new Set()
+      byType.set(type, group.add(subscriber))
+    }
+  }
+
+  function unindex(subscriber: Subscriber) {
+    for (const type of subscriber.events) byType.get(type)?.delete(subscriber)
+  }
+
+  /**
+   * Applies a row that was read from the database. A new epoch changes no position: subscriptions and events were restored together, from
+   * one database.
+   */
+  function apply(row: ChangedSubscription) {
+    const known = byId.get(row.id)
+    // A row that was read before this process committed a change must not undo that change in memory.
+    if (known && isSame(known.row, row)) return
+    if (known) unindex(known)
+    if (row.deletedAt !== null) {
+      if (known) known.isDeleted = true
+      byId.delete(row.id)
+      return
+    }
+    const { id, botId, createdBy, url, format, generation, isPaused, attempts, failingSince } = row
+    const changes = {
+      row,
+      id,
+      botId,
+      createdBy,
+      url,
+      isPaused,
+      attempts,
+      failingSince,
+      retryAt: row.retryAt ?? 0,
+      format,
+      events: format === 'slack' ? sourcesOf(row.events) : new Set(row.events),
+      slackEvents: new Set(row.events),
+      channelIds: row.channelIds && new Set(row.channelIds),
+      secret: secretOf(row),
+    }
+    const place = {
+      generation,
+      readPos: row.pos,
+      deliveredPos: row.pos,
+      queue: [],
+      isCaughtUp: false,
+      hasNewPosition: false,
+    }
+    const subscriber: Subscriber = known ?? { ...changes, ...place, isDeleted: false, isBusy: false }
+    Object.assign(subscriber, changes, known && known.generation === generation ? {} : place)
+    byId.set(id, subscriber)
+    index(subscriber)
+  }
+
+  function secretOf({ format, botId, sealedSecret, sealedSigningSecret }: ChangedSubscription): string | null {
+    if (format === 'parley') return seals.open(sealedSecret) ?? null
+    return (sealedSigningSecret && openSigningSecret(seals, { botId, sealedSigningSecret })) || null
+  }
+
+  return {
+    apply,
+    get all() {
+      return byId.values()
+    },
+    get size() {
+      return byId.size
+    },
+    of: (type: string): Subscriber[] => [...(byType.get(type) ?? [])],
+  }
+}
+
+const isSame = (one: ChangedSubscription, other: ChangedSubscription) =>
+  one.updatedAt === other.updatedAt &&
+  one.isPaused === other.isPaused &&
+  one.generation === other.generation &&
+  one.sealedSigningSecret === other.sealedSigningSecret

@@ -1,0 +1,145 @@
+import { canRead } from '@parley/access'
+import { anyOf, type Database, type Reader, type SubscriptionRow, type Transaction } from '@parley/database'
+import { sql } from 'kysely'
+
+/** The newest position, with its epoch. */
+export const findNewestPosition = (db: Reader): Promise<{ epoch: string; pos: number }> =>
+  db.selectFrom('relayLease').select(['epoch', 'pos']).executeTakeFirstOrThrow()
+
+/** The subscriptions of a bot, or all of them for `null`, oldest first. */
+export const listSubscriptions = (db: Reader, botId: string | null): Promise<SubscriptionRow[]> =>
+  db
+    .selectFrom('subscriptions')
+    .selectAll()
+    .where('deletedAt', 'is', null)
+    .$if(botId !== null, (query) => query.where('botId', '=', botId))
+    .orderBy('id')
+    .execute()
+
+/** Served by the primary key. */
+export const findSubscription = (db: Reader, id: string): Promise<SubscriptionRow | undefined> =>
+  db.selectFrom('subscriptions').selectAll().where('id', '=', id).where('deletedAt', 'is', null).executeTakeFirst()
+
+export const lockSubscription = (trx: Transaction, id: string): Promise<SubscriptionRow | undefined> =>
+  trx
+    .selectFrom('subscriptions')
+    .selectAll()
+    .where('id', '=', id)
+    .where('deletedAt', 'is', null)
+    .forUpdate()
+    .executeTakeFirst()
+
+export type ChangedSubscription = SubscriptionRow & { sealedSigningSecret: string | null }
+
+/**
+ * The subscriptions that changed since this moment, also deleted ones, and those in Slack's format whose bot got another signing secret
+ * since then. Served by subscriptions_changed. The table apps is small.
+ */
+export async function findChanged(db: Reader, since: number): Promise<ChangedSubscription[]> {
+  const rotated = await db.selectFrom('apps').select('botId').where('updatedAt', '>=', since).execute()
+  return db
+    .selectFrom('subscriptions')
+    .leftJoin('apps', 'apps.botId', 'subscriptions.botId')
+    .selectAll('subscriptions')
+    .select('apps.sealedSigningSecret')
+    .where(({ eb, or, and }) =>
+      rotated.length === 0
+        ? eb('subscriptions.updatedAt', '>=', since)
+        : or([
+            eb('subscriptions.updatedAt', '>=', since),
+            and([eb('format', '=', 'slack'), eb('subscriptions.botId', '=', anyOf(rotated.map(({ botId }) => botId)))]),
+          ]),
+    )
+    .execute()
+}
+
+/** Takes or renews the lease for this time, by the clock of PostgreSQL. Answers false when another process has it. */
+export async function takeLease(db: Database, holder: string, leaseMs: number): Promise<boolean> {
+  const { numAffectedRows } = await sql`
+    update delivery_lease set holder = ${holder}, expires_at = now_ms() + ${leaseMs}::bigint
+    where holder = ${holder} or expires_at < now_ms()`.execute(db)
+  return numAffectedRows === 1n
+}
+
+export const releaseLease = (db: Database, holder: string) =>
+  sql`update delivery_lease set holder = null, expires_at = 0 where holder = ${holder}`.execute(db)
+
+export interface ReachedPosition {
+  id: string
+  generation: number
+  pos: number
+}
+
+/**
+ * Stores the positions of subscriptions. A subscription that was replayed meanwhile keeps the position of the replay, and a process without
+ * the lease changes nothing.
+ */
+export const updatePositions = (db: Database, holder: string, epoch: string, reached: readonly ReachedPosition[]) =>
+  sql`
+    update subscriptions s set pos = r.pos, epoch = ${epoch} from unnest(
+      ${reached.map(({ id }) => id)}::uuid[], ${reached.map(({ generation }) => generation)}::integer[],
+      ${reached.map(({ pos }) => pos)}::bigint[]) as r (id, generation, pos)
+    where s.id = r.id and s.generation = r.generation
+      and exists (select from delivery_lease where holder = ${holder})`.execute(db)
+
+export interface Attempted {
+  id: string
+  subscriptionId: string
+  eventId: string
+  type: string
+  attempt: number
+  status: number | null
+  durationMs: number
+  error: string | null
+  createdAt: number
+}
+
+export const insertDeliveries = (db: Database, attempted: readonly Attempted[]) =>
+  db
+    .insertInto('subscriptionDeliveries')
+    .values([...attempted])
+    .execute()
+
+/** Deliveries before one of them, newest first. Served by subscription_deliveries_of. */
+export const listDeliveries = (db: Reader, subscriptionId: string, before: string | undefined, limit: number) =>
+  db
+    .selectFrom('subscriptionDeliveries')
+    .selectAll()
+    .where('subscriptionId', '=', subscriptionId)
+    .$if(before !== undefined, (query) => query.where('id', '<', before!))
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute()
+
+/** Those of these users who are not removed or deactivated, with their roles. */
+export const findActiveUsers = (db: Reader, userIds: readonly string[]) =>
+  db
+    .selectFrom('users')
+    .select(['id', 'role'])
+    .where('id', '=', sql<string>`any(${userIds}::uuid[])`)
+    .where('removedAt', 'is', null)
+    .where('deactivatedAt', 'is', null)
+    .execute()
+
+/** Of the pairs of a user and a channel, those where the user may read the channel now. Each is the text `<user id> <channel id>`. */
+export async function findReadable(db: Reader, userIds: readonly string[], channelIds: readonly string[]) {
+  const { rows } = await sql<{ pair: string }>`
+    select t.user_id || ' ' || t.channel_id as pair
+    from unnest(${userIds}::uuid[], ${channelIds}::uuid[]) as t (user_id, channel_id)
+      join users u on u.id = t.user_id join channels c on c.id = t.channel_id
+    where ${canRead('c', { userId: sql.ref('u.id'), role: sql.ref('u.role') })}`.execute(db)
+  return new Set(rows.map(({ pair }) => pair))
+}
+
+/** The position before the first event since this moment, or the newest position when there is none. Served by event_positions_age. */
+export async function findPositionBefore(db: Reader, since: number): Promise<number> {
+  const { rows } = await sql<{ pos: number }>`
+    select coalesce(
+      (select last_pos - cardinality(outbox_ids) from event_positions where created_at >= ${since}::bigint order by last_pos limit 1),
+      (select pos from relay_lease))::bigint as pos`.execute(db)
+  return rows[0]!.pos
+}
+
+/** Deletes the deliveries before this moment. Served by subscription_deliveries_age. */
+export const deleteDeliveries = (db: Database, before: number) =>
+  db.deleteFrom('subscriptionDeliveries').where('createdAt', '<', before).execute()

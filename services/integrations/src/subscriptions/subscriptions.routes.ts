@@ -1,0 +1,221 @@
+import { randomBytes } from 'node:crypto'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { openSigningSecret } from '@parley/accounts'
+import { ApiError, forbidden, invalid, notFound, Ok, readReceiverUrl, refusals } from '@parley/contract'
+import { audit, isRowId, type SubscriptionRow, uuidv7 } from '@parley/database'
+import type { Requester } from '@parley/requester'
+import type { Deps } from '@parley/service'
+import { Type } from 'typebox'
+import { findApp } from '../apps/apps.queries.ts'
+import { accessSubscription, keepAccess, requireBot } from './access-subscription.ts'
+import { verifyUrl } from './receiver-requests.ts'
+import { findNewestPosition, listSubscriptions, lockSubscription } from './subscriptions.queries.ts'
+import {
+  NewSubscription,
+  SubscriptionChanges,
+  SubscriptionParams,
+  SubscriptionView,
+  typesIn,
+} from './subscriptions.schema.ts'
+
+const answer = { 200: Type.Object({ subscription: SubscriptionView }), ...refusals(400, 401, 403, 404) }
+
+const ListSubscriptions = {
+  summary: 'The event subscriptions of the calling bot, or all of them for an admin',
+  response: { 200: Type.Object({ subscriptions: Type.Array(SubscriptionView) }), ...refusals(401, 403) },
+}
+const CreateSubscription = {
+  summary: 'Subscribe to events, which are sent to an address',
+  description:
+    'For a bot, or an admin on behalf of a bot. From now on the receiver gets the events that the bot may read, each at least once and in order, as ' +
+    '`{id, type, payload, createdAt}`, signed as Standard Webhooks says. The secret is shown once. With `format: slack` the receiver gets Slack’s `event_callback`.',
+  body: NewSubscription,
+  response: {
+    200: Type.Object({
+      subscription: Type.Object({
+        ...SubscriptionView.properties,
+        secret: Type.Optional(
+          Type.String({
+            description: 'Shown once. Missing in Slack’s format: the signing secret of the bot is used there',
+          }),
+        ),
+      }),
+    }),
+    ...refusals(400, 401, 403),
+  },
+}
+const GetSubscription = { summary: 'One event subscription', params: SubscriptionParams, response: answer }
+const UpdateSubscription = {
+  summary: 'Change, pause or continue an event subscription',
+  description: 'A subscription that is continued gets the events that it missed, within `events.consumerDays`.',
+  params: SubscriptionParams,
+  body: SubscriptionChanges,
+  response: answer,
+}
+const DeleteSubscription = {
+  summary: 'Delete an event subscription',
+  params: SubscriptionParams,
+  response: { 200: Ok, ...refusals(401, 403, 404) },
+}
+const mostOfBot = 50
+
+export const subscriptionRoutes =
+  ({ db, seals, clock }: Deps, requester: Requester): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    app.get('/subscriptions', { schema: ListSubscriptions }, async ({ caller }) => {
+      const botId = caller.isAdmin ? null : await requireBot(db, caller.userId)
+      return { subscriptions: (await listSubscriptions(db, botId)).map(viewOf) }
+    })
+
+    app.post('/subscriptions', { schema: CreateSubscription }, async ({ caller, ip, body }) => {
+      const botId = caller.isAdmin && body.botId !== undefined ? body.botId : caller.userId
+      if (body.botId !== undefined && body.botId !== botId) throw forbidden('A bot can subscribe only for itself')
+      await requireBot(db, botId)
+      const { format = 'parley' } = body
+      const url = readReceiverUrl(body.url)
+      const events = readEvents(format, body.events)
+      const secret = format === 'slack' ? undefined : readSecret(body.secret)
+      if (format === 'slack') {
+        if (body.secret !== undefined)
+          throw invalid('secret must be left out in the format slack: the signing secret of the bot is used')
+        await verifyUrl(requester, { url, secret: await findSigningSecret(botId) })
+      }
+      const now = clock()
+      const row = await db.transaction().execute(async (trx) => {
+        await keepAccess(trx, { caller, botId, now })
+        if ((await listSubscriptions(trx, botId)).length >= mostOfBot) throw tooManySubscriptions()
+        const row = await trx
+          .insertInto('subscriptions')
+          .values({
+            id: uuidv7(),
+            botId,
+            createdBy: caller.userId,
+            url,
+            format,
+            events,
+            channelIds: readChannels(body.channelIds),
+            sealedSecret: secret === undefined ? '' : seals.seal(secret),
+            ...(await findNewestPosition(trx)),
+            createdAt: now,
+            updatedAt: now,
+          })
+          .returningAll()
+          .executeTakeFirstOrThrow()
+        const target = { actorId: caller.userId, targetType: 'subscription', targetId: row.id } as const
+        await audit(trx, { action: 'subscription.create', ...target, metadata: { botId, events: row.events }, ip })
+        return row
+      })
+      return { subscription: { ...viewOf(row), ...(secret !== undefined && { secret }) } }
+    })
+
+    app.get('/subscriptions/:subscriptionId', { schema: GetSubscription }, async ({ caller, params }) => ({
+      subscription: viewOf(await accessSubscription(db, caller, params.subscriptionId)),
+    }))
+
+    app.put('/subscriptions/:subscriptionId', { schema: UpdateSubscription }, async ({ caller, ip, params, body }) => {
+      const { id, botId, format } = await accessSubscription(db, caller, params.subscriptionId)
+      const url = body.url === undefined ? undefined : readReceiverUrl(body.url)
+      if (url !== undefined && format === 'slack')
+        await verifyUrl(requester, { url, secret: await findSigningSecret(botId) })
+      const changes = {
+        ...(url !== undefined && { url }),
+        ...(body.events !== undefined && { events: readEvents(format, body.events) }),
+        ...(body.channelIds !== undefined && { channelIds: readChannels(body.channelIds) }),
+        ...(body.isPaused !== undefined && { isPaused: body.isPaused, pauseReason: null }),
+        // A subscription that somebody continues starts without failed attempts.
+        ...(body.isPaused === false && { attempts: 0, failingSince: null, retryAt: null }),
+      }
+      const row = await db.transaction().execute(async (trx) => {
+        await keepAccess(trx, { caller, botId, now: clock() })
+        if (!(await lockSubscription(trx, id))) throw notFound('subscription')
+        const target = { actorId: caller.userId, targetType: 'subscription', targetId: id } as const
+        await audit(trx, { action: 'subscription.update', ...target, metadata: { fields: Object.keys(body) }, ip })
+        return trx
+          .updateTable('subscriptions')
+          .set({ ...changes, updatedAt: clock() })
+          .where('id', '=', id)
+          .returningAll()
+          .executeTakeFirstOrThrow()
+      })
+      return { subscription: viewOf(row) }
+    })
+
+    app.delete('/subscriptions/:subscriptionId', { schema: DeleteSubscription }, async ({ caller, ip, params }) => {
+      const { id, botId } = await accessSubscription(db, caller, params.subscriptionId)
+      await db.transaction().execute(async (trx) => {
+        await keepAccess(trx, { caller, botId, now: clock() })
+        if (!(await lockSubscription(trx, id))) throw notFound('subscription')
+        const now = clock()
+        await trx.updateTable('subscriptions').set({ deletedAt: now, updatedAt: now }).where('id', '=', id).execute()
+        const target = { actorId: caller.userId, targetType: 'subscription', targetId: id } as const
+        await audit(trx, { action: 'subscription.delete', ...target, ip })
+      })
+      return { success: true as const }
+    })
+
+    /** The signing secret of a bot. @throws ApiError 400 when it has none, or one that cannot be decrypted. */
+    async function findSigningSecret(botId: string): Promise<string> {
+      const found = await findApp(db, botId)
+      const secret = found && openSigningSecret(seals, found)
+      if (secret === undefined)
+        throw invalid(
+          'The bot has no signing secret. An admin makes one with PUT /bots/:botId and {"signingSecret": "rotate"}',
+        )
+      return secret
+    }
+  }
+
+/** @throws ApiError 400 for types of events that the format does not have. */
+function readEvents(format: SubscriptionRow['format'], events: readonly string[]): string[] {
+  const known = typesIn(format)
+  const unknown = events.find((type) => !known.includes(type))
+  if (unknown !== undefined) throw invalid(`events must be event types of the format ${format}: it has no ${unknown}`)
+  return [...new Set(events)]
+}
+
+const tooManySubscriptions = () =>
+  new ApiError(400, 'invalid_request', `A bot can have at most ${mostOfBot} subscriptions. Please delete one first`)
+
+const secretForm = /^whsec_([A-Za-z0-9+/]+={0,2})$/
+
+function readSecret(given: string | undefined): string {
+  if (given === undefined) return `whsec_${randomBytes(32).toString('base64')}`
+  const [, base64] = secretForm.exec(given) ?? []
+  const bytes = Buffer.from(base64 ?? '', 'base64')
+  if (bytes.length < 24 || bytes.length > 64) throw invalid('secret must be whsec_ and 24 to 64 bytes in base64')
+  return given
+}
+
+/** @throws ApiError 400 for ids that no channel can have. Each delivery checks whether the bot may read the channel. */
+function readChannels(ids: readonly string[] | undefined): string[] | null {
+  if (ids === undefined || ids.length === 0) return null
+  if (!ids.every(isRowId)) throw invalid('channelIds must be ids of channels')
+  return [...new Set(ids)]
+}
+
+const viewOf = ({
+  id,
+  botId,
+  createdBy,
+  url,
+  format,
+  events,
+  channelIds,
+  isPaused,
+  pauseReason,
+  ...row
+}: SubscriptionRow) => ({
+  id,
+  botId,
+  url,
+  format,
+  events,
+  channelIds,
+  isPaused,
+  pauseReason,
+  cursor: `${row.epoch}.${row.pos}`,
+  failingSince: row.failingSince,
+  nextAttemptAt: row.retryAt,
+  createdBy,
+  createdAt: row.createdAt,
+})
