@@ -6,8 +6,14 @@ import { buildApp, openDeps } from '@parley/service'
 import { createLogger } from '@parley/telemetry'
 import { configWithoutServers } from '@parley/test'
 import { onTestFinished } from 'vitest'
+import type { ReplicasOptions } from './proxy/replicas.ts'
 import { routedServices } from './routing-table.ts'
 import { distributedGateway } from './service.ts'
+
+/**
+ * A gateway in front of services that a test made. Of the test environment of `@parley/test`, which is the server in one process, no
+ * replica can hang, refuse, break off or answer nonsense.
+ */
 
 /** An address where nothing answers: port 1 is privileged and unused. */
 export const nowhere = 'http://127.0.0.1:1'
@@ -58,6 +64,7 @@ async function listen(server: Server): Promise<string> {
 export async function startGateway(
   upstreams: Partial<Record<(typeof routedServices)[number], string[]>>,
   settings: DeepPartial<Config> = {},
+  replicas?: ReplicasOptions,
 ) {
   const config = await configWithoutServers({
     rateLimit: { enabled: false },
@@ -68,12 +75,13 @@ export async function startGateway(
   const lines: string[] = []
   const destination = { write: (line: string) => void lines.push(line) }
   const deps = { ...opened, logger: createLogger({ service: 'gateway', level: 'trace', destination }) }
-  const service = distributedGateway(deps)
+  const service = distributedGateway(deps, replicas)
   const { fastify, drain } = await buildApp({
     deps,
     position: 'edge',
     checks: service.checks ?? {},
     edge: service.edge,
+    recordsEvents: false,
   })
   await fastify.register(service.plugin!)
   await service.start?.()

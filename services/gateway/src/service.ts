@@ -6,6 +6,7 @@ import { describeServices, documentation, type OpenApi } from './edge/documentat
 import { createEdge } from './edge/edge.ts'
 import { connectRateLimitRedis } from './edge/rate-limit.ts'
 import { createProxy } from './proxy/proxy.ts'
+import type { ReplicasOptions } from './proxy/replicas.ts'
 import { proxiedRoutes } from './proxy/routes.ts'
 import { type RoutedService, routedServices } from './routing-table.ts'
 
@@ -31,9 +32,9 @@ async function firstConnection(redis: Redis): Promise<void> {
 }
 
 /** The gateway of a cluster: the same, and a proxy to the services at `config.gateway.upstreams`. */
-export function distributedGateway(deps: Deps): Service {
+export function distributedGateway(deps: Deps, replicas?: ReplicasOptions): Service {
   const edge = gateway(deps)
-  const proxy = createProxy(deps)
+  const proxy = createProxy(deps, replicas)
   const readiness = (service: RoutedService) => ({
     required: true,
     run: () => proxy.fetchFirst(service, '/health/ready'),

@@ -1,9 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Deps } from '@parley/service'
+import { appPostRoutes } from './app-posts/app-posts.routes.ts'
 import { conversationRoutes } from './conversations/conversations.routes.ts'
 import { downloadRoutes } from './downloads/downloads.routes.ts'
 import { messageRoutes } from './messages/messages.routes.ts'
 import { pinRoutes } from './pins/pins.routes.ts'
+import { previewRoutes } from './previews/previews.routes.ts'
 import { reactionRoutes } from './reactions/reactions.routes.ts'
 import { readStateRoutes } from './read-state/read-state.routes.ts'
 import { searchRoutes } from './search/search.routes.ts'
@@ -12,7 +14,7 @@ import { createSender } from './sending/sender.ts'
 import { threadRoutes } from './threads/threads.routes.ts'
 import { typingRoutes } from './typing/typing.routes.ts'
 import { createUploadMemory } from './uploads/upload-memory.ts'
-import { binaryFileRoutes, fileRoutes, imageRoutes } from './uploads/uploads.routes.ts'
+import { announcedUploadRoutes, binaryFileRoutes, fileRoutes, imageRoutes } from './uploads/uploads.routes.ts'
 import { webhookPostRoutes } from './webhook-posts/webhook-posts.routes.ts'
 
 /** What people say to each other. */
@@ -25,6 +27,7 @@ export const messaging =
 
     await app.register(sendRoutes(deps, sender))
     await app.register(messageRoutes(deps))
+    await app.register(previewRoutes(deps))
     await app.register(reactionRoutes(deps))
     await app.register(pinRoutes(deps))
     await app.register(conversationRoutes(deps))
@@ -32,9 +35,11 @@ export const messaging =
     await app.register(readStateRoutes(deps))
     await app.register(typingRoutes(deps))
     await app.register(webhookPostRoutes(deps))
+    await app.register(appPostRoutes(deps))
     await app.register(searchRoutes(deps))
     await app.register(fileRoutes(deps, memory))
     await app.register(binaryFileRoutes(deps, memory))
+    await app.register(announcedUploadRoutes(deps, memory))
     await app.register(imageRoutes(deps, memory))
     await app.register(downloadRoutes(deps))
   }

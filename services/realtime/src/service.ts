@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createEphemeralFeed, createFeed, type Feed } from '@parley/events'
 import type { Deps, Service } from '@parley/service'
+import { createConsumerStreams } from './consumers/consumer-streams.ts'
+import { consumerRoutes } from './consumers/consumers.routes.ts'
 import { createEphemeralDelivery } from './delivery/audience.ts'
 import { observeWaiting } from './delivery/delivery-metrics.ts'
 import { createEntitlement } from './delivery/entitlement.ts'
@@ -10,6 +12,7 @@ import { createResume } from './delivery/resume.ts'
 import { createPresenceUpdates } from './presence/presence-updates.ts'
 import { createStreamSlots } from './presence/stream-slots.ts'
 import { createOpenStreams, keepAlive } from './streams/open-streams.ts'
+import { createSleepWatch } from './streams/sleep-watch.ts'
 import { streamRoutes } from './streams/stream.routes.ts'
 import { createSessionWatch, drain } from './streams/stream-endings.ts'
 
@@ -24,9 +27,11 @@ export function realtime(deps: Deps): Service {
   const channels = createKnownChannels({ db })
   const streams = createOpenStreams({ ...config.events, metrics, channels, onCount: (userId) => slots.count(userId) })
   const slots = createStreamSlots({ ...config.events, pool, streams, logger })
-  const presence = createPresenceUpdates({ ...config.events, pool, streams, logger, metrics })
+  const sessionWatch = createSessionWatch({ db, streams, clock, logger })
+  const sleep = createSleepWatch(sessionWatch.endOver)
+  const presence = createPresenceUpdates({ ...config.events, pool, streams, sleep, logger, metrics })
   const entitlement = createEntitlement({ db, streams, channels })
-  const fanOut = createFanOut({ streams, entitlement, feed, clock, logger, metrics })
+  const fanOut = createFanOut({ streams, entitlement, sleep, feed, clock, logger, metrics })
   const waiting = observeWaiting({ db, metrics, position: fanOut.position })
   const resume = createResume({
     db,
@@ -34,12 +39,13 @@ export function realtime(deps: Deps): Service {
     fanOut,
     entitlement,
     streams,
+    sleep,
     waiting,
     events: config.events,
     clock,
     logger,
   })
-  const sessionWatch = createSessionWatch({ db, streams, clock, logger })
+  const consumers = createConsumerStreams({ db, streams, logger })
   const events = createFeed({
     pool,
     redis: config.redis,
@@ -58,7 +64,7 @@ export function realtime(deps: Deps): Service {
   const ephemeral = createEphemeralFeed({
     redis: config.redis,
     logger,
-    onEvent: createEphemeralDelivery({ streams, entitlement, logger }).deliver,
+    onEvent: createEphemeralDelivery({ streams, entitlement, sleep, logger }).deliver,
   })
   let stopKeepAlive = () => {}
   let beginning: Promise<void> | undefined
@@ -73,7 +79,9 @@ export function realtime(deps: Deps): Service {
     await slots.start()
     await presence.start()
     sessionWatch.start()
-    stopKeepAlive = keepAlive(streams, config.events.keepAliveSeconds)
+    sleep.start()
+    consumers.start()
+    stopKeepAlive = keepAlive(streams, config.events.keepAliveSeconds, sleep.isAwake)
     hasBegun = true
   }
 
@@ -96,11 +104,14 @@ export function realtime(deps: Deps): Service {
           entitlement,
           fanOut,
           resume,
+          consumers,
+          sleep,
           feed,
           hasBegun: () => hasBegun,
           isClosing: () => closing,
         }),
       )
+      await app.register(consumerRoutes(deps))
       app.addHook('preClose', async () => {
         closing = true
         await drain(streams, config.events.drainSeconds)
@@ -118,6 +129,8 @@ export function realtime(deps: Deps): Service {
       await beginning
       stopKeepAlive()
       sessionWatch.stop()
+      sleep.stop()
+      consumers.stop()
       streams.stopObserving()
       waiting.stop()
       await Promise.all([followed, presence.stop(), slots.stop()])

@@ -1,22 +1,26 @@
 import { hostname } from 'node:os'
-import type { JobName } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
 import { createRelay } from '@parley/events'
 import { createWorker, type JobWorker, type WorkerOptions } from '@parley/jobs'
+import { createRequester } from '@parley/requester'
 import { type Deps, type Service, storageCheck } from '@parley/service'
 import { startCleanUp } from './clean-up/clean-up.ts'
 import { giveUpExport } from './exports/compute-export.ts'
 import { createExporter } from './exports/exporter.ts'
 import { makeAvatar } from './images/avatars.ts'
+import { encodeImage, oneAtATime } from './images/encoder.ts'
+import { startImageSizes } from './images/image-sizes.ts'
 import { addThumbnail } from './images/thumbnails.ts'
 import { createMailer, mostMails, retryMs } from './mail/mailer.ts'
+import { startPeopleUpkeep } from './people/people-upkeep.ts'
+import { makePreviews } from './previews/make-previews.ts'
 import { purgeChannel } from './purge/purge.ts'
 import { rereadWhatIsLost } from './search/projection.queries.ts'
 import { startProjector } from './search/projector.ts'
 import { startStatistics } from './statistics/statistics.ts'
 
 export interface Worker extends Service {
-  /** Wakes the relay, directly when it leads in this process. */
+  /** Wakes the relay, directly when it leads in this process, and whoever looks for jobs. */
   wakeRelay(): void
 }
 
@@ -36,85 +40,84 @@ export function worker(deps: Deps): Worker {
   })
   const mailer = createMailer(config)
   const exporter = createExporter(config)
+  const requester = createRequester(config.integrations)
+  const encode = oneAtATime(encodeImage)
 
-  const queues = [
-    queue({
-      name: 'send-mail',
+  const queues: WorkerOptions['queues'] = {
+    'send-mail': {
       handler: mailer.send,
       waitMs: mailer.waitMs,
       attempts: config.email.maxRetries + 1,
       backoffMs: retryMs,
       concurrency: mostMails,
-    }),
-    queue({
-      name: 'purge-channel',
+    },
+    'purge-channel': {
       handler: (data) => purgeChannel({ db, clock }, data),
       attempts: 10,
       backoffMs: 5_000,
-    }),
-    queue({
-      name: 'compute-export',
+    },
+    'compute-export': {
       handler: (data) => exporter.compute(data, stopping.signal),
       onGivenUp: (data) => giveUpExport(deps, data),
       attempts: 10,
       backoffMs: 2_000,
-    }),
-    queue({
-      name: 'make-thumbnail',
+    },
+    'make-thumbnail': {
       handler: (data) => addThumbnail(deps, data),
       attempts: 6,
       backoffMs: 5_000,
-    }),
-    queue({
-      name: 'make-avatar',
+    },
+    'make-avatar': {
       handler: (data) => makeAvatar(deps, data),
       attempts: 6,
       backoffMs: 5_000,
-    }),
-    queue({
-      name: 'delete-blobs',
+    },
+    'make-previews': {
+      handler: (data) => makePreviews({ ...deps, requester, encode, stopping: stopping.signal }, data),
+      attempts: 4,
+      backoffMs: 5_000,
+      // Most of the time goes by in waiting for other sites.
+      concurrency: 10,
+    },
+    'delete-blobs': {
       handler: ({ keys }) => blobs.delete(keys),
       // For half a year: no row has these keys any more.
       attempts: 20,
       backoffMs: 30_000,
-    }),
-  ]
+    },
+  }
+  let jobs: JobWorker | undefined
   let parts: { stop(): Promise<void> }[] = []
 
   return {
     checks: storageCheck(deps),
     wakeRelay() {
-      if (relay.isLeader) relay.wake()
-      else deps.wakeRelay()
+      if (!relay.isLeader) return deps.wakeRelay()
+      relay.wake()
+      jobs?.wake()
     },
     async start() {
       // What is wrong with it can be put right while the rest of the server works.
       if (config.storage.store === 's3') blobs.check().catch((err) => logger.error({ err }, 'files cannot be stored'))
       relay.start()
+      const takeOverMs = config.jobs.takeOverSeconds * 1_000
+      jobs = createWorker({ queues, takeOverMs, db, redis, logger, metrics, clock })
       parts = [
-        ...queues.map((open) => open()),
+        jobs,
         startProjector({ db, logger, metrics }),
-        startCleanUp({ db, blobs, logger, clock }),
+        startCleanUp({ db, blobs, logger, clock, keepMs: config.events.consumerDays * 86_400_000 }),
         startStatistics({ db, logger }),
+        startPeopleUpkeep({ db, config, logger, clock }),
+        startImageSizes({ db, blobs, logger }),
       ]
     },
     async stop() {
-      // An export may take longer than this process has; another worker begins it anew.
+      // An export or a slow web site may take longer than this process has; another worker begins anew.
       stopping.abort(new Error('this worker is stopping'))
       await Promise.all([relay.stop(), ...parts.map((part) => part.stop())])
       await exporter.stop()
       mailer.close()
+      await requester.close()
     },
   }
-
-  function queue<N extends JobName>(job: QueueOptions<N>): () => JobWorker {
-    const takeOverMs = config.jobs.takeOverSeconds * 1_000
-    return () => createWorker({ concurrency: 1, ...job, takeOverMs, db, redis, logger, metrics, clock })
-  }
 }
-
-/** The options in which the queues differ. */
-type QueueOptions<N extends JobName> = Pick<
-  WorkerOptions<N>,
-  'name' | 'handler' | 'waitMs' | 'onGivenUp' | 'attempts' | 'backoffMs'
-> & { concurrency?: number }

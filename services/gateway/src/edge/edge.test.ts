@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -5,6 +6,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { brotliCompressSync, brotliDecompressSync } from 'node:zlib'
 import { type EmbeddedServer, startRedis } from '@parley/embedded'
+import { createApiToken } from '@parley/identity'
 import { redisShapes, whyNoRedis } from '@parley/test'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -309,6 +311,22 @@ describe('rate limit', () => {
     // On a route that needs no session any token is ignored.
     const other = await startGateway({ auth: [(await startUpstream()).url] }, settings)
     await expectLimit(0, [other], '/config.json', other.authorized)
+  })
+
+  test('an API token counts for its address until a service has accepted it, then for its user', async () => {
+    const ids = { tokenId: randomUUID(), userId: randomUUID() }
+    const [good, forged] = [createApiToken(ids), createApiToken(ids)].map(({ token }) => `Bearer ${token}`)
+    const upstream = await startUpstream(({ headers }, response) => {
+      response.writeHead(headers.authorization === good ? 200 : 401).end('{}')
+    })
+    const keys = { url: redis.url, keyPrefix: 'tokens:' }
+    const settings = { redis: keys, rateLimit: { enabled: true, perMinute: 3, perMinuteAnonymous: 5 } }
+    const gateway = await startGateway({ directory: [upstream.url], auth: [upstream.url] }, settings)
+
+    expect(await statusesOf([`${gateway.url}/users`], { authorization: good! })).toEqual([200])
+    await expectLimit(3, [gateway], '/users', { authorization: good! })
+    await expectLimit(4, [gateway], '/users', { authorization: forged! })
+    await expectLimit(0, [gateway], '/config.json')
   })
 
   test('counts people and addresses separately over all gateways, not health checks, and nothing while Redis is away', async () => {

@@ -1,7 +1,7 @@
 import rateLimit, { normalizeIP } from '@fastify/rate-limit'
 import { tooMany } from '@parley/contract'
 import { openRedis, redisNames } from '@parley/redis'
-import { bearerToken, type Deps } from '@parley/service'
+import { bearerToken, type Deps, isFromInside } from '@parley/service'
 import { metric } from '@parley/telemetry'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Redis } from 'ioredis'
@@ -30,7 +30,8 @@ export function connectRateLimitRedis({ config, logger }: Deps): Redis {
 
 /**
  * Limits the requests per minute, counted in Redis for all gateways together: by person where a route needs a session, by address
- * everywhere else. The token of an ended session counts for its address; the gateway learns of the end from the first 401 reply.
+ * everywhere else. The token of an ended session counts for its address; the gateway learns of the end from the first 401 reply. An API
+ * token counts for its address until a service has accepted it once.
  * While Redis is away nothing is limited.
  */
 export async function limitRates(app: FastifyInstance, deps: Deps, redis: Redis): Promise<void> {
@@ -64,9 +65,9 @@ export async function limitRates(app: FastifyInstance, deps: Deps, redis: Redis)
   }
 
   app.addHook('onRequest', async (request, reply) => {
-    if (isHealth(request.url)) return
+    if (isHealth(request.url) || isFromInside(request)) return
     const claims = await claimsOf(request, deps)
-    if (claims && !ended.has(claims.sessionId)) people.set(request, claims)
+    if (claims?.isGenuine && !ended.has(claims.sessionId)) people.set(request, claims)
 
     const usage = await count(request)
     if (!usage || usage.isAllowed) return

@@ -26,6 +26,8 @@ export function forwardRequest(
   pool: keyof Pools,
   options: Dispatcher.DispatchOptions,
   reply: FastifyReply,
+  /** Is told the status when the reply begins. */
+  onStatus: (status: number) => void,
 ): Promise<Outcome> {
   const { raw } = reply
   const isStream = pool === 'streams'
@@ -56,6 +58,7 @@ export function forwardRequest(
       onResponseStart(controller, status) {
         if (status < 200) return
         begun = true
+        onStatus(status)
         reply.hijack()
         // The end of a stream is the end of its connection, so it needs no chunked encoding.
         if (isStream) raw.removeHeader('transfer-encoding')

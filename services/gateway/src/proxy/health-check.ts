@@ -1,7 +1,12 @@
 import { Client, errors } from 'undici'
 
-const intervalMs = 1_000
-const timeoutMs = 2_000
+export interface HealthCheckTimes {
+  /** Between the beginnings of two checks. */
+  intervalMs: number
+  timeoutMs: number
+}
+
+const usualTimes: HealthCheckTimes = { intervalMs: 1_000, timeoutMs: 2_000 }
 /** After so many checks in a row without an answer a replica counts as silent. */
 const missesForSilence = 2
 
@@ -13,6 +18,7 @@ export interface HealthCheckOptions {
   onChange(isAnswering: boolean): void
   /** It accepts connections and has not answered for a while: its open requests may never be answered. */
   onSilence(): void
+  times?: HealthCheckTimes | undefined
 }
 
 export interface HealthCheck {
@@ -24,7 +30,13 @@ export interface HealthCheck {
  * still accepts connections and requests, and only its silence shows it. A replica that refuses connections has ended or is about to;
  * its open requests end by themselves.
  */
-export function startHealthCheck({ origin, host, onChange, onSilence }: HealthCheckOptions): HealthCheck {
+export function startHealthCheck({
+  origin,
+  host,
+  onChange,
+  onSilence,
+  times: { intervalMs, timeoutMs } = usualTimes,
+}: HealthCheckOptions): HealthCheck {
   const client = new Client(origin, {
     connect: { timeout: timeoutMs, ...(host !== undefined && { servername: host }) },
     pipelining: 1,
@@ -35,7 +47,7 @@ export function startHealthCheck({ origin, host, onChange, onSilence }: HealthCh
   let running: Promise<void> | undefined
 
   async function check() {
-    const result = await askWhetherAlive(client, stopping.signal)
+    const result = await askWhetherAlive(client, timeoutMs, stopping.signal)
     if (stopping.signal.aborted) return
     if (isAnswering !== (result === 'answer')) {
       isAnswering = !isAnswering
@@ -63,7 +75,11 @@ export function startHealthCheck({ origin, host, onChange, onSilence }: HealthCh
 }
 
 /** Any reply counts as an answer. */
-async function askWhetherAlive(client: Client, stop: AbortSignal): Promise<'answer' | 'refused' | 'silence'> {
+async function askWhetherAlive(
+  client: Client,
+  timeoutMs: number,
+  stop: AbortSignal,
+): Promise<'answer' | 'refused' | 'silence'> {
   const late = AbortSignal.timeout(timeoutMs)
   try {
     const { body } = await client.request({

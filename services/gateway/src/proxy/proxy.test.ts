@@ -256,7 +256,11 @@ describe('when a replica fails', () => {
     })
     const upstream = await startUpstream(streamOrEcho)
     const both = [frozen.url, upstream.url]
-    const { url, authorized } = await startGateway({ messaging: both, realtime: both })
+    const { url, authorized } = await startGateway(
+      { messaging: both, realtime: both },
+      {},
+      { healthChecks: { intervalMs: 250, timeoutMs: 1_000 } },
+    )
     const streams = await Promise.all([0, 1].map(() => fetch(`${url}/events`, { headers: authorized })))
     const ends = streams.map((stream) =>
       stream.text().then(

@@ -6,7 +6,7 @@ import type { Dispatcher } from 'undici'
 import { type RoutedService, type Row, routedServices } from '../routing-table.ts'
 import { forwardRequest } from './forward-request.ts'
 import { requestHeaders } from './headers.ts'
-import { connectReplicas, type Replicas } from './replicas.ts'
+import { connectReplicas, type Replicas, type ReplicasOptions } from './replicas.ts'
 import { readRequestBody } from './request-body.ts'
 
 /** Time a service has to begin its reply, and between two parts of it. */
@@ -19,7 +19,10 @@ export type ServiceProxy = ReturnType<typeof createProxy>
  * Passes requests on to the replicas of the services.
  * @throws ConfigError when a service of the API has no replica.
  */
-export function createProxy({ config, logger }: Pick<Deps, 'config' | 'logger'>) {
+export function createProxy(
+  { config, logger, tokens }: Pick<Deps, 'config' | 'logger' | 'tokens'>,
+  replicas?: ReplicasOptions,
+) {
   const { upstreams } = config.gateway
   const missing = routedServices.filter((name) => upstreams[name].length === 0)
   if (missing.length > 0) {
@@ -27,7 +30,7 @@ export function createProxy({ config, logger }: Pick<Deps, 'config' | 'logger'>)
   }
   const names: readonly RoutedService[] = [...routedServices, 'web']
   const services = Object.fromEntries(
-    names.map((name) => [name, connectReplicas(name, upstreams[name], logger)]),
+    names.map((name) => [name, connectReplicas(name, upstreams[name], logger, replicas)]),
   ) as Record<RoutedService, Replicas>
 
   /**
@@ -50,9 +53,14 @@ export function createProxy({ config, logger }: Pick<Deps, 'config' | 'logger'>)
       headersTimeout: replyTimeoutMs,
       bodyTimeout: isStream ? 0 : replyTimeoutMs,
     }
+    const { claims } = request
+    // Services check the token before they carry out what needs one.
+    const noteStatus = (status: number) => {
+      if (claims && status < 300) tokens.noteGenuine(claims)
+    }
     const mayRepeat = isRepeatable(row, request) && (body === null || Buffer.isBuffer(body))
     for (const replica of services[service].candidates()) {
-      const outcome = await forwardRequest(replica, pool, options, reply)
+      const outcome = await forwardRequest(replica, pool, options, reply, noteStatus)
       if (outcome.kind === 'answered') return
       if (outcome.kind === 'client left') throw outcome.error
       request.log.warn(

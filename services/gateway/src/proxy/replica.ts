@@ -1,6 +1,6 @@
 import type { Logger } from '@parley/telemetry'
 import { Pool } from 'undici'
-import { type HealthCheck, startHealthCheck } from './health-check.ts'
+import { type HealthCheck, type HealthCheckTimes, startHealthCheck } from './health-check.ts'
 
 const connectTimeoutMs = 2_000
 const backOffMs = 1_000
@@ -38,10 +38,11 @@ export interface ReplicaOptions {
   /** The name that its certificate must have, when the origin is only an address. */
   host?: string | undefined
   logger: Logger
+  healthChecks?: HealthCheckTimes | undefined
 }
 
 /** Opens keep-alive connections to one replica. */
-export function connectReplica({ service, origin, host, logger }: ReplicaOptions): Replica {
+export function connectReplica({ service, origin, host, logger, healthChecks }: ReplicaOptions): Replica {
   const connect = { timeout: connectTimeoutMs, ...(host !== undefined && { servername: host }) }
   const open = (connections: number | null, keepAliveTimeout: number) =>
     new Pool(origin, { connect, connections, keepAliveTimeout })
@@ -74,6 +75,7 @@ export function connectReplica({ service, origin, host, logger }: ReplicaOptions
       healthCheck = startHealthCheck({
         origin,
         host,
+        times: healthChecks,
         onChange(answers) {
           isAnswering = answers
           if (answers) logger.info({ upstream: service, replica: origin }, 'a replica answers again')

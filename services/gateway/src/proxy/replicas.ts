@@ -1,6 +1,7 @@
 import { lookup as systemLookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import type { Logger } from '@parley/telemetry'
+import type { HealthCheckTimes } from './health-check.ts'
 import { connectReplica, type Replica } from './replica.ts'
 
 /** Well below the time that a stopping replica still serves, so that it gets no requests when it closes. */
@@ -18,6 +19,8 @@ export interface ReplicasOptions {
   lookup?: (host: string) => Promise<string[]>
   /** Milliseconds between two look-ups of the names. */
   intervalMs?: number
+  /** How often and how long a replica is asked whether it is alive. */
+  healthChecks?: HealthCheckTimes
 }
 
 const allAddresses = async (host: string) =>
@@ -32,11 +35,11 @@ export function connectReplicas(
   service: string,
   urls: readonly string[],
   logger: Logger,
-  { lookup = allAddresses, intervalMs = lookUpIntervalMs }: ReplicasOptions = {},
+  { lookup = allAddresses, intervalMs = lookUpIntervalMs, healthChecks }: ReplicasOptions = {},
 ): Replicas {
   const fixed = urls
     .filter((url) => isIP(hostOf(url)))
-    .map((url) => connectReplica({ service, origin: new URL(url).origin, logger }))
+    .map((url) => connectReplica({ service, origin: new URL(url).origin, logger, healthChecks }))
   const named = new Map(urls.filter((url) => !isIP(hostOf(url))).map((url) => [url, new Map<string, Replica>()]))
   const draining = new Set<Replica>()
   let replicas = fixed
@@ -51,7 +54,7 @@ export function connectReplicas(
     if (closed || addresses.length === 0) return
     for (const address of addresses) {
       if (known.has(address)) continue
-      const replica = connectReplica({ service, origin: originAt(url, address), host, logger })
+      const replica = connectReplica({ service, origin: originAt(url, address), host, logger, healthChecks })
       known.set(address, replica)
       replica.startHealthChecks()
     }

@@ -37,9 +37,17 @@ function readWhole(request: IncomingMessage, limit: number): Promise<Buffer> {
       request.off('data', take)
       reject(tooLarge())
     }
+    let hasEnded = false
+    // Every request closes, and an error for each would cost more than reading its body.
+    const leave = () => {
+      if (!hasEnded) reject(new ClientLeft())
+    }
     request.on('data', take)
-    request.once('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)))
-    for (const event of ['error', 'close']) request.once(event, () => reject(new ClientLeft()))
+    request.once('end', () => {
+      hasEnded = true
+      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
+    })
+    for (const event of ['error', 'close']) request.once(event, leave)
   })
 }
 

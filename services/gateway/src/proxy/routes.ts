@@ -3,16 +3,24 @@ import type { ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '@parley/config'
 import { tooMany, unavailable } from '@parley/contract'
-import { type Access, bearerToken, ClientLeft, type Deps, distinguishPages, onlyForPages } from '@parley/service'
+import {
+  type Access,
+  bearerToken,
+  ClientLeft,
+  clientOf,
+  type Deps,
+  distinguishPages,
+  onlyForPages,
+} from '@parley/service'
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { type Row, routingTable } from '../routing-table.ts'
 import type { ServiceProxy } from './proxy.ts'
 
-/** What the gateway checks. A good signature grants nothing yet: the service decides. */
+/** What the gateway checks. A good signature grants nothing yet: the service decides. An API token has none. */
 const accessOf: Record<Row['token'], Access> = {
-  access: 'token',
+  access: 'claims',
   'access or query': 'none',
-  'access or cookie': 'token',
+  'access or cookie': 'claims',
   own: 'none',
 }
 
@@ -41,7 +49,7 @@ export const proxiedRoutes =
         ...(row.isPage && { constraints: onlyForPages }),
         ...(row.token === 'access or query' && { onRequest: checkStreamToken }),
         async handler(request, reply) {
-          if (row.service === 'realtime') streams.add(reply.raw, request.claims.userId)
+          if (row.service === 'realtime') streams.add(reply.raw, clientOf(request))
           await proxy.forward(row, request, reply)
         },
       })
@@ -76,22 +84,22 @@ export function trackStreams(app: FastifyInstance, { drainSeconds, maxStreamsPer
 
   return {
     /**
-     * Counts a stream of a user. Realtime counts too, but the client's side of a stream may be open for longer than realtime's.
+     * Counts a stream of a client, as `clientOf` names it. Realtime counts too, but the client's side of a stream may be open for longer than realtime's.
      * @throws ApiError 503 once the gateway is stopping, 429 when this person has too many streams here; ClientLeft.
      */
-    add(stream: ServerResponse, userId: string) {
+    add(stream: ServerResponse, client: string) {
       if (draining) throw unavailable()
       // The client left while it was identified. Its close event is over and could not free its slot.
       if (stream.destroyed) throw new ClientLeft()
-      const count = counts.get(userId) ?? 0
+      const count = counts.get(client) ?? 0
       if (count >= maxStreamsPerUser) throw tooMany('You have too many event streams open', 30)
-      counts.set(userId, count + 1)
+      counts.set(client, count + 1)
       open.add(stream)
       stream.once('close', () => {
         open.delete(stream)
-        const left = counts.get(userId)! - 1
-        if (left > 0) counts.set(userId, left)
-        else counts.delete(userId)
+        const left = counts.get(client)! - 1
+        if (left > 0) counts.set(client, left)
+        else counts.delete(client)
       })
     },
   }

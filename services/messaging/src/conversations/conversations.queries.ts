@@ -22,10 +22,10 @@ export const findConversation = (db: Reader, participants: readonly string[]): P
 /** A person, also one who was removed. */
 export const findPerson = async (db: Reader, userId: string): Promise<Participant | undefined> =>
   isRowId(userId)
-    ? db.selectFrom('users').select(['id', 'userName']).where('id', '=', userId).executeTakeFirst()
+    ? db.selectFrom('users').select(['id', 'userName', 'role']).where('id', '=', userId).executeTakeFirst()
     : undefined
 
-export type Participant = Pick<UserRow, 'id' | 'userName'>
+export type Participant = Pick<UserRow, 'id' | 'userName' | 'role'>
 
 /** Waits for a transaction that creates the same conversation, and answers undefined if it did. */
 export async function insertConversation(

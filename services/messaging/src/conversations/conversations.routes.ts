@@ -1,7 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { accessConversation, conversationRowId, recipientGone, wireChannelId } from '@parley/access'
+import { accessConversation, conversationRowId, recipientGone, seesPerson, wireChannelId } from '@parley/access'
 import {
   Conversation,
+  forbidden,
   HasMore,
   Id,
   IdempotencyHeaders,
@@ -70,7 +71,7 @@ const OpenConversation = {
   body: Type.Object({ targetUserId: Id }),
   response: {
     200: OpenedConversation,
-    ...refusals(400, 401, 409),
+    ...refusals(400, 401, 403, 409),
   },
 }
 
@@ -171,6 +172,7 @@ async function openConversation(
     const live = await lockLivePeople(trx, participants)
     if (!live.has(caller.userId)) throw sessionEnded()
     if (!live.has(other!.id)) throw recipientGone()
+    await requireContact(trx, caller, other!)
 
     const created = await insertConversation(trx, { participants, createdBy: caller.userId, createdAt: now })
     // Another request has created it and committed by now.
@@ -178,6 +180,16 @@ async function openConversation(
     await recordConversationCreated(trx, created, [(await findPerson(trx, caller.userId))!, other!])
     return { conversation: viewOf(created, participants, other!), isNew: true }
   }
+}
+
+/**
+ * Guests write to people with whom they share a channel, and these to them.
+ * @throws ApiError 400 for a guest, who does not learn of other people; 403 for anybody else.
+ */
+async function requireContact(db: Reader, caller: Caller, other: Participant): Promise<void> {
+  if (!(await seesPerson(db, caller, other.id))) throw unknownTarget()
+  if (await seesPerson(db, { userId: other.id, role: other.role }, caller.userId)) return
+  throw forbidden('You can write to a guest only when you share a channel with them')
 }
 
 const unknownTarget = () => invalid('targetUserId must be the id of a user')

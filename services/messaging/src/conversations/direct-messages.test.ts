@@ -36,6 +36,8 @@ describe('POST /conversations/:conversationId/messages', () => {
           attachments: [],
           images: [],
           imageSizes: {},
+          blocks: [],
+          previews: [],
           quotedMessageId: null,
           mentions: [ada.id],
           pinnedAt: null,

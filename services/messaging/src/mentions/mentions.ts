@@ -1,13 +1,16 @@
+import { canSee } from '@parley/access'
 import { nameKey } from '@parley/accounts'
 import { firstCharacters, limits } from '@parley/contract'
-import type { Reader } from '@parley/database'
+import { anyOf, isRowId, type Reader } from '@parley/database'
 import { limitMarks } from '@parley/search'
+import { sql } from 'kysely'
 
 /**
- * The mentions in a text: ids of people, `@channel`, `@here`, in the order of the text, each once, at most 50. Of two names
- * that begin alike the longer one counts. Served by the unique index users_live_name.
+ * The mentions in a text: ids of people, `group:<id>`, `@channel`, `@here`, in the order of the text, each once, at most 50. Of two names
+ * that begin alike the longer one counts. A guest mentions only the people they see: everything else stays plain text, so that nobody learns
+ * by it who is here. `authorId` is null for a webhook. Served by the unique indexes users_live_name and groups_live_handle.
  */
-export async function findMentions(db: Reader, content: string): Promise<string[]> {
+export async function findMentions(db: Reader, content: string, authorId: string | null): Promise<string[]> {
   if (!mayMention(content)) return []
   const mentioned = candidatesOfMentions(content)
   if (mentioned.length === 0) return []
@@ -19,7 +22,26 @@ export async function findMentions(db: Reader, content: string): Promise<string[
     if (name !== undefined) mentions.add(found.get(name)!)
     if (mentions.size === limits.mentions) break
   }
-  return [...mentions]
+  const all = [...mentions]
+  if (all.length === 0 || authorId === null || !(await isGuest(db, authorId))) return all
+  const seen = await findSeen(db, authorId, all)
+  return all.filter((mentioned) => seen.has(mentioned))
+}
+
+const isGuest = async (db: Reader, userId: string): Promise<boolean> => {
+  const user = await db.selectFrom('users').select('role').where('id', '=', userId).executeTakeFirst()
+  return user?.role === 'guest'
+}
+
+/** Of these mentions the people whom a guest sees. */
+async function findSeen(db: Reader, guestId: string, mentions: string[]): Promise<Set<string>> {
+  const people = await db
+    .selectFrom('users')
+    .select('id')
+    .where('id', '=', anyOf(mentions.filter(isRowId)))
+    .where(canSee(sql.ref('users.id'), { userId: guestId, role: 'guest' }))
+    .execute()
+  return new Set(people.map(({ id }) => id))
 }
 
 /** Whether the text has an `@` at all. NFKC turns the full-width and the small one into `@`. */
@@ -57,11 +79,21 @@ async function findNames(db: Reader, keys: string[]): Promise<Map<string, string
     .where('userNameKey', 'in', keys)
     .where('removedAt', 'is', null)
     .execute()
+  const groups = await db
+    .selectFrom('groups')
+    .select(['id', 'handleKey'])
+    .where('handleKey', 'in', keys)
+    .where('deletedAt', 'is', null)
+    .execute()
   const everybody = [
     ['channel', '@channel'],
     ['here', '@here'],
   ] as const
-  return new Map([...people.map(({ id, userNameKey }) => [userNameKey, id] as const), ...everybody])
+  return new Map([
+    ...people.map(({ id, userNameKey }) => [userNameKey, id] as const),
+    ...groups.map(({ id, handleKey }) => [handleKey, `group:${id}`] as const),
+    ...everybody,
+  ])
 }
 
 const mention = /(?<=^|[\s\p{Ps}])@([\p{L}\p{M}\p{N}_.-]+(?: [\p{L}\p{M}\p{N}_.-]+)*)/gu

@@ -1,18 +1,27 @@
-import { accessMessage, wireChannelId } from '@parley/access'
+import { type AccessedMessage, accessMessage, wireChannelId } from '@parley/access'
 import { releaseUploads } from '@parley/blobs'
-import { forbidden, type Message } from '@parley/contract'
-import { anyOf, audit, type ChannelRow, type Database, type MessageRow, type Transaction } from '@parley/database'
+import { forbidden, type Message, type MessageBlock } from '@parley/contract'
+import {
+  anyOf,
+  audit,
+  type ChannelRow,
+  type Database,
+  isRowId,
+  type MessageRow,
+  type Reader,
+  type Transaction,
+} from '@parley/database'
 import type { Caller } from '@parley/identity'
+import { findMessage, recordMessageDeleted, recordMessageUpdated, recordReplyDeleted } from '@parley/messages'
 import { sql } from 'kysely'
 import { findMentions } from '../mentions/mentions.ts'
+import { recordPreviews } from '../previews/link-jobs.ts'
 import { changeUploads, type Files, storedSizes } from '../uploads/message-uploads.ts'
-import { recordMessageDeleted, recordMessageUpdated, recordReplyDeleted } from './messages.events.ts'
-import { findMessage, requireQuotable } from './messages.queries.ts'
 import {
   type MessageBody,
   type MessageLocation,
   quoteOf,
-  readContent,
+  readShown,
   requireLocation,
   unquotable,
 } from './messages.schema.ts'
@@ -29,26 +38,44 @@ export async function editMessage(
   now: number,
   location: MessageLocation = {},
 ): Promise<Message> {
-  const content = readContent(body)
-  const mentions = await findMentions(db, content)
+  const { content, blocks } = readShown(body)
+  const mentions = await findMentions(db, content, caller.userId)
 
   return db.transaction().execute(async (trx) => {
     const { message, channel } = await accessMessage(trx, caller, messageId, { lock: true })
     requireLocation(message, location)
     if (message.authorId !== caller.userId) throw forbidden('Only the author may edit a message')
-    const quotedMessageId = body.quotedMessageId === undefined ? message.quotedMessageId : quoteOf(body)
-    if (quotedMessageId === message.id) throw unquotable(channel)
-    if (quotedMessageId !== null && quotedMessageId !== message.quotedMessageId) {
-      await requireQuotable(trx, channel, quotedMessageId)
-    }
-
-    const files = await changeFiles(trx, message, body, now)
-    await updateContent(trx, message.id, { ...files, content, quotedMessageId, mentions }, now)
-    const edited = await findMessage(trx, message.id)
-    await recordMessageUpdated(trx, channel, edited)
-
-    return edited
+    return applyEdit(trx, { message, channel }, { body, content, blocks, mentions }, now)
   })
+}
+
+interface Revision {
+  body: MessageBody
+  content: string
+  blocks: MessageBlock[]
+  mentions: string[]
+}
+
+/** Changes a message that is locked, as is its channel. Nobody's right to change it is checked. */
+export async function applyEdit(
+  trx: Transaction,
+  { message, channel }: AccessedMessage,
+  { body, content, blocks, mentions }: Revision,
+  now: number,
+): Promise<Message> {
+  const quotedMessageId = body.quotedMessageId === undefined ? message.quotedMessageId : quoteOf(body)
+  if (quotedMessageId === message.id) throw unquotable(channel)
+  if (quotedMessageId !== null && quotedMessageId !== message.quotedMessageId) {
+    await requireQuotable(trx, channel, quotedMessageId)
+  }
+
+  const files = await changeFiles(trx, message, body, now)
+  await updateContent(trx, message.id, { ...files, content, blocks, quotedMessageId, mentions }, now)
+  await recordPreviews(trx, message, content)
+  const edited = await findMessage(trx, message.id)
+  await recordMessageUpdated(trx, channel, edited)
+
+  return edited
 }
 
 /** Undefined when the body names neither attachments nor images: the message keeps its own. */
@@ -61,6 +88,7 @@ async function changeFiles(trx: Transaction, message: MessageRow, body: MessageB
 
 interface Edit extends Partial<Files> {
   content: string
+  blocks: MessageBlock[]
   quotedMessageId: string | null
   mentions: string[]
 }
@@ -73,6 +101,7 @@ const updateContent = (trx: Transaction, id: string, edit: Edit, now: number) =>
     .updateTable('messages')
     .set(({ eb }) => ({
       content: edit.content,
+      blocks: edit.blocks.length === 0 ? null : JSON.stringify(edit.blocks),
       quotedMessageId: edit.quotedMessageId,
       mentions: edit.mentions.length === 0 ? null : edit.mentions,
       mentionedBefore: everMentioned,
@@ -100,14 +129,7 @@ export async function deleteMessage(
     requireLocation(message, location)
     requireDeletionRight(caller, message, channel)
 
-    await leaveTombstones(trx, message.id, now)
-    if (message.threadId === null) {
-      await recordMessageDeleted(trx, channel, message)
-    } else {
-      await recountReplies(trx, message.threadId)
-      await recordReplyDeleted(trx, channel, message.id, await findMessage(trx, message.threadId))
-    }
-
+    await applyDeletion(trx, { message, channel }, now)
     if (message.authorId !== caller.userId) {
       await audit(trx, {
         action: 'message.delete',
@@ -119,6 +141,14 @@ export async function deleteMessage(
       })
     }
   })
+}
+
+/** Deletes a message that is locked, as is its channel. Nobody's right to delete it is checked. */
+export async function applyDeletion(trx: Transaction, { message, channel }: AccessedMessage, now: number) {
+  await leaveTombstones(trx, message.id, now)
+  if (message.threadId === null) return recordMessageDeleted(trx, channel, message)
+  await recountReplies(trx, message.threadId)
+  await recordReplyDeleted(trx, channel, message.id, await findMessage(trx, message.threadId))
 }
 
 /** As clients know it. */
@@ -135,9 +165,12 @@ async function leaveTombstones(trx: Transaction, id: string, now: number) {
     .updateTable('messages')
     .set(({ eb }) => ({
       content: '',
+      blocks: null,
+      shownAs: null,
       attachments: null,
       images: null,
       imageSizes: null,
+      previews: null,
       quotedMessageId: null,
       mentions: null,
       mentionedBefore: everMentioned,
@@ -159,9 +192,9 @@ async function leaveTombstones(trx: Transaction, id: string, now: number) {
 async function recountReplies(trx: Transaction, parentId: string): Promise<void> {
   await sql`
     with replies as materialized (
-      select author_id, seq, created_at from messages where thread_id = ${parentId} and deleted_at is null
+      select author_id, webhook_id, seq, created_at from messages where thread_id = ${parentId} and deleted_at is null
     ), newest as (
-      select author_id, created_at from replies order by seq desc limit 1
+      select author_id, webhook_id, created_at from replies order by seq desc limit 1
     ), parent as (
       update messages set rev = rev + 1 where id = ${parentId}
     )
@@ -169,6 +202,20 @@ async function recountReplies(trx: Transaction, parentId: string): Promise<void>
       reply_count = (select count(*) from replies),
       last_reply_at = (select created_at from newest),
       last_reply_by = (select author_id from newest),
-      participants = array(select author_id from replies group by author_id order by min(seq))
+      last_reply_webhook = (select webhook_id from newest),
+      participants = array(select author_id from replies where author_id is not null group by author_id order by min(seq))
     where message_id = ${parentId}`.execute(trx)
+}
+
+/** @throws ApiError 400 unless the message may be quoted in this channel. */
+export async function requireQuotable(db: Reader, channel: ChannelRow, messageId: string): Promise<void> {
+  if (!isRowId(messageId)) throw unquotable(channel)
+  const message = await db
+    .selectFrom('messages')
+    .select('id')
+    .where('id', '=', messageId)
+    .where('channelId', '=', channel.id)
+    .where('deletedAt', 'is', null)
+    .executeTakeFirst()
+  if (!message) throw unquotable(channel)
 }

@@ -1,7 +1,7 @@
 import { invalid, limits, type Message } from '@parley/contract'
 import { isRowId, prepared, type Reader } from '@parley/database'
+import { selectMessages } from '@parley/messages'
 import { sql } from 'kysely'
-import { selectMessages } from './messages.queries.ts'
 import type { PageQuery } from './messages.schema.ts'
 
 /** What is paged: the messages of a channel or conversation, or the replies to a message. */

@@ -1,11 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { accessChannel, accessMessage } from '@parley/access'
 import { Id, Message, Ok, refusals } from '@parley/contract'
+import { findMessage } from '@parley/messages'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 import { deleteMessage, editMessage } from './message-changes.ts'
 import { readPage } from './message-pages.queries.ts'
-import { findMessage } from './messages.queries.ts'
 import { MessageBody, MessageParams, PageQuery, pageEnds } from './messages.schema.ts'
 
 const ListMessages = {

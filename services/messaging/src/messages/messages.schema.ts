@@ -1,11 +1,28 @@
 import { hash } from 'node:crypto'
-import { type ApiError, Id, invalid, limits, notFound, PageLimit } from '@parley/contract'
+import {
+  type ApiError,
+  firstCharacters,
+  Id,
+  invalid,
+  limits,
+  type MessageBlock,
+  notFound,
+  PageLimit,
+} from '@parley/contract'
 import type { ChannelRow, MessageRow } from '@parley/database'
+import { InvalidBlocks, readBlocks, textOfBlocks } from '@parley/slack'
 import { type Static, Type } from 'typebox'
 
 /** An attachment as its upload answered it; whatever else a client says of it is taken from the upload. */
 const AttachmentRef = Type.Object({
   filename: Type.String({ maxLength: limits.storedName, description: 'Stored name, as the upload answered it' }),
+})
+
+/** What is stored of them is decided by `readBlocks`. */
+export const BlocksBody = Type.Array(Type.Unsafe<object>({ type: 'object', additionalProperties: true }), {
+  description:
+    'What to show instead of the content: blocks of Slack’s Block Kit, with texts in Parley’s markup. Their words are added to `content`. An edit ' +
+    'without blocks removes them.',
 })
 
 /** What the author of a message gives, when sending as well as when editing. */
@@ -14,6 +31,7 @@ export const MessageBody = Type.Object({
     maxLength: limits.content,
     description: 'May be empty only when attachments or images are present',
   }),
+  blocks: Type.Optional(BlocksBody),
   attachments: Type.Optional(Type.Array(AttachmentRef, { maxItems: limits.attachments })),
   images: Type.Optional(
     Type.Array(Type.String({ maxLength: limits.storedName }), {
@@ -75,6 +93,23 @@ export function readContent({ content, attachments, images }: MessageBody): stri
   return content.toWellFormed()
 }
 
+/**
+ * Content and blocks as they are stored. The words of the blocks follow the content, for search and for clients that show no blocks.
+ * @throws ApiError 400 when there is nothing to show, or the blocks cannot be read.
+ */
+export function readShown(body: MessageBody): { content: string; blocks: MessageBlock[] } {
+  if (!body.blocks) return { content: readContent(body), blocks: [] }
+  try {
+    const blocks = readBlocks(body.blocks)
+    const words = textOfBlocks(blocks)
+    const content = body.content.trim() === '' || words.startsWith(body.content) ? words : `${body.content}\n${words}`
+    return { content: firstCharacters(readContent({ ...body, content }), limits.content), blocks }
+  } catch (error) {
+    if (error instanceof InvalidBlocks) throw invalid(error.message)
+    throw error
+  }
+}
+
 /** The message that a new one quotes. */
 export const quoteOf = ({ quotedMessageId }: MessageBody): string | null => quotedMessageId || null
 
@@ -84,10 +119,14 @@ export const unquotable = ({ kind }: Pick<ChannelRow, 'kind'>): ApiError =>
 /** The same for two requests that ask for the same message. `where` says to what it is posted. */
 export function requestHash(
   where: string,
-  { content, attachments = [], images = [], quotedMessageId }: MessageBody,
+  { content, blocks, attachments = [], images = [], quotedMessageId }: MessageBody,
+  more: unknown[] = [],
 ): string {
   const filenames = attachments.map(({ filename }) => filename)
-  return hash('sha256', JSON.stringify([where, content, filenames, images, quotedMessageId ?? null]))
+  return hash(
+    'sha256',
+    JSON.stringify([where, content, filenames, images, quotedMessageId ?? null, ...(blocks ? [blocks] : []), ...more]),
+  )
 }
 
 /** The conversation or thread that the path of a request names beside the message. */

@@ -3,10 +3,9 @@ import { accessChannel, accessMessage } from '@parley/access'
 import { Id, invalid, Message, refusals } from '@parley/contract'
 import type { Reader, Transaction } from '@parley/database'
 import type { Caller } from '@parley/identity'
+import { findMessage, recordMessageUpdated, selectMessages } from '@parley/messages'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
-import { recordMessageUpdated } from '../messages/messages.events.ts'
-import { findMessage, selectMessages } from '../messages/messages.queries.ts'
 import { MessageParams } from '../messages/messages.schema.ts'
 
 const shape = {
@@ -64,7 +63,7 @@ function setPin({ db, config }: Deps, caller: Caller, messageId: string, pinnedA
 
     await updatePinnedAt(trx, message.id, pinnedAt)
     const changed = await findMessage(trx, message.id)
-    await recordMessageUpdated(trx, channel, changed)
+    await recordMessageUpdated(trx, channel, changed, { pin: { by: caller.userId, isPinned: pinnedAt !== null } })
 
     return changed
   })

@@ -41,7 +41,7 @@ const database = largeDatabase(async (pool) => {
 const search = async (q: string) => {
   const found = await searchMessages(
     database.db,
-    { userId: author, sessionId: '', userName: 'author', email: '', isAdmin: false },
+    { userId: author, sessionId: '', userName: 'author', email: '', role: 'member' as const, isAdmin: false },
     { ...readText(q), channelId: undefined, authorId: undefined, from: 0, to: 2 ** 53, before: undefined, limit: 50 },
     undefined,
   )

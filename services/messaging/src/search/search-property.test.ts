@@ -148,7 +148,14 @@ async function compare({ from, open, secret, said }: Talk, q: string) {
       .map(({ id }) => id)
     const row =
       channel && (await db.selectFrom('channels').selectAll().where('id', '=', channel.id).executeTakeFirstOrThrow())
-    const caller = { userId: person.id, sessionId: '', userName: person.userName, email: '', isAdmin: false }
+    const caller = {
+      userId: person.id,
+      sessionId: '',
+      userName: person.userName,
+      email: '',
+      role: 'member' as const,
+      isAdmin: false,
+    }
     const found = await Promise.all(
       ways.map(({ sizes, limit }) => {
         const wanted = {

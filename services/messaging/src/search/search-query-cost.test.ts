@@ -62,7 +62,7 @@ const read = (work: () => Promise<unknown>) =>
 const search = (q: string, more: { channelId?: string } = {}) =>
   searchMessages(
     database.db,
-    { userId: reader, sessionId: '', userName: 'reader', email: '', isAdmin: false },
+    { userId: reader, sessionId: '', userName: 'reader', email: '', role: 'member' as const, isAdmin: false },
     {
       ...readText(q),
       channelId: undefined,

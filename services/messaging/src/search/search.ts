@@ -1,8 +1,8 @@
 import { type ApiError, type Message, unavailable } from '@parley/contract'
 import { anyOf, type ChannelRow, type Database, isOutOfTime, prepared, type Reader } from '@parley/database'
 import type { Caller } from '@parley/identity'
+import { selectMessages } from '@parley/messages'
 import { sql } from 'kysely'
-import { selectMessages } from '../messages/messages.queries.ts'
 import {
   type Beginning,
   beginSearch,
@@ -32,7 +32,7 @@ export interface SearchSizes {
   longPatienceMs: number
 }
 
-const searchSizes: SearchSizes = {
+export const searchSizes: SearchSizes = {
   nearest: 250,
   near: 2_000,
   smallChannel: 20_000,

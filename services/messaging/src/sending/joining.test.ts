@@ -112,6 +112,23 @@ describe('a send to a public channel by somebody who is no member', () => {
     expect(await isMember(channel, ann)).toBe(false)
   })
 
+  test('is stored by somebody who stays outside, when the turn to join does not come in half of the time', async () => {
+    const [ann, bob] = [await environment.person('ann'), await environment.person('bob')]
+    const channel = await environment.channel('public')
+    let now = Date.now()
+    const sender = environment.process({ deadlineMs: 120_000, clock: () => now })
+    const lock = await environment.db.db.startTransaction().execute()
+    await lock.selectFrom('users').select('id').where('id', '=', ann.userId).forUpdate().execute()
+    const first = sender.send(says(ann, channel, 'waits until ann can join'))
+    await environment.untilWaiting(1)
+    const second = sender.send(says(bob, channel, 'waits for the turn of ann'))
+    now += 61_000
+    expect(await parsed(second)).toMatchObject({ seq: 1 })
+    expect(await isMember(channel, bob)).toBe(false)
+    await lock.commit().execute()
+    expect(await parsed(first)).toMatchObject({ seq: 2 })
+  })
+
   test('does not wait for somebody to join another channel, which is locked', async () => {
     const ann = await environment.person('ann')
     const [locked, free] = [await environment.channel('public'), await environment.channel('public')]

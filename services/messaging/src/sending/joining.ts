@@ -27,8 +27,8 @@ export interface Joining {
   readonly size: number
   /** Lets the authors of these sends join their channels. */
   add(sends: readonly Sending[]): void
-  /** Drops the waiting sends for which `keep` answers false. */
-  retain(keep: (sending: Sending) => boolean): void
+  /** Sends what has waited for half of its time again: its authors stay outside, because the message must still be stored. */
+  releaseLate(): void
 }
 
 /**
@@ -94,19 +94,28 @@ export function createJoining({ db, logger, clock, mostChannels, sendAgain }: Jo
       size += sends.length
       pump()
     },
-    retain(keep) {
+    releaseLate() {
+      const now = clock()
+      const late: Sending[] = []
       for (const [channelId, people] of waiting) {
         for (const [userId, sends] of people) {
-          const kept = sends.filter(keep)
-          size -= sends.length - kept.length
+          // Sends of one person wait in the order in which they came, so the late ones are the first.
+          const firstInTime = sends.findIndex((sending) => now < halfTimeOf(sending))
+          const kept = firstInTime < 0 ? [] : sends.slice(firstInTime)
+          late.push(...sends.slice(0, sends.length - kept.length))
           if (kept.length > 0) people.set(userId, kept)
           else people.delete(userId)
         }
         if (people.size === 0) waiting.delete(channelId)
       }
+      if (late.length === 0) return
+      size -= late.length
+      sendAgain(late.map((sending) => ({ ...sending, staysOutside: true })))
     },
   }
 }
+
+const halfTimeOf = ({ createdAt, deadline }: Sending) => (createdAt + deadline) / 2
 
 /**
  * Makes the caller a member of the channel that they are about to post to, or of the channel of the message that they

@@ -1,4 +1,5 @@
 import type { Connection } from '@parley/database'
+import { personJson } from './new-message.ts'
 import { type Sending, type SendRow, sendQuery, sendWaiting, withTimeout } from './send-statement.ts'
 
 /**
@@ -16,11 +17,11 @@ export async function sendAfterLostAnswer(
   try {
     await client.query('begin')
     await client.query(withTimeout({ text: lockChannels, values: [batch.map(({ channelId }) => channelId)] }))
-    const { rows: found } = await client.query<{ id: string; seq: number; user_name: string }>(
+    const { rows: found } = await client.query<{ id: string; seq: number; author: string }>(
       withTimeout({ text: findStored, values: [batch.map(({ id }) => id)] }),
     )
     const numbers = new Map(batch.map(({ id }, index) => [id, index + 1]))
-    const rows: SendRow[] = found.map(({ id, seq, user_name }) => [numbers.get(id)!, 'stored', seq, user_name, null])
+    const rows: SendRow[] = found.map(({ id, seq, author }) => [numbers.get(id)!, 'stored', seq, author, null])
     const stored = new Set(found.map(({ id }) => id))
     const rest = batch.filter(({ id }) => !stored.has(id))
     if (rest.length > 0) {
@@ -39,5 +40,5 @@ export async function sendAfterLostAnswer(
 
 const lockChannels = 'select from channels where id = any($1::uuid[]) order by id for no key update'
 const findStored = `
-  select m.id, m.seq, u.user_name from messages m join users u on u.id = m.author_id
+  select m.id, m.seq, ${personJson('u')} as author from messages m join users u on u.id = m.author_id
   where m.id = any($1::uuid[])`

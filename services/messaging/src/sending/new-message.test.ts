@@ -1,7 +1,7 @@
 import type { Message } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
+import { findMessage } from '@parley/messages'
 import { describe, expect, test } from 'vitest'
-import { findMessage } from '../messages/messages.queries.ts'
 import { type NewMessage, storeMessage } from './new-message.ts'
 import { type Person, sendingEnvironment } from './sending.testing.ts'
 

@@ -1,10 +1,12 @@
 import { wireChannelId } from '@parley/access'
-import type { Attachment, ImageSizes } from '@parley/contract'
+import type { Attachment, ImageSizes, MessageBlock } from '@parley/contract'
 import { type ChannelRow, type Connection, once, type RequestKey, type Transaction } from '@parley/database'
+import { webhookAuthor } from '@parley/messages'
 import { foldEvery, foldReads } from '@parley/read-states'
 import type { Deps } from '@parley/service'
 import { currentTraceparent } from '@parley/telemetry'
 import { sql } from 'kysely'
+import { mayHaveLinks } from '../previews/link-jobs.ts'
 import { storedSizes } from '../uploads/message-uploads.ts'
 
 /*
@@ -23,6 +25,7 @@ export interface NewContent {
 }
 
 interface TailFields extends NewContent {
+  blocks?: readonly MessageBlock[]
   /** As clients know it: `dm:…` for a conversation. */
   channelId: string
   threadId?: string | undefined
@@ -36,14 +39,24 @@ interface TailFields extends NewContent {
  * (`messageJson`). The text is made once, for the reply, the event and the stored answer, so that PostgreSQL builds no JSON.
  */
 export function messageTail(message: TailFields): string {
-  const { channelId, threadId, content, attachments = [], images = [], imageSizes, createdAt, nonce } = message
+  const {
+    channelId,
+    threadId,
+    content,
+    blocks = [],
+    attachments = [],
+    images = [],
+    imageSizes,
+    createdAt,
+    nonce,
+  } = message
   const { quotedMessageId, mentions } = message
   return (
     `"channelId":"${channelId}","threadId":${threadId === undefined ? 'null' : `"${threadId}"`},"rev":1,` +
-    `"content":${JSON.stringify(content)},` +
+    `"content":${JSON.stringify(content)},"blocks":${blocks.length === 0 ? '[]' : JSON.stringify(blocks)},` +
     `"attachments":${attachments.length === 0 ? '[]' : JSON.stringify(attachments)},` +
     `"images":${images.length === 0 ? '[]' : JSON.stringify(images)},` +
-    `"imageSizes":${imageSizes === undefined ? '{}' : JSON.stringify(imageSizes)},` +
+    `"imageSizes":${imageSizes === undefined ? '{}' : JSON.stringify(imageSizes)},"previews":[],` +
     `"quotedMessageId":${quotedMessageId === null ? 'null' : `"${quotedMessageId}"`},` +
     `"mentions":${mentions.length === 0 ? '[]' : JSON.stringify(mentions)},` +
     `"pinnedAt":null,"createdAt":${createdAt},"updatedAt":null,"reactions":{},"threadMeta":null` +
@@ -51,63 +64,71 @@ export function messageTail(message: TailFields): string {
   )
 }
 
-/** SQL: the author as JSON text. */
-export const personJson = (id: string, userName: string) =>
-  `'{"id":"' || ${id} || '","userName":' || to_json(${userName}) || '}'`
-const webhookJson = `'{"id":"webhook:' || id || '","userName":' || to_json(name) || ',"isBot":true}'`
+/** SQL: a user of the statement as the author, in JSON. */
+export const personJson = (user: string) =>
+  `'{"id":"' || ${user}.id || '","userName":' || to_json(${user}.user_name)
+    || case when ${user}.is_bot then ',"isBot":true}' else '}' end`
 
 /** SQL: the whole Message as JSON text, of a row with `id`, `seq`, `author` and `tail`. */
 export const messageJson = `'{"id":"' || id || '","seq":' || seq || ',"author":' || author || ',' || tail`
 
-/** The same text, made here for a person's message. */
-export const messageText = (
-  { id, userId, tail }: { id: string; userId: string; tail: string },
-  seq: number,
-  userName: string,
-) => `{"id":"${id}","seq":${seq},"author":{"id":"${userId}","userName":${JSON.stringify(userName)}},${tail}`
+/** The same text, made here. `author` is JSON. */
+export const messageText = ({ id, tail }: { id: string; tail: string }, seq: number, author: string) =>
+  `{"id":"${id}","seq":${seq},"author":${author},${tail}`
+
+/** SQL: the ids of all participants of a conversation, in JSON. Read twice for a direct message, and never for another. */
+const participants = `(select '[' || string_agg('"' || m.user_id || '"', ',' order by m.user_id) || ']'
+  from channel_members m where m.channel_id = accepted.channel_id)`
 
 /**
  * SQL: the rows and the events of new messages, as the last parts of a `with`. Before them must stand `accepted`, which has
  * a row for each message. Its columns: those of `messages` that are named here; `kind` and `members_version` of the channel;
  * `message` (`messageJson`), `parent` (of a reply: `threadMeta` and `parentRev` as JSON members), `parent_mentions` (of a reply:
- * everybody whom its parent has mentioned) and `trace`. The outbox ids
+ * everybody whom its parent has mentioned), `links` (whether the content may have links) and `trace`. The outbox ids
  * are drawn under the channels' locks in the order of `seq`: the relay relies on it.
  */
 export const storeAccepted = `
 stored as (
-  insert into messages (id, channel_id, thread_id, seq, author_id, webhook_id, content, attachments, images,
-    image_sizes, quoted_message_id, mentions, created_at)
-  select id, channel_id, thread_id, seq, author_id, webhook_id, content, attachments, images, image_sizes, quoted_message_id, mentions,
-    created_at
+  insert into messages (id, channel_id, thread_id, seq, author_id, webhook_id, content, blocks, shown_as, attachments, images,
+    image_sizes, quoted_message_id, mentions, created_at, ts)
+  select id, channel_id, thread_id, seq, author_id, webhook_id, content, blocks, shown_as, attachments, images, image_sizes, quoted_message_id, mentions,
+    created_at, ts
   from accepted
 ), recorded as (
   insert into outbox (id, slot, routing, event, trace, created_at)
-  select nextval('outbox_ids'), ring.slot, e.routing, e.event, e.trace, now_ms()
-  from outbox_ring ring, (
+  select nextval('outbox_ids'), ring.slot, e.routing, e.event, e.trace, ring.now
+  from (select slot, now_ms() as now from outbox_ring offset 0) ring, (
     select trace,
       case kind when 'direct'
-        then '{"to":"users","users":' || people || '}'
+        then '{"to":"users","users":' || ${participants} || '}'
         else '{"to":"channel","channel":"' || channel_id || '","version":' || members_version
           || coalesce(',"mentions":' || array_to_json(mentions || parent_mentions)::text, '') || '}' end as routing,
       case
         when kind = 'direct'
-          then '{"type":"NEW_DM_MESSAGE","payload":' || left(message, -1) || ',"participants":' || people || '}}'
+          then '{"type":"NEW_DM_MESSAGE","payload":' || left(message, -1) || ',"participants":' || ${participants} || '}}'
         when thread_id is not null
           then '{"type":"NEW_THREAD_REPLY","payload":{"parentMessageId":"' || thread_id || '","channelId":"' || channel_id
             || '","reply":' || message || ',' || parent || '}}'
         else '{"type":"NEW_MESSAGE","payload":' || message || '}' end as event
-    from accepted left join lateral (
-      select '[' || string_agg('"' || m.user_id || '"', ',' order by m.user_id) || ']' as people
-      from channel_members m where accepted.kind = 'direct' and m.channel_id = accepted.channel_id
-    ) participants on true
+    from accepted
     order by accepted.channel_id, accepted.seq
   ) e
+), previewing as (
+  insert into jobs (id, name, data, trace, created_at)
+  select id, 'make-previews', jsonb_build_object('messageId', id), trace, now_ms() from accepted where links
 )`
+
+/** What a webhook has chosen for one message: the name of its author, and an icon. */
+export interface ShownAs {
+  userName?: string
+  icon?: string
+}
 
 /** A message that is stored in a transaction of its own. */
 export interface NewMessage extends NewContent {
   id: string
-  author: { userId: string } | { webhookId: string }
+  author: { userId: string } | { webhookId: string; shownAs?: ShownAs | null }
+  blocks?: readonly MessageBlock[]
   /** Of a reply. */
   parentId?: string
   attachments?: readonly Attachment[]
@@ -128,26 +149,30 @@ export interface StoredMessage {
  * transaction. A reply brings its parent up to date in the same statement.
  */
 export async function storeMessage(trx: Transaction, channel: ChannelRow, message: NewMessage): Promise<StoredMessage> {
-  const { id, author, parentId, content, attachments = [], images = [], imageSizes = {} } = message
+  const { id, author, parentId, content, blocks = [], attachments = [], images = [], imageSizes = {} } = message
   const { quotedMessageId, mentions, createdAt } = message
   const [userId, webhookId] = 'userId' in author ? [author.userId, null] : [null, author.webhookId]
+  const shownAs = 'webhookId' in author && author.shownAs ? JSON.stringify(author.shownAs) : null
   const tail = messageTail({ ...message, channelId: wireChannelId(channel), threadId: parentId })
   const { rows } = await sql<{ seq: number; message: string; parent: string | null }>`
     with author as (
-      select ${sql.raw(personJson('id', 'user_name'))} as author from users where id = ${userId}
-      union all select ${sql.raw(webhookJson)} from webhooks where id = ${webhookId}
-    ), ${parentId === undefined ? nextOfChannel(channel.id) : nextOfThread(parentId, userId, createdAt)},
+      select ${sql.raw(personJson('users'))} as author from users where id = ${userId}
+      union all select (${sql.raw(webhookAuthor('webhooks', 'chosen.shown_as'))})::text
+        from webhooks, (select ${shownAs}::jsonb as shown_as) chosen where id = ${webhookId}
+    ), ${parentId === undefined ? nextOfChannel(channel.id, createdAt) : nextOfThread({ parentId, channelId: channel.id }, { userId, webhookId }, createdAt)},
     accepted as materialized (
       select m.*, ${sql.raw(messageJson)} as message
       from (
         select ${id}::uuid as id, ${channel.id}::uuid as channel_id, ${channel.kind}::text as kind,
-          ${channel.membersVersion}::bigint as members_version, ${parentId ?? null}::uuid as thread_id, seq,
+          ${channel.membersVersion}::bigint as members_version, ${parentId ?? null}::uuid as thread_id, seq, ts,
           ${userId}::uuid as author_id, ${webhookId}::uuid as webhook_id, author, ${content}::text as content,
+          ${blocks.length ? JSON.stringify(blocks) : null}::jsonb as blocks, ${shownAs}::jsonb as shown_as,
           ${attachments.length ? JSON.stringify(attachments) : null}::jsonb as attachments,
           ${images.length ? images : null}::text[] as images, ${storedSizes(imageSizes)}::jsonb as image_sizes,
           ${quotedMessageId}::uuid as quoted_message_id,
           ${mentions.length ? mentions : null}::text[] as mentions, ${createdAt}::bigint as created_at,
-          ${tail}::text as tail, parent, parent_mentions, ${currentTraceparent()}::text as trace
+          ${tail}::text as tail, parent, parent_mentions, ${mayHaveLinks(content)}::boolean as links,
+          ${currentTraceparent()}::text as trace
         from numbered, author
       ) m
     ), ${sql.raw(storeAccepted)}
@@ -162,31 +187,45 @@ export async function storeMessage(trx: Transaction, channel: ChannelRow, messag
   }
 }
 
-const nextOfChannel = (channelId: string) => sql`numbered as (
-  update channels set last_seq = last_seq + 1 where id = ${channelId} returning last_seq as seq, null::text as parent,
-    null::text[] as parent_mentions
+/** SQL: the `ts` of a message that is created at this moment in a row of `channels`. */
+const nextTs = (createdAt: number) => sql`greatest(${createdAt}::bigint * 1000, coalesce(last_ts, 0) + 1)`
+
+const nextOfChannel = (channelId: string, createdAt: number) => sql`numbered as (
+  update channels set last_seq = last_seq + 1, last_ts = ${nextTs(createdAt)} where id = ${channelId}
+  returning last_seq as seq, last_ts as ts, null::text as parent, null::text[] as parent_mentions
 )`
 
-const nextOfThread = (parentId: string, userId: string | null, createdAt: number) => sql`
+/** SQL: the author without what a webhook has chosen for one message. */
+const replierJson = sql.raw(`(author.author::jsonb - 'icon' - 'webhookName'
+      || case when author.author::jsonb ? 'webhookName' then jsonb_build_object('userName', author.author::jsonb -> 'webhookName') else '{}' end)`)
+
+const nextOfThread = (
+  { parentId, channelId }: { parentId: string; channelId: string },
+  { userId, webhookId }: { userId: string | null; webhookId: string | null },
+  createdAt: number,
+) => sql`
 thread as (
-  insert into threads as t (message_id, last_seq, reply_count, last_reply_at, last_reply_by, participants)
-  values (${parentId}, 1, 1, ${createdAt}, ${userId}, array[${userId}::uuid])
+  insert into threads as t (message_id, last_seq, reply_count, last_reply_at, last_reply_by, last_reply_webhook, participants)
+  values (${parentId}, 1, 1, ${createdAt}, ${userId}, ${webhookId}, array_remove(array[${userId}::uuid], null))
   on conflict (message_id) do update set
     last_seq = t.last_seq + 1,
     reply_count = t.reply_count + 1,
     last_reply_at = excluded.last_reply_at,
     last_reply_by = excluded.last_reply_by,
-    participants = case when excluded.last_reply_by = any (t.participants) then t.participants
+    last_reply_webhook = excluded.last_reply_webhook,
+    participants = case when excluded.last_reply_by is null or excluded.last_reply_by = any (t.participants) then t.participants
                         else t.participants || excluded.participants end
   returning last_seq, reply_count, last_reply_at, participants
 ), parent as (
   update messages set rev = rev + 1 where id = ${parentId} returning rev, mentioned_before || mentions as mentions
+), stamped as (
+  update channels set last_ts = ${nextTs(createdAt)} where id = ${channelId} returning last_ts as ts
 ), numbered as (
-  select thread.last_seq as seq,
+  select thread.last_seq as seq, stamped.ts,
     '"threadMeta":' || json_build_object('replyCount', reply_count, 'lastReplyAt', last_reply_at,
-      'lastReplyBy', author.author::json, 'participants', participants) || ',"parentRev":' || parent.rev as parent,
+      'lastReplyBy', ${replierJson}, 'participants', participants) || ',"parentRev":' || parent.rev as parent,
     parent.mentions as parent_mentions
-  from thread, parent, author
+  from thread, stamped, parent, author
 )`
 
 /**

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { noMember, recipientGone } from '@parley/access'
-import { type ApiError, notFound, sessionEnded, stillRunning, unavailable } from '@parley/contract'
+import { type ApiError, enrolmentRequired, notFound, sessionEnded, stillRunning, unavailable } from '@parley/contract'
 import { type Connection, isDuplicate, keyLifetimeMs, keyReused } from '@parley/database'
 import { inSpan, type Logger, spanAttribute, spanName } from '@parley/telemetry'
 import { unquotable } from '../messages/messages.schema.ts'
@@ -132,11 +132,11 @@ function answer({ onStored }: BatchOptions, batch: readonly Sending[], rows: rea
   const unanswered: Unanswered[] = []
   const answers: (() => void)[] = []
   const stored: CommittedMessage[] = []
-  for (const [n, outcome, seq, userName, first] of rows) {
+  for (const [n, outcome, seq, author, first] of rows) {
     const sending = batch[n - 1]!
     const refusal = refusalOf(outcome, sending)
     if (outcome === 'stored') {
-      answers.push(() => sending.resolve(messageText(sending, seq!, userName!)))
+      answers.push(() => sending.resolve(messageText(sending, seq!, author!)))
       stored.push({ channelId: sending.channelId!, isReply: false, seq: seq! })
     } else if (outcome === 'repeated') {
       answers.push(() => sending.resolve(first!))
@@ -180,6 +180,8 @@ function refusalOf(outcome: Outcome, { direct }: Sending): ApiError | undefined 
   switch (outcome) {
     case 'unauthorized':
       return sessionEnded()
+    case 'unenrolled':
+      return enrolmentRequired()
     case 'unknown':
       return notFound(direct ? 'conversation' : 'channel')
     case 'forbidden':

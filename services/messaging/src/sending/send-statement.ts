@@ -1,11 +1,12 @@
 import { canRead } from '@parley/access'
-import { isRowId, keyLifetimeMs, uuidv7 } from '@parley/database'
+import { isActiveText, isRowId, keyLifetimeMs, uuidv7 } from '@parley/database'
 import { currentTraceparent } from '@parley/telemetry'
 import { createQueryId, PostgresQueryCompiler, sql } from 'kysely'
+import { mayHaveLinks } from '../previews/link-jobs.ts'
 import { messageJson, messageTail, type NewContent, personJson, storeAccepted } from './new-message.ts'
 
 const { sql: senderCanRead } = new PostgresQueryCompiler().compileQuery(
-  canRead('c', { userId: sql.ref('u.id'), isAdmin: sql.ref('u.is_admin') }).toOperationNode(),
+  canRead('c', { userId: sql.ref('u.id'), role: sql.ref('u.role') }).toOperationNode(),
   createQueryId(),
 )
 
@@ -17,22 +18,23 @@ const { sql: senderCanRead } = new PostgresQueryCompiler().compileQuery(
  *   try-lock on the key is held until the commit: another process that finds it taken answers 409.
  * - `locked` takes the channels' locks in id order. After a wait it has read newer rows than `asked`.
  * - `judged` therefore stores nothing where rights have changed since (`moved`: to be asked again), and counts `seq`
- *   from what the locked row says. Who joins or leaves a public channel changes no rights there: a burst of them must not
- *   hold up the sends.
+ *   from what the locked row says, and `ts`: the moment of creation, or some microseconds after the message before. Who joins or
+ *   leaves a public channel changes no rights there, but of guests: a burst of them must not hold up the sends.
  * - An author who is no member of a public channel comes back as `unjoined`: they join it first (`joining.ts`).
  * - `storeAccepted` writes messages and events.
  *
  * A key that another process stored after this statement began violates the primary key of `idempotency_keys`: the
- * statement is aborted, and finds the key when it runs again. The `(select …)` around the arrays hides their lengths from
- * the planner, so that it keeps one plan for every size of batch; `offset 0` keeps each look-up a look-up by index, whatever
+ * statement is aborted, and finds the key when it runs again. `offset 0` behind the arrays hides their lengths from
+ * the planner, so that it keeps one plan for every size of batch; elsewhere it keeps each look-up a look-up by index, whatever
  * the statistics of a young or fast-growing table make the planner believe; for `coalesce` see `isUnset`.
  */
 function sendStatement(locking: string): string {
   return `
 with asked as materialized (
-  select t.*, u.user_name, c.members_version, c.kind, k.answer,
+  select t.*, ${personJson('u')} as author, u.role, c.members_version, c.kind, k.answer,
     case
       when u.id is null then 'unauthorized'
+      when u.must_enrol then 'unenrolled'
       when k.user_id is not null then
         case when k.created_at <= $15 - ${keyLifetimeMs} then 'expired'
              when k.request_hash <> decode(t.hash, 'hex') then 'reused'
@@ -49,17 +51,20 @@ with asked as materialized (
       when c.kind = 'public' and not coalesce(t.stays_outside, false) and not exists (
         select from channel_members m where m.channel_id = c.id and m.user_id = u.id offset 0) then 'unjoined'
     end as refusal
-  from unnest(
-      (select $1::uuid[]), (select $2::uuid[]), (select $3::uuid[]), (select $4::uuid[]), (select $5::text[]),
-      (select string_to_array($6, '${separator}')), (select $7::bigint[]), (select $8::boolean[]),
-      (select $9::uuid[]), (select $10::text[]), (select $11::text[]), (select $12::text[]), (select $13::text[]),
-      (select $14::boolean[])
+  from (
+      select $1::uuid[] as ids, $2::uuid[] as channel_ids, $3::uuid[] as session_ids, $4::uuid[] as user_ids, $5::text[] as contents,
+        string_to_array($6, '${separator}') as tails, $7::bigint[] as moments, $8::boolean[] as directs, $9::uuid[] as quotes,
+        $10::text[] as mention_lists, $11::text[] as traces, $12::text[] as keys, $13::text[] as hashes, $14::boolean[] as outsides,
+        $16::boolean[] as link_flags
+      offset 0
+    ) arrays, unnest(ids, channel_ids, session_ids, user_ids, contents, tails, moments, directs, quotes, mention_lists, traces, keys, hashes,
+      outsides, link_flags
     ) with ordinality as t (id, channel_id, session_id, user_id, content, tail, created_at, direct,
-      quoted, mentions, trace, key, hash, stays_outside, n)
+      quoted, mentions, trace, key, hash, stays_outside, links, n)
     left join lateral (
-      select u.id, u.user_name, u.is_admin from sessions s join users u on u.id = s.user_id
+      select u.id, u.user_name, u.is_bot, u.role, s.must_enrol from sessions s join users u on u.id = s.user_id
       where s.id = t.session_id and coalesce(s.ended_at, 0) = 0 and s.expires_at > $15 and u.id = t.user_id
-        and coalesce(u.removed_at, 0) = 0
+        and coalesce(u.removed_at, 0) = 0 and ${isActiveText('u', '$15')}
       offset 0
     ) u on true
     left join lateral (
@@ -73,36 +78,40 @@ with asked as materialized (
       offset 0
     ) k on true
 ), locked as materialized (
-  select id, kind, last_seq, members_version from channels
+  select id, kind, last_seq, last_ts, members_version from channels
   where id = any(array(select channel_id from asked where refusal is null)) and deleted_at is null
   order by id ${locking}
 ), judged as materialized (
-  select j.*, j.last_seq + row_number() over (partition by j.channel_id, j.outcome order by j.n) as seq
+  select j.*, last_seq + row_number() over earlier as seq,
+    n + greatest(coalesce(last_ts, 0), max(created_at * 1000 - n) over earlier) as ts
   from (
-    select asked.*, locked.last_seq, locked.members_version as version, coalesce(refusal,
+    select asked.*, locked.last_seq, locked.last_ts, locked.members_version as version, coalesce(refusal,
       case when locked.id is null then 'busy'
-           when locked.members_version <> asked.members_version and (asked.kind, locked.kind) <> ('public', 'public') then 'moved'
+           when locked.members_version <> asked.members_version
+            and ((asked.kind, locked.kind) <> ('public', 'public') or asked.role = 'guest') then 'moved'
            else 'stored' end) as outcome
     from asked left join locked on locked.id = asked.channel_id
   ) j
-), accepted as materialized (
+  window earlier as (partition by channel_id, outcome order by n)
+), accepted as not materialized (
   select m.*, ${messageJson} as message
   from (
-    select id, channel_id, kind, version as members_version, null::uuid as thread_id, seq, user_id as author_id,
-      null::uuid as webhook_id, ${personJson('user_id', 'user_name')} as author, content, null::jsonb as attachments,
+    select id, channel_id, kind, version as members_version, null::uuid as thread_id, seq, ts, user_id as author_id,
+      null::uuid as webhook_id, author, content, null::jsonb as blocks, null::jsonb as shown_as,
+      null::jsonb as attachments,
       null::text[] as images, null::jsonb as image_sizes, quoted as quoted_message_id, mentions::text[] as mentions, created_at, tail,
-      null::text as parent, null::text[] as parent_mentions, trace, key, hash
+      null::text as parent, null::text[] as parent_mentions, coalesce(links, false) as links, trace, key, hash
     from judged where outcome = 'stored'
   ) m
 ), counted as (
-  update channels set last_seq = top.seq
-  from (select channel_id, max(seq) as seq from accepted group by channel_id) top
+  update channels set last_seq = top.seq, last_ts = top.ts
+  from (select channel_id, max(seq) as seq, max(ts) as ts from accepted group by channel_id) top
   where channels.id = top.channel_id and channels.id = any(array(select channel_id from accepted))
 ), remembered as (
   insert into idempotency_keys (user_id, key, request_hash, answer, created_at)
   select author_id, key, decode(hash, 'hex'), message, $15 from accepted where key is not null
 ), ${storeAccepted}
-select n::int, outcome, seq, user_name, case outcome when 'repeated' then answer end from judged`
+select n::int, outcome, seq, author, case outcome when 'repeated' then answer end from judged`
 }
 
 /** Stands between the JSON texts of a batch: JSON never contains it unescaped. */
@@ -123,6 +132,7 @@ export type Outcome =
   | 'stored'
   | 'repeated'
   | 'unauthorized'
+  | 'unenrolled'
   | 'unknown'
   | 'forbidden'
   | 'departed'
@@ -135,7 +145,7 @@ export type Outcome =
   | 'moved'
 
 /** `n` counts from 1, in the order of the batch; rows come in any order. */
-export type SendRow = [n: number, outcome: Outcome, seq: number | null, userName: string | null, answer: string | null]
+export type SendRow = [n: number, outcome: Outcome, seq: number | null, author: string | null, answer: string | null]
 
 /** What a client asks to send, read and checked. */
 export interface SendRequest extends Omit<NewContent, 'createdAt'> {
@@ -228,6 +238,7 @@ export const sendQuery = (statement: SendStatement, batch: readonly Sending[], n
       optionalArray(batch, (each) => each.requestHash),
       optionalArray(batch, (each) => (each.staysOutside ? 'true' : null)),
       now,
+      optionalArray(batch, (each) => (mayHaveLinks(each.content) ? 'true' : null)),
     ],
     rowMode: 'array' as const,
   })

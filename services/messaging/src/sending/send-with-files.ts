@@ -1,8 +1,9 @@
 import { accessChannel, accessConversation, requireRecipient, wireChannelId } from '@parley/access'
+import type { MessageBlock } from '@parley/contract'
 import { type ChannelRow, type RequestKey, type Transaction, uuidv7 } from '@parley/database'
 import { type Caller, findCaller } from '@parley/identity'
 import type { Deps } from '@parley/service'
-import { requireQuotable } from '../messages/messages.queries.ts'
+import { requireQuotable } from '../messages/message-changes.ts'
 import type { NewMessageBody } from '../messages/messages.schema.ts'
 import { putUploads } from '../uploads/message-uploads.ts'
 import { joinToPost } from './joining.ts'
@@ -10,10 +11,15 @@ import { postOnce, storeMessage } from './new-message.ts'
 import type { SendRequest } from './send-statement.ts'
 
 /**
- * Sends a message that has attachments or images, in a transaction of its own, because it locks the uploads too. It takes
+ * Sends a message that has attachments, images or blocks, in a transaction of its own, because it locks the uploads too. It takes
  * the locks of the shared statement in the same order, and refuses the same. Answers the JSON text of the Message.
  */
-export async function sendWithFiles(deps: Deps, request: SendRequest, body: NewMessageBody): Promise<string> {
+export async function sendWithFiles(
+  deps: Deps,
+  request: SendRequest,
+  body: NewMessageBody,
+  blocks: readonly MessageBlock[],
+): Promise<string> {
   const { quotedMessageId, idempotency } = request
   const now = deps.clock()
   const caller = await findCaller(deps.db, request.caller, now)
@@ -25,7 +31,7 @@ export async function sendWithFiles(deps: Deps, request: SendRequest, body: NewM
     if (quotedMessageId !== null) await requireQuotable(trx, channel, quotedMessageId)
     const id = uuidv7()
     const files = await putUploads(trx, { id, channelId: channel.id, authorId: caller.userId }, body)
-    return storeMessage(trx, channel, { ...request, ...files, id, author: caller, createdAt: now })
+    return storeMessage(trx, channel, { ...request, ...files, blocks, id, author: caller, createdAt: now })
   })
 }
 

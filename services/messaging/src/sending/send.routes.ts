@@ -6,7 +6,7 @@ import { asRefusal, type Deps, sendJsonText } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { findMentions } from '../mentions/mentions.ts'
-import { NewMessageBody, nonceOf, quoteOf, readContent, requestHash } from '../messages/messages.schema.ts'
+import { NewMessageBody, nonceOf, quoteOf, readShown, requestHash } from '../messages/messages.schema.ts'
 import { hasFiles } from '../uploads/message-uploads.ts'
 import type { SendRequest } from './send-statement.ts'
 import { sendWithFiles } from './send-with-files.ts'
@@ -62,13 +62,13 @@ export const sendRoutes =
       { claims, headers, body }: SendCall,
       target: Pick<SendRequest, 'kind' | 'channelId'>,
     ): Promise<string> {
-      const content = readContent(body)
-      const mentions = await findMentions(db, content)
+      const { content, blocks } = readShown(body)
+      const mentions = await findMentions(db, content, claims.userId)
       const key = headers['idempotency-key']
       const idempotency = key === undefined ? null : { key, requestHash: requestHash(target.channelId, body) }
       const message = { content, mentions, quotedMessageId: quoteOf(body), nonce: nonceOf(body) }
       const request: SendRequest = { ...target, ...message, caller: claims, idempotency }
-      return hasFiles(body) ? sendWithFiles(deps, request, body) : sender.send(request)
+      return hasFiles(body) || blocks.length > 0 ? sendWithFiles(deps, request, body, blocks) : sender.send(request)
     }
   }
 

@@ -29,6 +29,8 @@ describe('POST /channels/:channelId/messages', () => {
       attachments: [],
       images: [],
       imageSizes: {},
+      blocks: [],
+      previews: [],
       quotedMessageId: quoted.id,
       mentions: [bob.id],
       pinnedAt: null,

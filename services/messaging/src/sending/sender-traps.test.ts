@@ -327,8 +327,9 @@ describe('trap: the answer of a commit is lost', () => {
     await proxy.close()
     const { pool, close } = environment.connection(proxy.url)
     const sender = environment.process({ pool, deadlineMs: 300 })
+    const channels = await Promise.all(Array.from({ length: 20 }, () => environment.channel('public', ann)))
     const outcomes = await Promise.allSettled(
-      Array.from({ length: 600 }, async () => sender.send(says(ann, await environment.channel('public', ann), 'x'))),
+      Array.from({ length: 600 }, (_, n) => sender.send(says(ann, channels[n % 20]!, 'x'))),
     )
     for (const outcome of outcomes) {
       expect(outcome).toMatchObject({ reason: { status: 503, retryAfter: expect.any(Number) } })

@@ -21,6 +21,8 @@ describe('a send', () => {
       attachments: [],
       images: [],
       imageSizes: {},
+      blocks: [],
+      previews: [],
       quotedMessageId: null,
       mentions: [],
       pinnedAt: null,

@@ -1,5 +1,5 @@
-import { sessionEnded, stillRunning, unavailable } from '@parley/contract'
-import { type Connection, type Database, keyLifetimeMs, keyReused } from '@parley/database'
+import { enrolmentRequired, sessionEnded, stillRunning, unavailable } from '@parley/contract'
+import { type Connection, type Database, isActiveText, keyLifetimeMs, keyReused } from '@parley/database'
 import { type Logger, type Metrics, metric } from '@parley/telemetry'
 import { createChannelQueues, type TakenSends } from './channel-queues.ts'
 import { createJoining } from './joining.ts'
@@ -60,7 +60,7 @@ export function createSender(options: SenderOptions): Sender {
   const queues = createChannelQueues()
   const runningKeys = new Set<string>()
   const batchSize = options.metrics.histogram(metric.sendBatchSize).with()
-  const expiry = setInterval(dropExpired, 500).unref()
+  const expiry = setInterval(dropLate, 500).unref()
   const joining = createJoining({
     ...options,
     mostChannels: Math.max(1, Math.min(mostJoining, Math.floor(pool.options.max * joiningShare))),
@@ -106,10 +106,9 @@ export function createSender(options: SenderOptions): Sender {
     schedule()
   }
 
-  function dropExpired() {
-    const isInTime = (sending: Sending) => inTime(sending, clock())
-    queues.retain(isInTime)
-    joining.retain(isInTime)
+  function dropLate() {
+    queues.retain((sending) => inTime(sending, clock()))
+    joining.releaseLate()
   }
 
   /** All sends of one turn of the event loop share a statement. */
@@ -170,12 +169,13 @@ export function createSender(options: SenderOptions): Sender {
 interface FirstAnswer {
   answer: string | null
   isSame: boolean | null
+  mustEnrol: boolean
 }
 
 /**
  * The answer to a send while another one with its key is under way in this process: that one may itself be a repeat, and
  * then the first answer is there already.
- * @throws ApiError 401, 400 (the key was used for another request), 409 (the first request is still running).
+ * @throws ApiError 401, 403 (a second factor is required), 400 (the key was used for another request), 409 (the first request is still running).
  */
 async function findStoredAnswer(
   pool: Connection['pool'],
@@ -183,15 +183,16 @@ async function findStoredAnswer(
   now: number,
 ): Promise<string> {
   const { rows } = await pool.query<FirstAnswer>(
-    `select k.answer, k.request_hash = decode($4, 'hex') as "isSame"
+    `select k.answer, k.request_hash = decode($4, 'hex') as "isSame", s.must_enrol as "mustEnrol"
      from sessions s
-       join users u on u.id = s.user_id and coalesce(u.removed_at, 0) = 0
+       join users u on u.id = s.user_id and coalesce(u.removed_at, 0) = 0 and ${isActiveText('u', '$6')}
        left join idempotency_keys k on k.user_id = u.id and k.key = $3 and k.created_at > $5
      where s.id = $1 and s.user_id = $2 and coalesce(s.ended_at, 0) = 0 and s.expires_at > $6`,
     [caller.sessionId, caller.userId, idempotency?.key, idempotency?.requestHash, now - keyLifetimeMs, now],
   )
   const [found] = rows
   if (!found) throw sessionEnded()
+  if (found.mustEnrol) throw enrolmentRequired()
   if (found.answer === null) throw stillRunning()
   if (!found.isSame) throw keyReused()
   return found.answer

@@ -6,9 +6,8 @@ import type { Caller } from '@parley/identity'
 import type { Deps } from '@parley/service'
 import { type Static, Type } from 'typebox'
 import { findMentions } from '../mentions/mentions.ts'
-import { deleteMessage, editMessage } from '../messages/message-changes.ts'
+import { deleteMessage, editMessage, requireQuotable } from '../messages/message-changes.ts'
 import { readPage } from '../messages/message-pages.queries.ts'
-import { requireQuotable } from '../messages/messages.queries.ts'
 import {
   MessageBody,
   MessageParams,
@@ -17,7 +16,7 @@ import {
   PageQuery,
   pageEnds,
   quoteOf,
-  readContent,
+  readShown,
   requestHash,
 } from '../messages/messages.schema.ts'
 import { joinToPost } from '../sending/joining.ts'
@@ -104,8 +103,8 @@ interface ReplyRequest {
  * the parent are exact however many reply at once.
  */
 async function createReply(deps: Deps, { caller, parentId, body, key }: ReplyRequest): Promise<CreatedReply> {
-  const content = readContent(body)
-  const mentions = await findMentions(deps.db, content)
+  const { content, blocks } = readShown(body)
+  const mentions = await findMentions(deps.db, content, caller.userId)
   const quotedMessageId = quoteOf(body)
   const now = deps.clock()
   const claim =
@@ -117,7 +116,7 @@ async function createReply(deps: Deps, { caller, parentId, body, key }: ReplyReq
     if (quotedMessageId !== null) await requireQuotable(trx, channel, quotedMessageId)
     const id = uuidv7()
     const files = await putUploads(trx, { id, channelId: channel.id, authorId: caller.userId }, body)
-    const reply = { content, mentions, quotedMessageId, nonce: nonceOf(body), ...files }
+    const reply = { content, mentions, quotedMessageId, nonce: nonceOf(body), ...files, blocks }
     return storeMessage(trx, channel, { ...reply, id, author: caller, parentId: parent.id, createdAt: now })
   })
   // Answers that were stored by an earlier version have no parentRev: 0 is older than what any client has.

@@ -3,10 +3,10 @@ import { accessChannel, accessConversation, wireChannelId } from '@parley/access
 import { Id, Ok, refusals } from '@parley/contract'
 import type { ChannelRow } from '@parley/database'
 import type { Caller } from '@parley/identity'
+import { messageAudience } from '@parley/messages'
 import type { Deps } from '@parley/service'
 import { LRUCache } from 'lru-cache'
 import { Type } from 'typebox'
-import { messageAudience } from '../messages/messages.events.ts'
 
 /** Clients repeat the request every few seconds, and show that somebody types a little longer than that. */
 const pauseMs = 2_000

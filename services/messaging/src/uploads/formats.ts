@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { invalid } from '@parley/contract'
+import { type fileExtensions, type imageExtensions, invalid } from '@parley/contract'
 import { isSvg } from '@parley/images'
 import { fileTypeFromBuffer } from 'file-type'
 import { isOfficeDocument, type OfficeFormat } from './office.ts'
@@ -27,29 +27,33 @@ const markdown = { contentType: 'text/markdown', ...text }
 const jpeg = { contentType: 'image/jpeg', ...foundAs('jpg') }
 
 /** The formats of attachments, by extension. */
-const fileFormats = new Map<string, Format>([
-  ['pdf', { contentType: 'application/pdf', ...foundAs('pdf') }],
-  ['txt', { contentType: 'text/plain', ...text }],
-  ['md', markdown],
-  ['markdown', markdown],
-  ['csv', { contentType: 'text/csv', ...text }],
-  ['json', { contentType: 'application/json', fits: (bytes, found) => text.fits(bytes, found) && isJson(bytes) }],
-  ['zip', { contentType: 'application/zip', fits: (bytes) => isArchive(bytes) }],
-  ['doc', { contentType: 'application/msword', ...foundAs('cfb') }],
-  ['xls', { contentType: 'application/vnd.ms-excel', ...foundAs('cfb') }],
-  ['ppt', { contentType: 'application/vnd.ms-powerpoint', ...foundAs('cfb') }],
-  ['docx', office('wordprocessingml.document')],
-  ['xlsx', office('spreadsheetml.sheet')],
-  ['pptx', office('presentationml.presentation')],
-])
+const fileFormats = formatsOf<(typeof fileExtensions)[number]>({
+  pdf: { contentType: 'application/pdf', ...foundAs('pdf') },
+  txt: { contentType: 'text/plain', ...text },
+  md: markdown,
+  markdown: markdown,
+  csv: { contentType: 'text/csv', ...text },
+  json: { contentType: 'application/json', fits: (bytes, found) => text.fits(bytes, found) && isJson(bytes) },
+  zip: { contentType: 'application/zip', fits: (bytes) => isArchive(bytes) },
+  doc: { contentType: 'application/msword', ...foundAs('cfb') },
+  xls: { contentType: 'application/vnd.ms-excel', ...foundAs('cfb') },
+  ppt: { contentType: 'application/vnd.ms-powerpoint', ...foundAs('cfb') },
+  docx: office('wordprocessingml.document'),
+  xlsx: office('spreadsheetml.sheet'),
+  pptx: office('presentationml.presentation'),
+})
 
-const imageFormats = new Map<string, Format>([
-  ['jpg', jpeg],
-  ['jpeg', jpeg],
-  ['png', { contentType: 'image/png', ...foundAs('png', 'apng') }],
-  ['webp', { contentType: 'image/webp', ...foundAs('webp') }],
-  ['svg', { contentType: 'image/svg+xml', fits: (bytes) => isSvg(bytes) }],
-])
+const imageFormats = formatsOf<(typeof imageExtensions)[number]>({
+  jpg: jpeg,
+  jpeg: jpeg,
+  png: { contentType: 'image/png', ...foundAs('png', 'apng') },
+  webp: { contentType: 'image/webp', ...foundAs('webp') },
+  svg: { contentType: 'image/svg+xml', fits: (bytes) => isSvg(bytes) },
+})
+
+function formatsOf<Extension extends string>(formats: Record<Extension, Format>): Map<string, Format> {
+  return new Map(Object.entries<Format>(formats))
+}
 
 /**
  * The content type of a file, by its extension and its content, which must agree.

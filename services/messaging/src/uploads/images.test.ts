@@ -16,7 +16,7 @@ describe('POST …/messages/image', () => {
     const { ann } = environment.people
     const { db } = environment.deps
     const filename = await ann.uploadsImage(`/channels/${environment.channel.open.id}/messages`, 'a.png', samples.png)
-    expect(filename).toMatch(/^[0-9a-f-]{36}\.png$/)
+    expect(filename).toMatch(/^[0-9a-f-]{36}-a\.png$/)
     const row = await db.selectFrom('uploads').selectAll().where('filename', '=', filename).executeTakeFirstOrThrow()
     expect(row).toMatchObject({ kind: 'image', channelId: environment.channel.open.id, size: samples.png.length })
     expect(row).toMatchObject({ originalName: 'a.png', uploadedBy: ann.id, storedAt: expect.any(Number) })

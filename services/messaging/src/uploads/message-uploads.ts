@@ -61,7 +61,7 @@ export async function changeUploads(
       if (!held[kind].includes(name)) requireOwn(uploads.get(name), name, kind, message)
     }
   }
-  if (added.length > 0) await insertMessageUploads(trx, message.id, added)
+  if (added.length > 0) await insertMessageUploads(trx, message, added)
   if (dropped.length > 0) await releaseUploads(trx, [message.id], now, dropped)
 
   const before = new Map(message.attachments.map((attachment) => [attachment.filename, attachment]))
@@ -86,7 +86,7 @@ function sizesOf(names: readonly string[], before: ImageSizes, uploads: Readonly
 function requireOwn(upload: UploadRow | undefined, name: string, kind: UploadRow['kind'], holder: Holder) {
   const isOwn = upload?.uploadedBy === holder.authorId && upload.kind === kind && upload.storedAt !== null
   if (!isOwn) throw invalid(`${fields[kind]} must name your own uploads, and you have uploaded no ${kind} ${name}`)
-  if (kind === 'image' && upload.channelId !== holder.channelId) {
+  if (kind === 'image' && upload.channelId !== null && upload.channelId !== holder.channelId) {
     throw invalid(`The image ${name} was uploaded to another channel or conversation. Please upload it to this one`)
   }
 }

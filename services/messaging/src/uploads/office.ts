@@ -1,16 +1,16 @@
 import { inflateRawSync } from 'node:zlib'
 
-/** An office document has some dozens of parts, a long presentation some thousands. */
+/** An office document has a few dozen parts; a long presentation has a few thousand. */
 const mostParts = 10_000
 const longestName = 1_024
-/** Of the list of content types, packed and unpacked. */
+/** The largest list of content types, in bytes, packed and unpacked. */
 const mostBytes = 1024 * 1024
 const contentTypesName = '[content_types].xml'
 
 /** The formats of office documents, as they are called in their content types. */
 export type OfficeFormat = 'wordprocessingml.document' | 'spreadsheetml.sheet' | 'presentationml.presentation'
 
-/** Where programs usually put the main part. */
+/** Where office programs usually put the main part. */
 const usualMainPart: Record<OfficeFormat, string> = {
   'wordprocessingml.document': 'word/document.xml',
   'spreadsheetml.sheet': 'xl/workbook.xml',
@@ -19,8 +19,7 @@ const usualMainPart: Record<OfficeFormat, string> = {
 
 /**
  * Whether a ZIP archive is an office document of this format: it has `[Content_Types].xml`, which names a main part of the format, and
- * that part (ECMA-376, part 2). Whatever the archive says of itself, no more is unpacked than 1 MB, and no more is read than
- * its directory.
+ * that part (ECMA-376, part 2). Only the directory is read, and at most 1 MB is unpacked, whatever the archive claims about itself.
  */
 export function isOfficeDocument(bytes: Buffer, format: OfficeFormat): boolean {
   const archive = readDirectory(bytes)
@@ -35,7 +34,7 @@ export function isOfficeDocument(bytes: Buffer, format: OfficeFormat): boolean {
 }
 
 interface Archive {
-  /** Names of its parts, in lower case: they are the same in any case. */
+  /** Names of its parts, in lower case, because case does not matter in them. */
   names: Set<string>
   contentTypes: Entry
 }
@@ -47,7 +46,7 @@ interface Entry {
   method: number
 }
 
-/** Reads the directory at the end of an archive. Undefined for what is none, or has more parts than any document, or no content types. */
+/** Reads the directory at the end of an archive. Undefined when these bytes are no archive, or it has too many parts or no content types. */
 function readDirectory(bytes: Buffer): Archive | undefined {
   let at = findDirectory(bytes)
   const names = new Set<string>()
@@ -64,20 +63,20 @@ function readDirectory(bytes: Buffer): Archive | undefined {
   return contentTypes && { names, contentTypes }
 }
 
-/** Where the directory of an archive begins, as the record at the archive's end says; a comment may follow that. */
+/** Finds where the directory begins. The record at the end of the archive says so; a comment may follow the record. */
 function findDirectory(bytes: Buffer): number | undefined {
   const end = bytes.lastIndexOf('PK\x05\x06', Math.max(0, bytes.length - 22), 'latin1')
   if (end === -1 || end < bytes.length - 22 - 0xffff) return undefined
   const start = bytes.readUInt32LE(end + 16)
   if (start !== 0xffffffff) return start
-  // ZIP64: a locator before the record tells where a longer record is.
+  // ZIP64: a locator before the record points to a longer record.
   if (end < 20 || bytes.readUInt32LE(end - 20) !== 0x07064b50) return undefined
   const record = readPosition(bytes, end - 12)
   if (record === undefined || !has(bytes, record, 56) || bytes.readUInt32LE(record) !== 0x06064b50) return undefined
   return readPosition(bytes, record + 48)
 }
 
-/** An entry of the directory; undefined for one that is encrypted. */
+/** Reads an entry of the directory. Undefined when it is encrypted. */
 function readEntry(bytes: Buffer, at: number): Entry | undefined {
   if ((bytes.readUInt16LE(at + 8) & 1) !== 0) return undefined
   let packedSize: number | undefined = bytes.readUInt32LE(at + 20)
@@ -94,7 +93,7 @@ function readEntry(bytes: Buffer, at: number): Entry | undefined {
     : { start, packedSize, method: bytes.readUInt16LE(at + 10) }
 }
 
-/** Where the long sizes of an entry are, which stand in for those that are all ones. */
+/** Finds the long sizes of an entry (ZIP64). They replace sizes whose bits are all ones. */
 function findZip64(bytes: Buffer, at: number): number {
   let field = at + 46 + bytes.readUInt16LE(at + 28)
   const end = field + bytes.readUInt16LE(at + 30)
@@ -103,7 +102,7 @@ function findZip64(bytes: Buffer, at: number): number {
   return field + 4
 }
 
-/** A number of eight bytes, if it can be a position within these bytes. */
+/** Reads a number of eight bytes. Undefined when it is no position within these bytes. */
 function readPosition(bytes: Buffer, at: number): number | undefined {
   if (!has(bytes, at, 8)) return undefined
   const position = bytes.readBigUInt64LE(at)
@@ -112,7 +111,7 @@ function readPosition(bytes: Buffer, at: number): number | undefined {
 
 interface ContentType {
   element: 'Override' | 'Default'
-  /** Of an Override the name of the part, of a Default the extension of parts. */
+  /** The name of a part for an Override, the extension of parts for a Default. */
   name: string
   contentType: string
 }
@@ -151,7 +150,7 @@ function parseContentTypes(xml: Buffer): ContentType[] {
 const elements = /<(?:[\w.-]+:)?(Override|Default)\s([^<>]*)>/g
 const attribute = /(PartName|Extension|ContentType)\s*=\s*("[^"]*"|'[^']*')/g
 
-/** One spelling for the names in the directory and those in the list of content types. */
+/** Writes names of the directory and names of the list of content types in the same way. */
 const partName = (text: string) => text.replaceAll('\\', '/').replace(/^\//, '').toLowerCase()
 
 const has = (bytes: Buffer, at: number, length: number) => at + length <= bytes.length

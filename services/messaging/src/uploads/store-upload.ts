@@ -20,7 +20,8 @@ export interface Upload
  * If the process dies in between, nobody can see the row, and the clean-up removes it with its bytes. The worker makes the
  * thumbnail of an image that has none. With an `Idempotency-Key`, a repeated request gets the name of the first one; of two at the
  * same time, the clean-up removes the upload that was stored second.
- * @throws ApiError 413 when the uploader has too many uploads that are on no message; as `once` for the key.
+ * @throws ApiError 413 when the uploader has too many uploads that are on no message, 400 when the given name is taken; as `once` for the
+ * key.
  */
 export async function storeUpload(deps: Deps, upload: Upload, key?: string): Promise<string> {
   const { db, blobs, clock } = deps
@@ -80,7 +81,9 @@ function insertWithinQuota({ db, config }: Deps, upload: NewUpload): Promise<str
     const rules = { least: leastBytes, storingSince: createdAt - storingMs }
     const unattached = await sumUnattached(trx, uploadedBy, rules)
     if (unattached + Math.max(size + thumbnailSize, leastBytes) > most) throw tooMuchUnattached(most)
-    return insertUpload(trx, upload)
+    const filename = await insertUpload(trx, upload)
+    if (filename === undefined) throw alreadySent()
+    return filename
   })
 }
 
@@ -94,6 +97,9 @@ const tooMuchUnattached = (most: number) =>
     `Your uploads that are on no message would be more than ${Math.floor(most / 1024 / 1024)} MB: send them, or wait until they are removed ` +
       'after 24 hours',
   )
+
+const alreadySent = () =>
+  invalid('This file has been sent already, or its sending was broken off. Please begin anew', 'duplicate')
 
 /** SHA-256, in steps, so that other requests are served meanwhile. */
 async function digestOf(bytes: Buffer): Promise<Buffer> {

@@ -15,9 +15,14 @@ const mostValues = 5_000
 /**
  * Sets how the upload routes of this app read bodies. A body is read when `memory` has room for it; its client sends nothing
  * before that. The memory is given back with the reply. With `base64Fields` the body is JSON in which these fields may be long;
- * without, `request.body` is the bytes as they were sent.
+ * without, `request.body` is the bytes as they were sent, of which `mostBytes` are read.
  */
-export function readUploadBodies(app: FastifyInstance, memory: UploadMemory, base64Fields?: readonly string[]): void {
+export function readUploadBodies(
+  app: FastifyInstance,
+  memory: UploadMemory,
+  base64Fields?: readonly string[],
+  mostBytes: number = limits.file,
+): void {
   const reservations = new WeakMap<FastifyRequest, Reservation>()
 
   async function read(request: FastifyRequest, payload: Readable): Promise<Buffer> {
@@ -43,7 +48,7 @@ export function readUploadBodies(app: FastifyInstance, memory: UploadMemory, bas
     app.addContentTypeParser('*', async (request: FastifyRequest, payload: Readable) => {
       const declared = Number(request.headers['content-length'] ?? 0)
       if (declared > bodyLimit) throw tooLarge()
-      if (declared <= limits.file) return read(request, payload)
+      if (declared <= mostBytes) return read(request, payload)
       if ((await discard(payload)) > 0) throw tooLong('file', limits.file)
     })
   }

@@ -14,6 +14,8 @@ export interface NewUpload {
   digest: Buffer
   uploadedBy: string
   createdAt: number
+  /** The name under which it is stored; one is made unless given. */
+  filename?: string | undefined
 }
 
 /** Until the transaction ends, nobody else enters an upload of this person. */
@@ -36,14 +38,31 @@ export async function sumUnattached(
   return rows[0]!.bytes
 }
 
-/** Enters an upload whose bytes are yet to be stored; answers the name made for it. */
-export async function insertUpload(trx: Transaction, { extension, createdAt, ...upload }: NewUpload): Promise<string> {
-  const filename = `${uuidv7()}.${extension}`
-  await trx
+const longestShownName = 60
+
+/**
+ * A message has no more of an image than the name made for it, so that one ends in the image's own name, as far as it is made of characters
+ * that mean the same in an address, in a file system and in a bucket.
+ */
+function shownName(originalName: string): string {
+  const stem = originalName.replace(/\.[^.]*$/, '').replaceAll(/[^A-Za-z0-9_-]+/g, '-')
+  const shown = stem.slice(0, longestShownName).replaceAll(/^-+|-+$/g, '')
+  return shown === '' ? '' : `-${shown}`
+}
+
+/** Enters an upload whose bytes are yet to be stored; answers its name, or undefined when there is one of the given name already. */
+export async function insertUpload(
+  trx: Transaction,
+  { extension, createdAt, ...upload }: NewUpload,
+): Promise<string | undefined> {
+  const made = `${uuidv7()}${upload.kind === 'image' ? shownName(upload.originalName) : ''}.${extension}`
+  const { filename = made } = upload
+  const { numInsertedOrUpdatedRows } = await trx
     .insertInto('uploads')
     .values({ ...upload, filename, createdAt, idleSince: createdAt })
-    .execute()
-  return filename
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirstOrThrow()
+  return numInsertedOrUpdatedRows === 1n ? filename : undefined
 }
 
 /** From now on it can be read and put on messages. Answers false when it was collected meanwhile. */
@@ -70,15 +89,24 @@ export const lockUploads = (trx: Transaction, filenames: readonly string[]): Pro
     .forUpdate()
     .execute()
 
-/** Puts uploads on a message; they must be locked, and are idle no more. */
-export async function insertMessageUploads(trx: Transaction, messageId: string, filenames: readonly string[]) {
+/**
+ * Puts uploads on a message; they must be locked, and are idle no more. Images that have no channel yet belong to that of the message.
+ */
+export async function insertMessageUploads(
+  trx: Transaction,
+  { id: messageId, channelId }: { id: string; channelId: string },
+  filenames: readonly string[],
+) {
   await trx
     .insertInto('messageUploads')
     .values(filenames.map((filename) => ({ messageId, filename })))
     .execute()
   await trx
     .updateTable('uploads')
-    .set({ idleSince: null })
+    .set({
+      idleSince: null,
+      channelId: sql<string | null>`case kind when 'image' then coalesce(channel_id, ${channelId}::uuid) end`,
+    })
     .where('filename', '=', sql<string>`any(${filenames}::text[])`)
     .execute()
 }

@@ -1,10 +1,21 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { accessChannel, accessConversation, accessParent } from '@parley/access'
-import { Attachment, Id, IdempotencyHeaders, invalid, limits, Nullable, refusals } from '@parley/contract'
+import {
+  Attachment,
+  Id,
+  IdempotencyHeaders,
+  imageExtensions,
+  invalid,
+  limits,
+  Nullable,
+  refusals,
+} from '@parley/contract'
+import { findCaller, readUploadPass, requireScope, type UploadPass } from '@parley/identity'
 import { readImageSize } from '@parley/images'
 import type { Deps } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
+import { takeFileOfForm } from './form-files.ts'
 import { recogniseFile, recogniseImage, recogniseThumbnail } from './formats.ts'
 import { readOriginalName, storeUpload } from './store-upload.ts'
 import { readUploadBodies, takeBase64, tooLong } from './upload-bodies.ts'
@@ -44,6 +55,18 @@ const UploadBytes = {
   querystring: Type.Object({ filename: nameOf('file') }),
   body: Type.Unknown({ description: 'The bytes of the file' }),
   response: uploadedFile,
+}
+
+const UploadByPass = {
+  summary: 'Send the bytes of a file that was announced with files.getUploadURLExternal',
+  description: `The address is the \`upload_url\` of that answer, and works for half an hour. The body is the file, or a form (\`multipart/form-data\`) with it, and as long as was announced. ${acceptedFiles}`,
+  consumes: ['application/octet-stream'],
+  querystring: Type.Object({ pass: Type.String({ maxLength: 16_384, description: 'Part of the address' }) }),
+  body: Type.Unknown({ description: 'The bytes of the file' }),
+  response: {
+    200: Type.Object({ ok: Type.Literal(true), size: Type.Integer({ description: 'In bytes' }) }),
+    ...refusals(400, 401, 403, 409, 413, 429, 503),
+  },
 }
 
 const ImageBody = Type.Object({
@@ -106,6 +129,50 @@ export const binaryFileRoutes =
       ),
     )
   }
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What was announced, on the route that takes its bytes. */
+    uploadPass: UploadPass
+  }
+}
+
+/** Files and images that were announced through Slack's API. An image gets its channel with the message that it is put on. */
+export const announcedUploadRoutes =
+  (deps: Deps, memory: UploadMemory): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const { db, tokens, seals, clock } = deps
+    app.decorateRequest('uploadPass', null as unknown as UploadPass)
+    readUploadBodies(app, memory, undefined, limits.file + formBytes)
+
+    async function onRequest(request: FastifyRequest) {
+      request.uploadPass = readUploadPass(seals, (request.query as { pass?: string }).pass ?? '', clock())
+      request.claims = await tokens.verifyAccess(request.uploadPass.token)
+      request.caller = await findCaller(db, request.claims, clock())
+      requireScope(request.caller, 'write')
+    }
+
+    const route = { schema: UploadByPass, config: { access: 'none' }, onRequest } as const
+    app.post('/slack/files', route, async (request) => {
+      const { filename, originalName, size } = request.uploadPass
+      const { userId } = await findCaller(db, request.claims, clock())
+      const { name, extension } = readOriginalName(originalName)
+      const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+      const bytes = await takeFileOfForm(body, request.headers['content-type'] ?? '')
+      if (bytes.length !== size) throw invalid(`The file has ${bytes.length} bytes, and ${size} were announced`)
+      const kind = imageExtensions.some((each) => each === extension) ? 'image' : 'file'
+      if (bytes.length > limits[kind]) throw tooLong(kind, limits[kind])
+      const recognise = kind === 'image' ? recogniseImage : recogniseFile
+      const contentType = await recognise(bytes, extension)
+      const pixels = kind === 'image' ? readImageSize(bytes, contentType) : undefined
+      const facts = { kind, channelId: null, originalName: name, extension, contentType, uploadedBy: userId } as const
+      await storeUpload(deps, { ...facts, filename, bytes, pixels, thumbnail: undefined }, filename)
+      return { ok: true as const, size }
+    })
+  }
+
+/** What a form has beside the file. */
+const formBytes = 16 * 1024
 
 /** An image belongs to the channel or conversation that it is uploaded to. */
 export const imageRoutes =

@@ -1,15 +1,26 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { findChannel } from '@parley/access'
 import { type AttemptLimit, countAttempt } from '@parley/accounts'
-import { Id, IdempotencyHeaders, limits, Message, notFound, refusals, tooMany, unauthorized } from '@parley/contract'
-import { isRowId, type Reader, type Transaction, uuidv7 } from '@parley/database'
+import {
+  Id,
+  IdempotencyHeaders,
+  invalid,
+  limits,
+  Message,
+  notFound,
+  refusals,
+  tooMany,
+  unauthorized,
+} from '@parley/contract'
+import { type ChannelRow, isRowId, type Reader, type Transaction, uuidv7 } from '@parley/database'
 import { isWebhookToken } from '@parley/identity'
 import { bearerToken, type Deps, sendJsonText } from '@parley/service'
+import { safeText, safeUrl } from '@parley/slack'
 import type { FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { findMentions } from '../mentions/mentions.ts'
-import { readContent, requestHash } from '../messages/messages.schema.ts'
-import { postOnce, storeMessage } from '../sending/new-message.ts'
+import { BlocksBody, readShown, requestHash } from '../messages/messages.schema.ts'
+import { postOnce, type ShownAs, storeMessage } from '../sending/new-message.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -22,18 +33,28 @@ interface LiveWebhook {
   id: string
   channelId: string
   tokenHash: Buffer
+  secretHash: Buffer | null
 }
+
+const WebhookPost = Type.Object({
+  content: Type.String({ maxLength: limits.content, description: 'May be empty only when blocks are present' }),
+  blocks: Type.Optional(BlocksBody),
+  userName: Type.Optional(Type.String({ maxLength: limits.webhookName, description: 'Name to show for this message' })),
+  icon: Type.Optional(Type.String({ maxLength: 3_000, description: '`:name:` of an emoji, or an address' })),
+  threadId: Type.Optional(Type.String({ description: 'A message of the channel, to which this one is a reply' })),
+})
+type WebhookPost = Static<typeof WebhookPost>
 
 const PostByWebhook = {
   summary: 'Post to the channel of a webhook',
   description:
-    'With the token of the webhook, which works on nothing else; at most `webhooks.perMinute` posts a minute. Safe to repeat with the same ' +
+    'With the token of the webhook, or the secret of its address, which work on nothing else; at most `webhooks.perMinute` posts a minute. Safe to repeat with the same ' +
     '`Idempotency-Key`: within 24 hours it gets the first answer again.',
   security: [{ webhookToken: [] }],
   params: Type.Object({ webhookId: Id }),
   headers: IdempotencyHeaders,
-  body: Type.Object({ content: Type.String({ maxLength: limits.content }) }),
-  response: { 200: Type.Object({ message: Message }), ...refusals(400, 401, 404, 409, 429) },
+  body: WebhookPost,
+  response: { 200: Type.Object({ message: Message }), ...refusals(400, 401, 403, 404, 409, 429) },
 }
 
 export const webhookPostRoutes =
@@ -46,15 +67,17 @@ export const webhookPostRoutes =
       const { webhookId } = request.params as { webhookId: string }
       const webhook = await findLiveWebhook(deps.db, webhookId)
       if (!webhook) throw notFound('webhook')
-      if (!isWebhookToken(bearerToken(request), webhook.tokenHash)) {
+      const token = bearerToken(request)
+      const { tokenHash, secretHash } = webhook
+      if (!isWebhookToken(token, tokenHash) && !(secretHash && isWebhookToken(token, secretHash))) {
         throw unauthorized('The token does not belong to this webhook')
       }
       request.webhook = webhook
     }
 
     const route = { schema: PostByWebhook, config: { access: 'none' }, onRequest } as const
-    app.post('/webhooks/:webhookId/messages', route, async ({ webhook, headers, body: { content } }, reply) => {
-      const message = await createPost(deps, webhook, { content }, headers['idempotency-key'])
+    app.post('/webhooks/:webhookId/messages', route, async ({ webhook, headers, body }, reply) => {
+      const message = await createPost(deps, webhook, body, headers['idempotency-key'])
       return sendJsonText(reply, `{"message":${message}}`)
     })
   }
@@ -66,22 +89,59 @@ export const webhookPostRoutes =
 async function createPost(
   deps: Deps,
   webhook: LiveWebhook,
-  body: { content: string },
+  body: WebhookPost,
   key: string | undefined,
 ): Promise<string> {
-  const content = readContent(body)
-  const mentions = await findMentions(deps.db, content)
+  const { content, blocks } = readShown({ content: body.content, ...(body.blocks && { blocks: body.blocks }) })
+  const mentions = boundMentions(await findMentions(deps.db, content, null), deps.config.webhooks)
+  const shownAs = readShownAs(body)
   const now = deps.clock()
   const where = `webhook ${webhook.id}`
-  const claim = key === undefined ? null : { userId: webhook.id, key, requestHash: requestHash(where, body) }
+  const claim =
+    key === undefined
+      ? null
+      : { userId: webhook.id, key, requestHash: requestHash(where, body, [body.userName, body.icon, body.threadId]) }
 
-  return postOnce(deps, claim, now, async (trx) => {
+  const answer = await postOnce(deps, claim, now, async (trx) => {
     await refuseTooManyPosts(trx, webhook, deps.config.webhooks.perMinute, now)
     const channel = await findChannel(trx, webhook.channelId, true)
     if (!channel || !(await updateLastPostedAt(trx, webhook.id, now))) throw notFound('webhook')
-    const message = { content, mentions, quotedMessageId: null, createdAt: now }
-    return storeMessage(trx, channel, { ...message, id: uuidv7(), author: { webhookId: webhook.id } })
+    const parentId = body.threadId === undefined ? {} : { parentId: await lockParent(trx, channel, body.threadId) }
+    const message = { content, blocks, mentions, quotedMessageId: null, createdAt: now, ...parentId }
+    return storeMessage(trx, channel, { ...message, id: uuidv7(), author: { webhookId: webhook.id, shownAs } })
   })
+  return body.threadId === undefined ? answer : JSON.stringify(JSON.parse(answer).reply)
+}
+
+/** A webhook does not wake up everybody: what `webhooks.*` does not allow is no mention. */
+function boundMentions(mentions: string[], { mentionsEverybody, maxMentions }: Deps['config']['webhooks']): string[] {
+  const isEverybody = (mention: string) => mention === '@channel' || mention === '@here'
+  const people = mentions.filter((mention) => !isEverybody(mention)).slice(0, maxMentions)
+  return mentions.filter((mention) => (isEverybody(mention) ? mentionsEverybody : people.includes(mention)))
+}
+
+/** Null when the webhook posts under its own name, without an icon. */
+function readShownAs({ userName = '', icon = '' }: WebhookPost): ShownAs | null {
+  const name = safeText(userName, limits.webhookName).replace(/\s+/g, ' ').trim()
+  const picture = /^:[a-z0-9_+-]{1,64}:$/.test(icon) ? icon : safeUrl(icon)
+  if (name === '' && picture === undefined) return null
+  return { ...(name !== '' && { userName: name }), ...(picture !== undefined && { icon: picture }) }
+}
+
+/** @throws ApiError 400 unless the message is one of the channel that may have replies. */
+async function lockParent(trx: Transaction, channel: ChannelRow, messageId: string): Promise<string> {
+  const parent = isRowId(messageId)
+    ? await trx
+        .selectFrom('messages')
+        .select(['id', 'threadId'])
+        .where('id', '=', messageId)
+        .where('channelId', '=', channel.id)
+        .where('deletedAt', 'is', null)
+        .forUpdate()
+        .executeTakeFirst()
+    : undefined
+  if (!parent || parent.threadId !== null) throw invalid('threadId must be the id of a message in this channel')
+  return parent.id
 }
 
 /** A program that has gone wild must not bury a channel. */
@@ -97,7 +157,7 @@ const findLiveWebhook = async (db: Reader, id: string): Promise<LiveWebhook | un
     ? db
         .selectFrom('webhooks')
         .innerJoin('channels', 'channels.id', 'webhooks.channelId')
-        .select(['webhooks.id', 'webhooks.channelId', 'webhooks.tokenHash'])
+        .select(['webhooks.id', 'webhooks.channelId', 'webhooks.tokenHash', 'webhooks.secretHash'])
         .where('webhooks.id', '=', id)
         .where('webhooks.deletedAt', 'is', null)
         .where('channels.deletedAt', 'is', null)

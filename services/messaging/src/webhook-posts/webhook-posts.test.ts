@@ -45,6 +45,8 @@ describe('POST /webhooks/:webhookId/messages', () => {
           attachments: [],
           images: [],
           imageSizes: {},
+          blocks: [],
+          previews: [],
           quotedMessageId: null,
           mentions: [bob.id, '@here'],
           pinnedAt: null,

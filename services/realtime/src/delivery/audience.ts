@@ -1,6 +1,8 @@
 import type { EphemeralEvent } from '@parley/events'
 import type { Logger } from '@parley/telemetry'
-import type { OpenStream, OpenStreams } from '../streams/open-streams.ts'
+import type { OpenStreams } from '../streams/open-streams.ts'
+import type { SleepWatch } from '../streams/sleep-watch.ts'
+import type { OpenStream } from '../streams/stream.ts'
 import { type Entitlement, type Judged, receives } from './entitlement.ts'
 import { hasJoined } from './known-channels.ts'
 
@@ -16,6 +18,10 @@ export function visitAudience(audience: Judged, streams: OpenStreams, visit: Vis
   switch (audience.to) {
     case 'everyone':
       return visitLive(all, visit)
+    case 'members':
+      visitLive(unscoped, visit)
+      visitLive(streams.scoped, visit)
+      return visitGuests(audience, streams, visit)
     case 'people':
       for (const userId of audience.userIds) visitLive(people.get(userId)?.streams, visit)
       return
@@ -30,19 +36,32 @@ export function visitAudience(audience: Judged, streams: OpenStreams, visit: Vis
     case 'outsiders':
       visitReceiving(unscoped, audience, visit)
       if (audience.channelId !== undefined) visitReceiving(streams.watchers.get(audience.channelId), audience, visit)
+      return
+    case 'scoped':
+      if (audience.within.to === 'public') return visitScoped(audience.within, streams, visit)
+      return visitReaders(audience.within, streams, (stream) => stream.follower && visit(stream))
   }
 }
 
-/** The streams of `scope=joined` among those that receive an event of a public channel, each once. */
+/** The streams of the guests who receive an event that goes to everybody else. */
+export function visitGuests(audience: Extract<Judged, { to: 'members' }>, streams: OpenStreams, visit: Visit) {
+  for (const stream of streams.ofGuests) if (stream.isLive && audience.guests.has(stream.person.userId)) visit(stream)
+}
+
+/** The streams of `scope=joined` and of guests among those that receive an event of a public channel, each once. */
 export function visitScoped(audience: Extract<Judged, { to: 'public' }>, streams: OpenStreams, visit: Visit) {
-  const { channel, mentions } = audience
+  const { channel, mentioned } = audience
   for (const follower of channel.followers) visitLive(follower.streams, visit)
   const watching = streams.watchers.get(channel.id)
   for (const stream of watching ?? []) if (stream.isLive && !hasJoined(stream.follower!, channel)) visit(stream)
-  for (const userId of mentions) {
-    const follower = streams.follower(userId)
+  if (mentioned.size === 0) return
+  // A large group may have far more members than people who are connected here.
+  for (const userId of mentioned.size > streams.people.size ? streams.people.keys() : mentioned) {
+    const follower = mentioned.has(userId) ? streams.follower(userId) : undefined
     if (!follower || hasJoined(follower, channel)) continue
-    for (const stream of follower.streams) if (stream.isLive && !watching?.has(stream)) visit(stream)
+    for (const stream of follower.streams) {
+      if (stream.isLive && !watching?.has(stream) && receives(audience, stream)) visit(stream)
+    }
   }
 }
 
@@ -68,14 +87,15 @@ function visitLive(streams: Iterable<OpenStream> = [], visit: Visit) {
 export interface EphemeralParts {
   streams: OpenStreams
   entitlement: Entitlement
+  sleep: Pick<SleepWatch, 'wake'>
   logger: Logger
 }
 
 /**
- * Writes events without a position to the live streams of their audience. They are dropped when rights cannot be read, and on
- * streams with unsent data.
+ * Writes events without a position to the live streams of their audience. They are dropped when rights cannot be read, and but for
+ * EPHEMERAL_MESSAGE on streams with unsent data.
  */
-export function createEphemeralDelivery({ streams, entitlement, logger }: EphemeralParts) {
+export function createEphemeralDelivery({ streams, entitlement, sleep, logger }: EphemeralParts) {
   async function deliver({ routing, event }: EphemeralEvent): Promise<void> {
     try {
       if (!entitlement.canJudge([{ routing }])) await entitlement.load([{ routing }])
@@ -83,9 +103,13 @@ export function createEphemeralDelivery({ streams, entitlement, logger }: Epheme
       logger.debug({ err }, 'an ephemeral event was dropped: its audience cannot be read')
       return
     }
+    await sleep.wake()
     const frame = Buffer.from(`data: ${event}\n\n`)
-    visitAudience(entitlement.judge(routing), streams, ({ socket }) => {
-      if (socket.writableLength === 0) socket.write(frame)
+    // What is told to one person says something that is told once; typing is told again.
+    const isTold = event.startsWith('{"type":"EPHEMERAL_MESSAGE"')
+    visitAudience(entitlement.judge(routing), streams, (stream) => {
+      if (isTold) streams.write(stream, frame)
+      else if (stream.socket.writableLength === 0) stream.socket.write(frame)
     })
   }
 

@@ -29,13 +29,16 @@ export function createDeliveryMetrics(metrics: Metrics, clock: () => number) {
   const counter = metrics.counter(metric.deliveries)
   const everyone = counter.with({ [label.audience]: 'everyone' })
   const users = counter.with({ [label.audience]: 'users' })
+  const channel = counter.with({ [label.audience]: 'channel' })
   const byAudience: Record<Judged['to'], BoundCounter> = {
     everyone,
+    members: everyone,
     public: everyone,
     nobody: counter.with({ [label.audience]: 'nobody' }),
     people: users,
     joined: users,
-    readers: counter.with({ [label.audience]: 'channel' }),
+    readers: channel,
+    scoped: channel,
     outsiders: counter.with({ [label.audience]: 'outsiders' }),
   }
 

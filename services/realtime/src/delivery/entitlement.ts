@@ -1,22 +1,28 @@
-import { isReader } from '@parley/access'
+import { isMemberOrNamed, isOutsider, isReader } from '@parley/access'
 import type { Routing } from '@parley/contract'
 import { anyOf, type ChannelKind, type Database, isUnset } from '@parley/database'
-import type { OpenStream, OpenStreams } from '../streams/open-streams.ts'
-import { hasJoined, type KnownChannel, type KnownChannels, type Routed } from './known-channels.ts'
+import type { OpenStreams } from '../streams/open-streams.ts'
+import type { KnownChannel, OpenStream } from '../streams/stream.ts'
+import { hasJoined, type KnownChannels, type Routed } from './known-channels.ts'
+import { createKnownGroups } from './known-groups.ts'
 
 /** An audience with everything looked up: judging a stream needs no further query. */
 export type Judged =
   | { to: 'everyone' | 'nobody' }
+  /** Everybody but guests, and these guests. */
+  | { to: 'members'; guests: ReadonlySet<string> }
   | { to: 'people' | 'joined'; userIds: ReadonlySet<string> }
-  | { to: 'public'; channel: KnownChannel; mentions: readonly string[] }
+  | { to: 'public'; channel: KnownChannel; mentioned: ReadonlySet<string> }
   | {
       to: 'readers'
       kind: ChannelKind
       members: ReadonlySet<string>
       channelId: string
-      mentions: readonly string[]
+      mentioned: ReadonlySet<string>
     }
   | { to: 'outsiders'; members: ReadonlySet<string>; channelId: string | undefined }
+  /** Of that audience the streams of `scope=joined` and of guests. */
+  | { to: 'scoped'; within: Extract<Judged, { to: 'public' | 'readers' }> }
 
 /**
  * Whether a stream receives events of that audience: first whether its person may (rights), then whether it asked for them
@@ -24,10 +30,12 @@ export type Judged =
  */
 export function receives(audience: Judged, stream: OpenStream): boolean {
   const { person, follower } = stream
-  const { userId, isAdmin } = person
+  const { userId, role } = person
   switch (audience.to) {
     case 'everyone':
       return true
+    case 'members':
+      return isMemberOrNamed(role, audience.guests.has(userId))
     case 'nobody':
       return false
     case 'people':
@@ -35,22 +43,25 @@ export function receives(audience: Judged, stream: OpenStream): boolean {
     case 'joined':
       return follower !== null && audience.userIds.has(userId)
     case 'public':
-      return follower === null || hasJoined(follower, audience.channel) || asksFor(stream, audience)
+      if (follower === null || hasJoined(follower, audience.channel)) return true
+      return isReader('public', { role, isMember: false }) && asksFor(stream, audience)
     case 'readers': {
       const isMember = audience.members.has(userId)
-      if (!isReader(audience.kind, { isAdmin, isMember })) return false
+      if (!isReader(audience.kind, { role, isMember })) return false
       return follower === null || isMember || asksFor(stream, audience)
     }
     case 'outsiders':
-      if (isAdmin || audience.members.has(userId)) return false
+      if (!isOutsider({ role, isMember: audience.members.has(userId) })) return false
       return follower === null || (audience.channelId !== undefined && stream.watched.includes(audience.channelId))
+    case 'scoped':
+      return follower !== null && receives(audience.within, stream)
   }
 }
 
 /** Whether a stream of `scope=joined` gets an event of a channel that its person has not joined. */
 function asksFor({ person, watched }: OpenStream, audience: Extract<Judged, { to: 'public' | 'readers' }>): boolean {
   const channelId = audience.to === 'public' ? audience.channel.id : audience.channelId
-  return watched.includes(channelId) || audience.mentions.includes(person.userId)
+  return watched.includes(channelId) || audience.mentioned.has(person.userId)
 }
 
 export interface EntitlementParts {
@@ -63,20 +74,21 @@ export type Entitlement = ReturnType<typeof createEntitlement>
 
 const nobody: Judged = { to: 'nobody' }
 const everyone: Judged = { to: 'everyone' }
-const noMentions: readonly string[] = []
+const noMentions: ReadonlySet<string> = new Set()
 
 /**
- * Judges at delivery who receives an event, by what this node knows of channels and admins. An event that names a newer
- * membership version than is known waits for `load`.
+ * Judges at delivery who receives an event, by what this node knows of channels, groups and admins. An event that names a newer
+ * membership version than is known, or mentions a group that is not known, waits for `load`.
  */
 export function createEntitlement({ db, streams, channels }: EntitlementParts) {
+  const groups = createKnownGroups({ db })
   let changes = 0
 
   /** The audience of an event that `canJudge` or `load` has passed. */
   function judge(routing: Routing): Judged {
     switch (routing.to) {
       case 'everyone':
-        return everyone
+        return routing.guests ? { to: 'members', guests: new Set(routing.guests) } : everyone
       case 'users':
         return { to: 'people', userIds: new Set(routing.users) }
       case 'joined':
@@ -87,32 +99,38 @@ export function createEntitlement({ db, streams, channels }: EntitlementParts) {
         const channel = channels.get(routing.channel)
         if (!channel) return nobody
         const { id, kind, members } = channel
-        const mentions = routing.mentions ?? noMentions
-        if (isReader(kind, { isAdmin: false, isMember: false })) return { to: 'public', channel, mentions }
-        return { to: 'readers', kind, members, channelId: id, mentions }
+        const mentioned = routing.mentions ? groups.mentionedBy(routing.mentions) : noMentions
+        const within = isReader(kind, { role: 'member', isMember: false })
+          ? ({ to: 'public', channel, mentioned } as const)
+          : ({ to: 'readers', kind, members, channelId: id, mentioned } as const)
+        return routing.scopedOnly ? { to: 'scoped', within } : within
       }
       default:
         return nobody
     }
   }
 
-  /** Reads again whether these people are admins; ends the streams of those who were removed. @throws when the database is away. */
+  /** Reads the roles of these people again; ends the streams of those who were removed or deactivated. @throws when the database is away. */
   async function reloadUsers(userIds: readonly string[]): Promise<void> {
     changes++
     const present = userIds.filter((id) => streams.people.has(id))
     if (present.length === 0) return
     const found = await db
       .selectFrom('users')
-      .select(['id', 'isAdmin'])
+      .select(['id', 'role'])
       .where('id', '=', anyOf(present))
       .where(isUnset('removedAt'))
+      .where(isUnset('deactivatedAt'))
       .execute()
-    const admin = new Map(found.map(({ id, isAdmin }) => [id, isAdmin]))
+    const roles = new Map(found.map(({ id, role }) => [id, role]))
     for (const id of present) {
       const person = streams.people.get(id)
       if (!person) continue
-      streams.setAdmin(person, admin.get(id) ?? false)
-      if (!admin.has(id)) for (const stream of person.streams) streams.end(stream, 'session')
+      const role = roles.get(id)
+      if (role) streams.setRole(person, role)
+      else for (const stream of person.streams) streams.end(stream, 'session')
+      // A guest's time may be another one now.
+      for (const { session } of person.streams) session.expiresAt = 0
     }
   }
 
@@ -127,14 +145,23 @@ export function createEntitlement({ db, streams, channels }: EntitlementParts) {
   function forget() {
     changes++
     channels.forget()
+    groups.forget()
   }
 
   return {
     /** Whether these events can be judged at once. */
-    canJudge: (events: readonly Routed[]) => events.every(channels.isKnown),
-    load: channels.load,
+    canJudge: (events: readonly Routed[]) => events.every((event) => channels.isKnown(event) && groups.isKnown(event)),
+    /** Reads what is missing to judge these events. @throws when the database is away. */
+    async load(events: readonly Routed[]): Promise<void> {
+      await channels.load(events)
+      await groups.load(events)
+    },
     applyMembership: channels.applyMembership,
-    trim: channels.trim,
+    forgetGroups: groups.forget,
+    trim() {
+      channels.trim()
+      groups.trim()
+    },
     forget,
     judge,
     reloadUsers,

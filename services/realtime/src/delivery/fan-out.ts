@@ -2,8 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { PositionedEvent } from '@parley/events'
 import type { Logger, Metrics } from '@parley/telemetry'
 import { frameOf } from '../streams/frames.ts'
-import type { OpenStream, OpenStreams } from '../streams/open-streams.ts'
-import { visitAudience, visitScoped } from './audience.ts'
+import type { OpenStreams } from '../streams/open-streams.ts'
+import type { SleepWatch } from '../streams/sleep-watch.ts'
+import type { OpenStream } from '../streams/stream.ts'
+import { visitAudience, visitGuests, visitScoped } from './audience.ts'
 import { createDeliveryMetrics, type Delivery, traceDeliveries } from './delivery-metrics.ts'
 import type { Entitlement } from './entitlement.ts'
 import { bytesOf, emptySequence, followedBy, joinShared, type Shared } from './frame-sequence.ts'
@@ -11,6 +13,7 @@ import { bytesOf, emptySequence, followedBy, joinShared, type Shared } from './f
 export interface FanOutParts {
   streams: OpenStreams
   entitlement: Entitlement
+  sleep: Pick<SleepWatch, 'isAwake' | 'wake'>
   /** Epoch of the feed, and the last position that it handed on. */
   feed: () => { epoch: string; position: number }
   clock: () => number
@@ -30,7 +33,7 @@ const surgePauseMs = 250
  * Delivers events to the live streams. Events that arrive within one turn of the event loop are delivered together: every
  * entitled stream gets one write, and streams that get the same frames share the bytes.
  */
-export function createFanOut({ streams, entitlement, feed, clock, logger, metrics }: FanOutParts) {
+export function createFanOut({ streams, entitlement, sleep, feed, clock, logger, metrics }: FanOutParts) {
   const measured = createDeliveryMetrics(metrics, clock)
   const waiting = new Set<{ pos: number; wake: () => void }>()
   let pending: Delivery[] = []
@@ -57,6 +60,7 @@ export function createFanOut({ streams, entitlement, feed, clock, logger, metric
     for (const event of events) {
       const { routing } = event
       entitlement.applyMembership(event)
+      if (routing.reloadGroups) entitlement.forgetGroups(routing.reloadGroups)
       if (routing.endSessions) entitlement.endSessions(routing.endSessions)
       if (routing.reloadUsers) changed.push(...routing.reloadUsers)
     }
@@ -95,6 +99,7 @@ export function createFanOut({ streams, entitlement, feed, clock, logger, metric
    */
   function deliver() {
     if (isWriting) return
+    if (!sleep.isAwake()) return void sleep.wake().then(deliver)
     const deliveries = pending
     pending = []
     if (deliveries.length === 0) return
@@ -111,6 +116,7 @@ export function createFanOut({ streams, entitlement, feed, clock, logger, metric
     writeSome(0)
 
     function writeSome(from: number) {
+      if (!sleep.isAwake()) return void sleep.wake().then(() => writeSome(from))
       const until = Math.min(from + streamsPerTurn, targets.length)
       for (let index = from; index < until; index++) {
         const stream = targets[index]!
@@ -138,7 +144,9 @@ export function createFanOut({ streams, entitlement, feed, clock, logger, metric
     const { epoch } = feed()
     const unscoped = createGroup(streams.unscoped)
     const scoped = createGroup(streams.scoped)
-    const groupOf = ({ follower }: OpenStream) => (follower === null ? unscoped : scoped)
+    const ofGuests = createGroup(streams.ofGuests)
+    const groupOf = ({ follower, person }: OpenStream) =>
+      follower === null ? unscoped : person.role === 'guest' ? ofGuests : scoped
     const apart: OpenStream[] = []
 
     for (const delivery of deliveries) {
@@ -152,7 +160,10 @@ export function createFanOut({ streams, entitlement, feed, clock, logger, metric
         delivery.streams++
       }
       if (audience.to === 'everyone') {
+        delivery.streams = unscoped.share(frame) + scoped.share(frame) + ofGuests.share(frame)
+      } else if (audience.to === 'members') {
         delivery.streams = unscoped.share(frame) + scoped.share(frame)
+        visitGuests(audience, streams, addTo)
       } else if (audience.to === 'public') {
         delivery.streams = unscoped.share(frame)
         visitScoped(audience, streams, addTo)
@@ -161,10 +172,10 @@ export function createFanOut({ streams, entitlement, feed, clock, logger, metric
       }
       measured.count(delivery)
     }
-    const shared: [Shared, Shared] = [joinShared(unscoped.frames), joinShared(scoped.frames)]
+    const shared = new Map([unscoped, scoped, ofGuests].map((group) => [group, joinShared(group.frames)]))
     return {
-      targets: [...unscoped.plain(), ...scoped.plain(), ...apart],
-      sharedBy: ({ follower }: OpenStream) => shared[follower === null ? 0 : 1],
+      targets: [...unscoped.plain(), ...scoped.plain(), ...ofGuests.plain(), ...apart],
+      sharedBy: (stream: OpenStream): Shared => shared.get(groupOf(stream))!,
     }
   }
 

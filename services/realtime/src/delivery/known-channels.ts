@@ -1,35 +1,8 @@
-import { anyOf, type ChannelKind, type Database } from '@parley/database'
+import { anyOf, type Database } from '@parley/database'
 import type { PositionedEvent } from '@parley/events'
 import DataLoader from 'dataloader'
 import { sql } from 'kysely'
-import type { OpenStream } from '../streams/open-streams.ts'
-
-/** A channel or conversation, at least as new as the newest event that passed. One object for as long as it is known. */
-export interface KnownChannel {
-  readonly id: string
-  kind: ChannelKind
-  version: number
-  /** All members of what is not public; never changed, but replaced. Empty for a public channel, which everybody may read. */
-  members: ReadonlySet<string>
-  /** The members who have streams of `scope=joined` here, whatever its kind. */
-  readonly followers: Follower[]
-  /** When its row was last read, by the order of reads on this node. */
-  readAt: number
-}
-
-/** Somebody who has streams of `scope=joined` on this node, or is about to open one. */
-export interface Follower {
-  readonly userId: string
-  readonly streams: Set<OpenStream>
-  /** The known channels that they have joined. An array, because a set of 200 would take more memory than the stream. */
-  readonly channels: KnownChannel[]
-  /** Requests that are opening a stream. */
-  opening: number
-  /** Settles once `channels` is complete. */
-  ready: Promise<void>
-  /** Whether an event has changed their membership while it was read. */
-  hasChanged: boolean
-}
+import type { Follower, KnownChannel } from '../streams/stream.ts'
 
 export type Routed = Pick<PositionedEvent, 'routing'>
 

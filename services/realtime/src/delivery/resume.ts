@@ -3,7 +3,9 @@ import type { Database } from '@parley/database'
 import type { Feed, PositionedEvent } from '@parley/events'
 import type { Logger } from '@parley/telemetry'
 import { type Cursor, frameOf } from '../streams/frames.ts'
-import type { OpenStream, OpenStreams } from '../streams/open-streams.ts'
+import type { OpenStreams } from '../streams/open-streams.ts'
+import type { SleepWatch } from '../streams/sleep-watch.ts'
+import type { OpenStream } from '../streams/stream.ts'
 import { closeSignal, drained } from '../streams/stream-socket.ts'
 import type { Waiting } from './delivery-metrics.ts'
 import { type Entitlement, receives } from './entitlement.ts'
@@ -15,6 +17,7 @@ export interface ResumeParts {
   fanOut: FanOut
   entitlement: Entitlement
   streams: OpenStreams
+  sleep: Pick<SleepWatch, 'wake'>
   waiting: Waiting
   events: Pick<Config['events'], 'replaySeconds' | 'resumeMaxEvents'>
   clock: () => number
@@ -34,18 +37,32 @@ const enoughUnsentBytes = 64 * 1024
 const patienceMs = 60_000
 
 /** Brings returning clients from their cursor to the live stream. */
-export function createResume({ db, feed, fanOut, entitlement, streams, waiting, events, clock, logger }: ResumeParts) {
-  /** Where a stream with this cursor begins; null when it cannot resume: it starts live and its client fetches everything anew. */
-  async function findStart(cursor: Cursor | null): Promise<Start | null> {
+export function createResume({
+  db,
+  feed,
+  fanOut,
+  entitlement,
+  streams,
+  sleep,
+  waiting,
+  events,
+  clock,
+  logger,
+}: ResumeParts) {
+  /**
+   * Where a stream with this cursor begins; null when it cannot resume: it starts live and its client fetches everything anew. A consumer may
+   * resume beyond the replay window, because events are kept for it.
+   */
+  async function findStart(cursor: Cursor | null, isConsumer = false): Promise<Start | null> {
     if (!cursor || cursor.epoch !== feed().epoch) return null
     const after = cursor.pos
     if (after === fanOut.position()) return { after, page: null }
     // Another node was ahead of this one, so the client waits here. A position that was never given out does not resume.
     if (after > fanOut.position()) return (await isHistory(db, cursor)) ? { after, page: null } : null
 
-    if (fanOut.position() - after > events.resumeMaxEvents) return null
+    if (!isConsumer && fanOut.position() - after > events.resumeMaxEvents) return null
     const page = await feed().read(after, pageEvents)
-    return page === 'gone' || isTooOld(page[0]) ? null : { after, page }
+    return page === 'gone' || (!isConsumer && isTooOld(page[0])) ? null : { after, page }
   }
 
   /** Older events may still be kept, but whether they are would be chance. */
@@ -83,6 +100,7 @@ export function createResume({ db, feed, fanOut, entitlement, streams, waiting, 
       page = null
       const events = await waiting.whileReading(stream, after, () => read(after, known))
       if (events === 'gone' || events.length === 0) return streams.end(stream, 'gone')
+      await sleep.wake()
       if (stream.isEnded) return
       after = send(stream, events, fanOut.position())
       await written(stream)

@@ -86,6 +86,19 @@ describe('scope=joined', () => {
     ])
   })
 
+  test('alone gets what is only for streams of joined channels, if its person has joined or watches', async () => {
+    const scoped = { scopedOnly: true } as const
+    const watch = `${open.id},${closed.id}`
+    const streams = [await follow(ann), await follow(bob), await follow(cat, { watch }), await nodes[0].open(ann)]
+    onTestFinished(() => streams[3]!.close())
+    expect(
+      await hear(streams, [
+        [{ ...audienceOf(open), ...scoped }, 'open'],
+        [{ ...audienceOf(closed), ...scoped }, 'closed'],
+      ]),
+    ).toEqual([['open', 'closed'], [], ['open'], []])
+  })
+
   test('gets messages that mention the person by name, but none of a private channel that they may not read', async () => {
     const mentions = [bob.id, ada.id, '@channel', '@here']
     const streams = [await follow(ann), await follow(bob), await follow(cat), await follow(ada)]
@@ -96,6 +109,43 @@ describe('scope=joined', () => {
         [audienceOf(open, ['@channel', '@here']), 'to all'],
       ]),
     ).toEqual([['in public', 'in private', 'to all'], ['in public'], [], ['in public', 'in private']])
+  })
+
+  test('gets messages that mention a group of the person, for as long as they are in it', async () => {
+    const group = await server.addGroup([bob, ann])
+    const mention = audienceOf(open, [`group:${group}`, bob.id])
+    const streams = [
+      await follow(ann),
+      await follow(bob),
+      await follow(bob, { watch: open.id }, undefined, nodes[1]),
+      await follow(cat),
+      await follow(ada),
+    ]
+    const inPrivate: [Routing, string] = [audienceOf(closed, [`group:${group}`]), 'in private']
+    expect(await hear(streams, [[mention, 'both'], inPrivate])).toEqual([
+      ['both', 'in private'],
+      ['both'],
+      ['both'],
+      [],
+      [],
+    ])
+
+    const told: [Routing, string] = [{ to: 'users', users: [], reloadGroups: [group] }, 'changed']
+    await server.changeGroup(group, { joined: [cat, ada], left: [bob] })
+    const of = audienceOf(open, [`group:${group}`])
+    expect(await hear(streams, [told, [of, 'later'], inPrivate])).toEqual([
+      ['later', 'in private'],
+      [],
+      ['later'],
+      ['later'],
+      ['later', 'in private'],
+    ])
+    const missed = await follow(bob)
+    await missed.close()
+    await server.changeGroup(group, { joined: [bob], left: [cat] })
+    expect(await hear(streams, [told, [of, 'last']])).toEqual([['last'], ['last'], ['last'], [], ['last']])
+    const resumed = await follow(bob, {}, missed.cursor)
+    await resumed.waitFor('UPDATE_SERVER_SETTINGS', { name: 'last' })
   })
 
   test('gets the channels in watch, as far as the person may read them', async () => {

@@ -2,10 +2,12 @@ import type { Connection as DatabaseConnection } from '@parley/database'
 import { findPresenceChanges, type PresenceChange } from '@parley/presence'
 import { type Logger, type Metrics, metric } from '@parley/telemetry'
 import type { OpenStreams } from '../streams/open-streams.ts'
+import type { SleepWatch } from '../streams/sleep-watch.ts'
 
 export interface PresenceParts {
   pool: DatabaseConnection['pool']
   streams: OpenStreams
+  sleep: Pick<SleepWatch, 'isAwake'>
   /** Most updates that one stream gets in a second. */
   presencePerSecond: number
   logger: Logger
@@ -22,7 +24,7 @@ const writesPerSecond = 5_000
  * Tells the open streams who is online, away or offline, by asking PostgreSQL twice a second. A stream gets one write per
  * round, about a limited number of people. Slow streams are skipped until they catch up, and then get the current state.
  */
-export function createPresenceUpdates({ pool, streams, presencePerSecond, logger, metrics }: PresenceParts) {
+export function createPresenceUpdates({ pool, streams, sleep, presencePerSecond, logger, metrics }: PresenceParts) {
   const log = createPresenceLog()
   const told = metrics.counter(metric.presenceUpdates).with()
   let since: number | undefined
@@ -38,6 +40,7 @@ export function createPresenceUpdates({ pool, streams, presencePerSecond, logger
       log.add(changes)
       since = next
       isFailing = false
+      if (!sleep.isAwake()) return
       const period = Math.max(periodMs, (1_000 * streams.all.size) / writesPerSecond)
       if (performance.now() - toldAt < period - periodMs / 2) return
       log.forget(tell(period), next)

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import type { PositionedEvent } from '@parley/events'
 import type { FastifyReply } from 'fastify'
-import type { OpenStream } from './open-streams.ts'
+import type { OpenStream } from './stream.ts'
 
 /** A place in the order of all events. Opaque to clients: they send back what an `id:` line gave them. */
 export interface Cursor {
@@ -61,6 +61,7 @@ export function greeting({ id, person }: OpenStream, resumed: boolean, cursor: C
       message: 'Connected to the event stream',
       timestamp: new Date().toISOString(),
       userId: person.userId,
+      role: person.role,
       connectionId: id,
       resumed,
     },

@@ -1,59 +1,12 @@
 import type { Socket } from 'node:net'
-import { tooMany, unavailable } from '@parley/contract'
+import { type Role, tooMany, unavailable } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { label, type Metrics, metric } from '@parley/telemetry'
-import type { FrameSequence } from '../delivery/frame-sequence.ts'
-import type { Follower, KnownChannels } from '../delivery/known-channels.ts'
+import type { KnownChannels } from '../delivery/known-channels.ts'
 import { keepAliveFrame } from './frames.ts'
+import type { EndReason, OpenSession, OpenStream, Person, StreamView } from './stream.ts'
 import { endWithComment, isTaken, watchSocket } from './stream-socket.ts'
-
-/** Somebody with at least one open stream on this node. */
-export interface Person {
-  readonly userId: string
-  /** Set by `setAdmin` alone. */
-  isAdmin: boolean
-  readonly streams: Set<OpenStream>
-}
-
-/** A session with at least one open stream on this node. */
-export interface OpenSession {
-  readonly sessionId: string
-  /** Epoch milliseconds as last read, 0 until it was read. */
-  expiresAt: number
-  readonly streams: Set<OpenStream>
-}
-
-/** One open stream of one client. */
-export interface OpenStream {
-  readonly id: string
-  readonly socket: Socket
-  readonly person: Person
-  readonly session: OpenSession
-  /** Set for `scope=joined`: whose channels decide what it gets. */
-  readonly follower: Follower | null
-  /** Ids of the channels it watches, with `scope=joined`. */
-  readonly watched: readonly string[]
-  /** Number of the stream, which spreads the keep-alive comments over the seconds of the period. */
-  readonly number: number
-  /** Takes part in live delivery; false while it replays. */
-  isLive: boolean
-  isEnded: boolean
-  /** What the current delivery has for this stream beyond the shared frames; null between deliveries. */
-  sequence: FrameSequence | null
-  /** Up to where in the order of presence updates it was told; null until the first round, 'none' when it wants none. */
-  presence: number | 'none' | null
-}
-
-/** What a client asks for when it opens a stream. */
-export interface StreamView {
-  /** Null for `scope=all`. */
-  follower: Follower | null
-  watched: readonly string[]
-  wantsPresence: boolean
-}
-
-export type EndReason = 'client' | 'session' | 'slow' | 'reset' | 'drain' | 'gone' | 'failed'
 
 export interface StreamLimits {
   maxStreams: number
@@ -70,10 +23,12 @@ export type OpenStreams = ReturnType<typeof createOpenStreams>
 /** The closing comment of a stream. Clients reconnect whatever it says; it is for people who look for a fault. */
 const closingComments: Record<Exclude<EndReason, 'client'>, string> = {
   session: 'the session has ended',
+  role: 'the role of this person is another one, resume with the last id',
   slow: 'this client reads too slowly, it resumes with its last id',
   drain: 'this server is stopping, another one goes on',
   reset: 'the order of events has begun anew',
   gone: 'what was missed is no longer kept',
+  replaced: 'a newer stream of this consumer was opened, or the consumer was deleted',
   failed: 'this server failed to read what was missed',
 }
 
@@ -89,6 +44,7 @@ export function createOpenStreams({
   const all = new Set<OpenStream>()
   const unscoped = new Set<OpenStream>()
   const scoped = new Set<OpenStream>()
+  const ofGuests = new Set<OpenStream>()
   const watchers = new Map<string, Set<OpenStream>>()
   const people = new Map<string, Person>()
   const admins = new Set<Person>()
@@ -106,9 +62,11 @@ export function createOpenStreams({
   }
 
   function add(socket: Socket, caller: Caller, { follower, watched, wantsPresence }: StreamView): OpenStream {
+    const known = people.get(caller.userId)
+    if (known) setRole(known, caller.role)
     const person = findOrAdd<Person>(people, caller.userId, () => ({
       userId: caller.userId,
-      isAdmin: caller.isAdmin,
+      role: caller.role,
       streams: new Set(),
     }))
     const session = findOrAdd<OpenSession>(sessions, caller.sessionId, () => ({
@@ -116,21 +74,22 @@ export function createOpenStreams({
       expiresAt: 0,
       streams: new Set(),
     }))
-    setAdmin(person, caller.isAdmin)
     const stream: OpenStream = {
       id: uuidv7(),
       socket,
       person,
       session,
       follower,
-      watched: follower === null ? nothing : watched,
+      watched: follower === null || person.role === 'guest' ? nothing : watched,
       number: opened++,
       isLive: false,
       isEnded: false,
       sequence: null,
-      presence: wantsPresence ? null : 'none',
+      presence: wantsPresence && person.role !== 'guest' ? null : 'none',
     }
-    for (const set of [all, follower === null ? unscoped : scoped, person.streams, session.streams]) set.add(stream)
+    const kind = person.role === 'guest' ? ofGuests : follower === null ? unscoped : scoped
+    for (const set of [all, kind, person.streams, session.streams]) set.add(stream)
+    if (person.role === 'admin') admins.add(person)
     follower?.streams.add(stream)
     for (const id of stream.watched) findOrAdd(watchers, id, () => new Set()).add(stream)
     watchSocket(stream, end)
@@ -139,9 +98,12 @@ export function createOpenStreams({
     return stream
   }
 
-  function setAdmin(person: Person, isAdmin: boolean) {
-    person.isAdmin = isAdmin
-    if (isAdmin) admins.add(person)
+  /** Ends the streams of somebody who becomes a guest or is one no longer: they were opened to get something else. */
+  function setRole(person: Person, role: Role) {
+    const isOther = (person.role === 'guest') !== (role === 'guest')
+    if (isOther) for (const stream of person.streams) end(stream, 'role')
+    person.role = role
+    if (role === 'admin' && person.streams.size > 0) admins.add(person)
     else admins.delete(person)
   }
 
@@ -161,7 +123,7 @@ export function createOpenStreams({
     ended.with({ [label.reason]: reason }).add()
 
     const { socket, person, session, follower } = stream
-    for (const set of [all, unscoped, scoped]) set.delete(stream)
+    for (const set of [all, unscoped, scoped, ofGuests]) set.delete(stream)
     for (const id of stream.watched) {
       watchers.get(id)?.delete(stream)
       if (watchers.get(id)?.size === 0) watchers.delete(id)
@@ -184,6 +146,8 @@ export function createOpenStreams({
     unscoped,
     /** Those of `scope=joined`. */
     scoped,
+    /** Those of guests, which are in neither of the two. */
+    ofGuests,
     /** Streams of `scope=joined` by the ids of the channels that they watch. */
     watchers,
     follower: channels.follower,
@@ -195,7 +159,7 @@ export function createOpenStreams({
     checkRoom,
     isTaken,
     add,
-    setAdmin,
+    setRole,
     write,
     end,
     stopObserving,
@@ -225,10 +189,11 @@ function leaveGroup(
 }
 
 /** Writes a comment to every stream once in `seconds`, each second to a share of them. Returns a function that stops it. */
-export function keepAlive({ all, write }: OpenStreams, seconds: number): () => void {
+export function keepAlive({ all, write }: OpenStreams, seconds: number, isAwake: () => boolean): () => void {
   let turn = 0
   const timer = setInterval(() => {
     turn = (turn + 1) % seconds
+    if (!isAwake()) return
     for (const stream of all) {
       // A stream with unsent data is not idle.
       if (stream.number % seconds === turn && stream.socket.writableLength === 0) write(stream, keepAliveFrame)

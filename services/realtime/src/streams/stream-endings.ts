@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { anyOf, type Database, isUnset } from '@parley/database'
+import { anyOf, type Database, isActive, isUnset } from '@parley/database'
 import type { Logger } from '@parley/telemetry'
-import type { OpenSession, OpenStreams } from './open-streams.ts'
+import { sql } from 'kysely'
+import type { OpenStreams } from './open-streams.ts'
+import type { OpenSession } from './stream.ts'
 
 export interface SessionWatchParts {
   db: Database
@@ -32,16 +34,24 @@ export function createSessionWatch({ db, streams, clock, logger }: SessionWatchP
       return
     }
     isChecking = true
+    await endOver(now)
+      .catch(() => {})
+      .finally(() => {
+        isChecking = false
+      })
+  }
+
+  /** Ends the streams of sessions that are over now. @throws when the database is away. */
+  async function endOver(now = clock()) {
     try {
       await endEnded(checkedAt - overlapMs)
       await endExpired(now)
-      checkedAt = now
+      checkedAt = Math.max(checkedAt, now)
       isFailing = false
     } catch (error) {
       if (!isFailing) logger.warn({ err: error }, 'ended sessions cannot be read')
       isFailing = true
-    } finally {
-      isChecking = false
+      throw error
     }
   }
 
@@ -57,10 +67,13 @@ export function createSessionWatch({ db, streams, clock, logger }: SessionWatchP
     const ids = due.map(({ sessionId }) => sessionId)
     const found = await db
       .selectFrom('sessions')
-      .select(['id', 'expiresAt'])
-      .where('id', '=', anyOf(ids))
+      .innerJoin('users', 'users.id', 'sessions.userId')
+      // The stream of a guest ends with the guest's time.
+      .select(['sessions.id', sql<number>`least(expires_at, guest_expires_at)`.as('expiresAt')])
+      .where('sessions.id', '=', anyOf(ids))
       .where(isUnset('endedAt'))
       .where('expiresAt', '>', now)
+      .where(isActive(now))
       .execute()
     const live = new Map(found.map(({ id, expiresAt }) => [id, expiresAt]))
     for (const session of due) {
@@ -81,6 +94,7 @@ export function createSessionWatch({ db, streams, clock, logger }: SessionWatchP
     stop() {
       clearInterval(timer)
     },
+    endOver,
   }
 }
 

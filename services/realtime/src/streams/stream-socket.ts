@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { EndReason, OpenStream } from './open-streams.ts'
+import type { EndReason, OpenStream } from './stream.ts'
 
 /**
  * Takes a connection away from Node's HTTP server, as the server itself does for an upgrade. Parser, request and response of

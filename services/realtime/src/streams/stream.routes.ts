@@ -1,19 +1,24 @@
 import { Socket } from 'node:net'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { invalid, refusals, unavailable } from '@parley/contract'
-import { isRowId } from '@parley/database'
+import { isRowId, uuidv7 } from '@parley/database'
 import type { Feed } from '@parley/events'
-import { type Caller, createSharedCallers } from '@parley/identity'
+import { type AccessClaims, type Caller, createSharedCallers, createTokenUses } from '@parley/identity'
 import { bearerToken, type Deps } from '@parley/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
+import type { ConsumerStreams } from '../consumers/consumer-streams.ts'
+import { claimConsumer } from '../consumers/consumers.queries.ts'
+import { ConsumerName, requireBot, tooManyConsumers } from '../consumers/consumers.routes.ts'
 import type { Entitlement } from '../delivery/entitlement.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
-import type { Follower, KnownChannels } from '../delivery/known-channels.ts'
+import type { KnownChannels } from '../delivery/known-channels.ts'
 import type { Resume, Start } from '../delivery/resume.ts'
 import type { StreamSlot, StreamSlots } from '../presence/stream-slots.ts'
 import { greeting, readCursor, responseHead, streamHeaders } from './frames.ts'
-import type { OpenStreams, StreamView } from './open-streams.ts'
+import type { OpenStreams } from './open-streams.ts'
+import type { SleepWatch } from './sleep-watch.ts'
+import type { Follower, StreamView } from './stream.ts'
 import { detachSocket } from './stream-socket.ts'
 
 const mostWatched = 50
@@ -23,7 +28,8 @@ const OpenEvents = {
   description:
     'Each event is `data: {"type", "payload"}` and an `id`. The first is CONNECTED. A client that comes back with the ' +
     'last `id` (header `Last-Event-ID` or `lastEventId`) receives what it missed; where that is impossible, CONNECTED ' +
-    'says `resumed: false` and the client fetches everything anew.',
+    'says `resumed: false` and the client fetches everything anew. Streams of guests are like those with scope=joined: without `watch`, ' +
+    'and without events about people with whom they share no channel.',
   querystring: Type.Object({
     token: Type.Optional(Type.String({ description: 'Access token, for clients that cannot send a header' })),
     lastEventId: Type.Optional(Type.String({ description: 'Where to go on; the header Last-Event-ID wins' })),
@@ -39,13 +45,19 @@ const OpenEvents = {
         description: `With scope=joined: ids of at most ${mostWatched} channels to follow without having joined them, separated by commas`,
       }),
     ),
+    consumer: Type.Optional({
+      ...ConsumerName,
+      description:
+        'For bots: the server keeps the position of this name, which `PUT /consumers/:name` tells, and the stream begins after it, also past the ' +
+        'usual replay window. A new name begins now. A second stream of a name ends the first. A given last id wins.',
+    }),
     presence: Type.Optional(Type.Enum(['all', 'none'], { default: 'all', description: 'none: no PRESENCE_UPDATE' })),
   }),
   headers: Type.Object({ 'last-event-id': Type.Optional(Type.String()) }),
   security: [{ accessToken: [] }],
   response: {
     200: { description: 'The stream', content: { 'text/event-stream': { schema: Type.String() } } },
-    ...refusals(400, 401, 429, 503),
+    ...refusals(400, 401, 403, 429, 503),
   },
 }
 type Query = Static<typeof OpenEvents.querystring>
@@ -57,6 +69,8 @@ export interface StreamParts {
   entitlement: Entitlement
   fanOut: FanOut
   resume: Resume
+  consumers: ConsumerStreams
+  sleep: SleepWatch
   feed: () => Feed
   hasBegun: () => boolean
   isClosing: () => boolean
@@ -65,9 +79,10 @@ export interface StreamParts {
 export const streamRoutes =
   (deps: Deps, parts: StreamParts): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const { streams, slots, channels, entitlement, fanOut, resume, feed, hasBegun, isClosing } = parts
+    const { streams, slots, channels, entitlement, fanOut, resume, consumers, sleep, feed, hasBegun, isClosing } = parts
     const callers = createSharedCallers(deps.db, deps.clock)
-    const rightsVersion = () => `${entitlement.changes} ${feed().epoch}`
+    const tokenUses = createTokenUses(deps.db, deps.clock)
+    const rightsVersion = () => `${entitlement.changes} ${feed().epoch} ${sleep.wakings}`
 
     app.get(
       '/events',
@@ -76,22 +91,30 @@ export const streamRoutes =
         const claims = await deps.tokens.verifyAccess(request.query.token ?? bearerToken(request))
         if (!hasBegun()) throw unavailable('This server is starting. Please connect again')
         const cursor = readCursor(lastEventId(request))
-        const { scope, presence } = request.query
+        const { scope, presence, consumer } = request.query
         const watched = readWatched(request.query.watch)
         let follower: Follower | null = null
         let slot: StreamSlot | undefined
+        const claim = consumer === undefined ? undefined : { name: consumer, streamId: uuidv7() }
         try {
           // The stream is not registered yet, so a change of rights that this node applies meanwhile would be missed.
           const { caller, found } = await readUnchanged(rightsVersion, async () => {
             const caller = await callers.find(claims)
+            // Any scope includes `read`, which is enough here.
+            if (claims.tokenHash) await noteToken(claims)
             streams.checkRoom(caller.userId)
             slot ??= await slots.claim(caller.userId)
-            if (scope === 'joined') follower ??= await channels.follow(caller.userId)
-            return { caller, found: await resume.findStart(cursor) }
+            if (scope === 'joined' || caller.role === 'guest') follower ??= await channels.follow(caller.userId)
+            const kept = claim && (await keptPosition(caller.userId, claim))
+            const found = await resume.findStart(cursor ?? kept ?? null, kept !== undefined)
+            await sleep.wake()
+            return { caller, found }
           })
+          const followed = scope === 'joined' || caller.role === 'guest' ? follower : null
 
           // From here on nothing is awaited: position, rights and live delivery are of the same moment.
-          return open(request, reply, caller, found, { follower, watched, wantsPresence: presence !== 'none' })
+          const view = { follower: followed, watched, wantsPresence: presence !== 'none' }
+          return open(request, reply, caller, found, view, claim)
         } finally {
           slot?.release()
           if (follower) channels.endOpening(follower)
@@ -110,7 +133,28 @@ export const streamRoutes =
       },
     )
 
-    function open(request: FastifyRequest, reply: FastifyReply, caller: Caller, found: Start | null, view: StreamView) {
+    async function noteToken(claims: AccessClaims) {
+      deps.tokens.noteGenuine(claims)
+      await tokenUses.note(claims.sessionId)
+    }
+
+    /** Where the consumer is. Its streams before this one end. @throws ApiError 403 for people, 400 when there are too many. */
+    async function keptPosition(userId: string, { name, streamId }: Claim) {
+      await requireBot(deps.db, userId)
+      const now = { epoch: feed().epoch, pos: fanOut.position(), at: deps.clock() }
+      const kept = await claimConsumer(deps.db, { userId, name }, streamId, now)
+      if (!kept) throw tooManyConsumers()
+      return kept
+    }
+
+    function open(
+      request: FastifyRequest,
+      reply: FastifyReply,
+      caller: Caller,
+      found: Start | null,
+      view: StreamView,
+      claim: Claim | undefined,
+    ) {
       if (isClosing()) throw unavailable('This server is stopping. Please connect again')
       streams.checkRoom(caller.userId)
       const { socket } = request.raw
@@ -122,6 +166,7 @@ export const streamRoutes =
       const start = found ?? { after: fanOut.position(), page: null }
       detachSocket(socket, reply.raw)
       const stream = streams.add(socket, caller, view)
+      if (claim) consumers.add(claim.streamId, stream)
       // The head and what was missed, if it is in memory, go out in one write.
       socket.cork()
       socket.write(responseHead(reply) + greeting(stream, found !== null, { epoch: feed().epoch, pos: start.after }))
@@ -130,6 +175,12 @@ export const streamRoutes =
       return reply
     }
   }
+
+/** A stream of a consumer, before it is open. */
+interface Claim {
+  name: string
+  streamId: string
+}
 
 const uncork = (socket: Socket) => socket.uncork()
 

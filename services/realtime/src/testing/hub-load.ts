@@ -40,7 +40,15 @@ const streams = createOpenStreams({ ...limits, metrics, channels, onCount() {} }
 const entitlement = createEntitlement({ db, streams, channels })
 let position = 0
 const feed = () => ({ epoch: 'bench', position })
-const fanOut = createFanOut({ streams, entitlement, feed, clock: Date.now, logger, metrics })
+const fanOut = createFanOut({
+  streams,
+  entitlement,
+  sleep: { isAwake: () => true, wake: async () => {} },
+  feed,
+  clock: Date.now,
+  logger,
+  metrics,
+})
 const sockets: DroppingSocket[] = []
 
 // The members of the channel first: with fewer streams those are left out who have joined other channels.
@@ -59,7 +67,7 @@ for (let from = 0; from < people.length; from += 1_000)
 async function openStream({ id: userId }: { id: string }) {
   const follower = await channels.follow(userId)
   const socket = new DroppingSocket()
-  const caller = { userId, sessionId: userId, userName: '', email: '', isAdmin: false }
+  const caller = { userId, sessionId: userId, userName: '', email: '', role: 'member' as const, isAdmin: false }
   streams.add(socket, caller, { follower, watched: [], wantsPresence: true }).isLive = true
   channels.endOpening(follower)
   sockets.push(socket)

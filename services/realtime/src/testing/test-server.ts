@@ -29,7 +29,8 @@ export type TestServer = Awaited<ReturnType<typeof openTestServer>>
 
 /**
  * PostgreSQL, Redis, a relay and any number of realtime nodes on real ports, each signed in by its role; people and channels are
- * put in by hand.
+ * put in by hand. The test environment of `@parley/test` is one process: it cannot show what several nodes do together, let one of them
+ * stop, or give each its own limits.
  */
 export async function openTestServer(open: () => Promise<ServerDatabase> = () => createDatabase(20)) {
   const database = await open()
@@ -122,6 +123,27 @@ export async function openTestServer(open: () => Promise<ServerDatabase> = () =>
     return { id, membersVersion: 1 }
   }
 
+  async function addGroup(members: Member[]): Promise<string> {
+    const id = uuidv7()
+    const names = { handle: id, handleKey: id, handleSkeleton: id, name: id }
+    await db
+      .insertInto('groups')
+      .values({ id, ...names, source: 'local', createdAt: Date.now() })
+      .execute()
+    await changeGroup(id, { joined: members })
+    return id
+  }
+
+  /** The event that says so comes from elsewhere. */
+  async function changeGroup(groupId: string, { joined = [], left = [] }: { joined?: Member[]; left?: Member[] }) {
+    for (const { id: userId } of joined) {
+      await db.insertInto('groupMembers').values({ groupId, userId, addedAt: 1 }).execute()
+    }
+    for (const { id: userId } of left) {
+      await db.deleteFrom('groupMembers').where('groupId', '=', groupId).where('userId', '=', userId).execute()
+    }
+  }
+
   /** Commits an event; the relay is told. */
   async function publish<T extends EventType>(routing: Routing, type: T, payload: EventPayload<T>) {
     await db.transaction().execute((trx) => record(trx, { type, payload, routing }))
@@ -145,6 +167,8 @@ export async function openTestServer(open: () => Promise<ServerDatabase> = () =>
     addMember,
     addSession,
     addChannel,
+    addGroup,
+    changeGroup,
     publish,
     /** A recognisable event: everybody's settings with this name. */
     says: (routing: Routing, name: string) => publish(routing, 'UPDATE_SERVER_SETTINGS', { name }),

@@ -95,6 +95,27 @@ export function deleteDeadJobs(db: Database, before: number): Promise<number> {
   )
 }
 
+/** Deletes the consumers of removed bots: the outbox keeps what they have yet to read. Returns how many. */
+export async function deleteConsumersOfRemoved(db: Database): Promise<number> {
+  const { numDeletedRows } = await db
+    .deleteFrom('consumers')
+    .where('userId', 'in', (eb) => eb.selectFrom('users').select('id').where('removedAt', 'is not', null))
+    .executeTakeFirst()
+  return Number(numDeletedRows)
+}
+
+/** Deletes what links led to that is older than it may be. Returns how many. Served by link_previews_expiry. */
+export function deleteOldLinkPreviews(db: Database, before: number): Promise<number> {
+  return inPortions(() =>
+    db
+      .deleteFrom('linkPreviews')
+      .where('urlHash', 'in', (eb) =>
+        eb.selectFrom('linkPreviews').select('urlHash').where('expiresAt', '<', before).limit(atOnce),
+      )
+      .executeTakeFirst(),
+  )
+}
+
 /** Deletes the memberships of channels deleted before a moment. Returns the number of channels. Served by channels_deleted. */
 export async function deleteOldMemberships(db: Database, before: number): Promise<number> {
   const channels = await db

@@ -1,13 +1,15 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { avatarKeys, type BlobStore, thumbnailKey } from '@parley/blobs'
 import { type Database, recordJob, type Transaction } from '@parley/database'
 import type { Logger } from '@parley/telemetry'
 import { sql } from 'kysely'
 import { deleteOldExports } from '../exports/compute-export.ts'
+import { type Repeated, repeat } from '../repeat.ts'
 import {
+  deleteConsumersOfRemoved,
   deleteDeadJobs,
   deleteOldAttempts,
   deleteOldIdempotencyKeys,
+  deleteOldLinkPreviews,
   deleteOldLinks,
   deleteOldMemberships,
   deleteOldSessions,
@@ -18,6 +20,8 @@ export interface CleanUpOptions {
   blobs: BlobStore
   logger: Logger
   clock: () => number
+  /** For so long events are kept for consumers. */
+  keepMs?: number
 }
 
 const hourMs = 3_600_000
@@ -26,7 +30,7 @@ const idempotencyMs = 24 * hourMs
 const sessionsMs = 30 * 24 * hourMs
 /** The window in which attempts count is 15 minutes. */
 const attemptsMs = hourMs
-/** Far longer than any replay window, because replayed events of a deleted channel go to its former members. */
+/** Beside the time for which events are kept: replayed events of a deleted channel go to its former members. */
 const membershipsMs = 24 * hourMs
 /** Long enough for an operator to find out why mails could not be sent, and to send them again. */
 const deadJobsMs = 30 * 24 * hourMs
@@ -36,12 +40,14 @@ const idleUploadsMs = 24 * hourMs
 const pendingAvatarsMs = 24 * hourMs
 
 /** Removes rows and bytes that are not needed any more. Several workers may do it at the same time. */
-export async function cleanUp({ db, blobs, logger, clock }: CleanUpOptions): Promise<void> {
+export async function cleanUp({ db, blobs, logger, clock, keepMs = 0 }: CleanUpOptions): Promise<void> {
   const idempotencyKeys = await deleteOldIdempotencyKeys(db, clock() - idempotencyMs)
   const sessions = await deleteOldSessions(db, clock() - sessionsMs)
   const links = await deleteOldLinks(db, clock())
+  const linkPreviews = await deleteOldLinkPreviews(db, clock())
   const attempts = await deleteOldAttempts(db, clock() - attemptsMs)
-  const memberships = await deleteOldMemberships(db, clock() - membershipsMs)
+  const memberships = await deleteOldMemberships(db, clock() - membershipsMs - keepMs)
+  const consumers = await deleteConsumersOfRemoved(db)
   const deadJobs = await deleteDeadJobs(db, clock() - deadJobsMs)
   const exports = await deleteOldExports(db, clock())
   const uploads = await deleteIdleUploads(db, clock() - idleUploadsMs)
@@ -51,8 +57,10 @@ export async function cleanUp({ db, blobs, logger, clock }: CleanUpOptions): Pro
     idempotencyKeys,
     sessions,
     links,
+    linkPreviews,
     attempts,
     memberships,
+    consumers,
     deadJobs,
     exports,
     uploads,
@@ -63,24 +71,12 @@ export async function cleanUp({ db, blobs, logger, clock }: CleanUpOptions): Pro
 }
 
 /** Cleans up now and about every hour; the interval is random by some minutes, so that replicas take turns. */
-export function startCleanUp(options: CleanUpOptions): { stop(): Promise<void> } {
-  const stopping = new AbortController()
-
-  async function run() {
-    while (!stopping.signal.aborted) {
-      await cleanUp(options).catch((err) => options.logger.warn({ err }, 'could not clean up, will try again'))
-      await delay(hourMs * (0.9 + 0.2 * Math.random()), undefined, { signal: stopping.signal }).catch(() => {})
-    }
-  }
-  const running = run()
-
-  return {
-    async stop() {
-      stopping.abort()
-      await running
-    },
-  }
-}
+export const startCleanUp = (options: CleanUpOptions): Repeated =>
+  repeat(() => cleanUp(options), {
+    pauseMs: () => hourMs * (0.9 + 0.2 * Math.random()),
+    logger: options.logger,
+    failure: 'could not clean up, will try again',
+  })
 
 const uploadsAtOnce = 500
 

@@ -1,4 +1,5 @@
 import type { Connection, PooledClient } from '@parley/database'
+import { lastReplier, webhookAuthor } from '@parley/messages'
 
 export interface Progress {
   /** Records that are in the document so far. */
@@ -62,8 +63,10 @@ const sections: readonly Section[] = [
   {
     name: 'users',
     sql: `
-      select json_build_object('id', u.id, 'userName', u.user_name, 'email', u.email, 'isAdmin', u.is_admin,
-        'createdAt', u.created_at, 'removedAt', u.removed_at, 'avatarVersion', u.avatar_version)::text as json
+      select json_build_object('id', u.id, 'userName', u.user_name, 'displayName', u.display_name,
+        'title', u.title, 'email', u.email, 'role', u.role, 'isAdmin', u.is_admin, 'isBot', u.is_bot, 'isActive', u.deactivated_at is null,
+        'createdAt', u.created_at, 'removedAt', u.removed_at, 'avatarVersion', u.avatar_version,
+        'expiresAt', case when u.role = 'guest' then u.guest_expires_at end)::text as json
       from users u order by u.id`,
   },
   {
@@ -92,11 +95,11 @@ const sections: readonly Section[] = [
     sql: `
       select json_build_object('id', m.id, 'channelId', ${wireId}, 'threadId', m.thread_id, 'seq', m.seq, 'rev', m.rev,
         'author', case when m.webhook_id is null
-          then json_build_object('id', u.id, 'userName', u.user_name)
-          else (select json_build_object('id', 'webhook:' || w.id, 'userName', w.name, 'isBot', true)
-                from webhooks w where w.id = m.webhook_id) end,
-        'content', m.content, 'attachments', coalesce(m.attachments, '[]'), 'images', coalesce(m.images, '{}'), 'imageSizes', coalesce(m.image_sizes, '{}'),
-        'quotedMessageId', m.quoted_message_id, 'mentions', coalesce(m.mentions, '{}'), 'pinnedAt', m.pinned_at,
+          then case when u.is_bot then json_build_object('id', u.id, 'userName', u.user_name, 'isBot', true)
+               else json_build_object('id', u.id, 'userName', u.user_name) end
+          else (select (${webhookAuthor('w', 'm.shown_as')})::json from webhooks w where w.id = m.webhook_id) end,
+        'content', m.content, 'blocks', coalesce(m.blocks, '[]'), 'attachments', coalesce(m.attachments, '[]'), 'images', coalesce(m.images, '{}'), 'imageSizes', coalesce(m.image_sizes, '{}'),
+        'previews', coalesce(m.previews, '[]'), 'quotedMessageId', m.quoted_message_id, 'mentions', coalesce(m.mentions, '{}'), 'pinnedAt', m.pinned_at,
         'createdAt', m.created_at, 'updatedAt', m.updated_at,
         'reactions', coalesce((
           select json_object_agg(held.reaction, held.people order by held.first) from (
@@ -105,9 +108,8 @@ const sections: readonly Section[] = [
           ) held), '{}'),
         'threadMeta', (
           select json_build_object('replyCount', t.reply_count, 'lastReplyAt', t.last_reply_at,
-            'lastReplyBy', json_build_object('id', replier.id, 'userName', replier.user_name),
-            'participants', t.participants)
-          from threads t join users replier on replier.id = t.last_reply_by where t.message_id = m.id))::text as json
+            'lastReplyBy', ${lastReplier('t')}, 'participants', t.participants)
+          from threads t where t.message_id = m.id and t.reply_count > 0))::text as json
       from messages m join channels c on c.id = m.channel_id left join users u on u.id = m.author_id
       where m.deleted_at is null and c.deleted_at is null order by m.id`,
   },
@@ -116,7 +118,8 @@ const sections: readonly Section[] = [
     sql: `
       select json_build_object('id', w.id, 'name', w.name, 'channelId', w.channel_id, 'createdAt', w.created_at,
         'createdBy', w.created_by, 'lastPostedAt', w.last_posted_at, 'isOrphaned', not exists (
-          select from users u where u.id = w.created_by and u.is_admin and u.removed_at is null))::text as json
+          select from users u where u.id = w.created_by and u.is_admin
+            and u.removed_at is null and u.deactivated_at is null))::text as json
       from webhooks w join channels c on c.id = w.channel_id
       where w.deleted_at is null and c.deleted_at is null order by w.id`,
   },

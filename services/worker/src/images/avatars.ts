@@ -1,7 +1,8 @@
 import { buffer } from 'node:stream/consumers'
+import { audienceOfPerson } from '@parley/access'
 import { avatarKey, avatarKeys, avatarSides, BlobMissing } from '@parley/blobs'
-import { everyone, type JobData } from '@parley/contract'
-import { type Database, isRowId, record, recordJob } from '@parley/database'
+import type { JobData } from '@parley/contract'
+import { type Database, isRowId, record, recordJob, toldUser, userFields } from '@parley/database'
 import type { Deps } from '@parley/service'
 import { type EncoderOptions, encodeImage, UnreadableImage } from './encoder.ts'
 
@@ -61,7 +62,7 @@ const showAvatar = (
   db.transaction().execute(async (trx) => {
     const user = await trx
       .selectFrom('users')
-      .select(['id', 'userName', 'isAdmin'])
+      .select(userFields)
       .where('id', '=', userId)
       .where('removedAt', 'is', null)
       .forNoKeyUpdate()
@@ -87,6 +88,10 @@ const showAvatar = (
     const keys = [avatarKey(version, 'original'), ...avatarKeys(earlier.map((each) => each.version))]
     await recordJob(trx, 'delete-blobs', { keys })
     await trx.updateTable('users').set({ avatarVersion: version }).where('id', '=', userId).execute()
-    await record(trx, { type: 'UPDATE_USER', payload: { ...user, avatarVersion: version }, routing: everyone })
+    await record(trx, {
+      type: 'UPDATE_USER',
+      payload: toldUser({ ...user, avatarVersion: version }),
+      routing: await audienceOfPerson(trx, userId),
+    })
     return true
   })

@@ -60,6 +60,18 @@ export async function encodeImage(image: Buffer, square: Square, options: Encode
   }
 }
 
+export type EncodeImage = (image: Buffer, square: Square) => Promise<Buffer>
+
+/** The same, one image after the other: each may take some hundred megabytes while it is decoded. */
+export function oneAtATime(encode: EncodeImage): EncodeImage {
+  let last: Promise<unknown> = Promise.resolve()
+  return (image, square) => {
+    const encoded = last.then(() => encode(image, square))
+    last = encoded.catch(() => {})
+    return encoded
+  }
+}
+
 /** The image is damaged, too large to be decoded, or has a format that is not encoded. */
 export class UnreadableImage extends Error {
   constructor(message: string) {

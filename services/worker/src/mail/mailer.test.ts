@@ -139,10 +139,12 @@ describe('mails to a domain that', () => {
 
   test('refuses them for now do not hold up those to others, and go out when it takes them', async () => {
     let isRefusing = true
+    let refused = 0
     const server = await smtp({
       disabledCommands: ['STARTTLS', 'AUTH'],
       onRcptTo({ address }, _session, done) {
         if (isRefusing && address.endsWith('@grey.example')) {
+          refused++
           done(Object.assign(new Error('greylisted, come back later'), { responseCode: 451 }))
         } else done()
       },
@@ -154,6 +156,7 @@ describe('mails to a domain that', () => {
     await eventually(() => expect(server.received).toHaveLength(1))
     expect(server.received[0]!.body).toMatch(/^To: ann@fast.example/m)
 
+    await eventually(() => expect(refused).toBe(12))
     isRefusing = false
     await tryAgainNow(deps, 12)
     await eventually(async () => expect([server.received.length, await jobs()]).toEqual([13, []]))

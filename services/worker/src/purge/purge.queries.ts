@@ -5,7 +5,7 @@ import { anyOf, type Database, isRowId, type Reader, type Transaction } from '@p
 export const isDeleted = async (db: Reader, channelId: string): Promise<boolean> =>
   isRowId(channelId) && (await selectDeleted(db, channelId).executeTakeFirst()) !== undefined
 
-/** One purges a channel at a time: two would delete the same rows. */
+/** Only one worker purges a channel at a time: two would delete the same rows. */
 export const lockDeletedChannel = (trx: Transaction, channelId: string) =>
   selectDeleted(trx, channelId).forUpdate().execute()
 
@@ -54,7 +54,7 @@ export async function deleteReplies(
   return replies.length
 }
 
-/** Deletes messages with what hangs on them, but for replies. Their uploads are collected a day later. */
+/** Deletes messages, their reactions, threads and copies for search, but not their replies. The clean-up deletes their uploads a day later. */
 export async function deletePortion(trx: Transaction, ids: string[], now: number): Promise<void> {
   await releaseUploads(trx, ids, now)
   await trx.deleteFrom('reactions').where('messageId', '=', anyOf(ids)).execute()
@@ -64,8 +64,8 @@ export async function deletePortion(trx: Transaction, ids: string[], now: number
 }
 
 /**
- * Deletes what the next people after `after` have read of the channel; answers the last of them, undefined when there are no
- * more. By people because that is how the primary key of read_states goes.
+ * Deletes the read states of the channel for the next people after `after`, in the order of the primary key of read_states. Returns the
+ * last of these people; undefined when there are no more.
  */
 export async function deleteReadStates(
   db: Database,
@@ -83,7 +83,7 @@ export async function deleteReadStates(
   return ids.at(-1)
 }
 
-/** Its webhooks are the authors of nothing any more. */
+/** Deletes what is left of the channel. Its webhooks have no messages any more. */
 export async function deleteRest(trx: Transaction, channelId: string): Promise<void> {
   await trx.deleteFrom('readFolds').where('channelId', '=', channelId).execute()
   await trx.deleteFrom('webhooks').where('channelId', '=', channelId).execute()

@@ -151,11 +151,13 @@ describe('purging a deleted channel', () => {
       .values({ id: uuidv7(), name: 'purge-channel', data: JSON.stringify({ channelId: deleted }), createdAt: 1 })
       .execute()
     const worker = createWorker({
-      name: 'purge-channel',
-      handler: (data) => purgeChannel(held.deps, data, { atOnce: 20, portions: 2 }),
-      attempts: 3,
-      backoffMs: 10,
-      concurrency: 1,
+      queues: {
+        'purge-channel': {
+          handler: (data) => purgeChannel(held.deps, data, { atOnce: 20, portions: 2 }),
+          attempts: 3,
+          backoffMs: 10,
+        },
+      },
       db,
       redis: config.redis,
       logger,

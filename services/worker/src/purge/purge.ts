@@ -24,8 +24,8 @@ interface Clocked {
 }
 
 /**
- * Removes for good what was in a deleted channel, in small transactions. It goes as far as one job should and records the
- * next one, which goes on from there; begun anew, or done by two at once, it finds what is left.
+ * Deletes the content of a deleted channel for good, in small transactions. When messages are left after the last transaction of a job,
+ * it records a further job that continues there. It may be repeated, and two workers may run it at the same time.
  */
 export async function purgeChannel(
   { db, clock }: Clocked,
@@ -44,8 +44,8 @@ export async function purgeChannel(
 }
 
 /**
- * The oldest messages that are left, or, while they have replies, so many of those. Answers the `seq` up to which all are
- * gone: nobody looks through their remains again; undefined when no message is left.
+ * Deletes the oldest messages that are left. While they have replies, it deletes up to `atOnce` replies instead. Returns the `seq` up to
+ * which all messages are deleted, so that the next portion starts there; undefined when no message is left.
  */
 function purgePortion(
   db: Database,
@@ -64,7 +64,7 @@ function purgePortion(
   })
 }
 
-/** What people had read, a thousand people at a time, and the few rows of the channel itself. Its own row stays. */
+/** Deletes the read states, a thousand people at a time, and the few other rows of the channel. The channel's own row stays. */
 async function purgeRest(db: Database, channelId: string): Promise<void> {
   let after: string | undefined
   do after = await deleteReadStates(db, { channelId, after, limit: 1_000 })

@@ -22,13 +22,13 @@ export interface Projected {
   behind: number
 }
 
-/** By a step that found nothing to do. */
+/** The result of a step that found nothing to do. */
 export const nothingDone: Projected = { more: false, messages: 0, behind: 0 }
 
 /**
- * One step of the projection that search reads: what the next events have changed, and some of the past while that was never
- * read. It follows the positions of the events, which have no gaps, so nothing is skipped however late it is committed; the
- * step is one transaction, so progress and copies agree at every moment. Any number of workers may call it: one works.
+ * One step of the projection that search reads. It takes over what the next events have changed, and, until all old messages were read, some
+ * of these. It follows the positions of the events, which have no gaps, so it skips no event, however late that is committed. A step is
+ * one transaction, so the progress and the copies always agree. Any number of workers may call it; one at a time does the work.
  */
 export function projectNext(db: Database, sizes: ProjectionSizes = projectionSizes): Promise<Projected> {
   return db.transaction().execute(async (trx) => {
@@ -50,8 +50,8 @@ export function projectNext(db: Database, sizes: ProjectionSizes = projectionSiz
 }
 
 /**
- * Up to which outbox id everything is in the projection, whatever positions those rows got. What the relay says of its ids holds
- * for the positions it has given by then; while the projection is behind, the saying is kept until it has come so far.
+ * The outbox id up to which everything is in the projection. The relay's `lowId` is true once the projection has followed all positions that
+ * were given by then. While the projection is behind, the pair is kept until it has got there.
  */
 function markOf(progress: Progress, pos: number, relayed: Relayed) {
   const { seenId, nextSeenId, nextPos } = progress
@@ -73,8 +73,8 @@ async function projectPast(trx: Transaction, unreadBelow: string | null, { atOnc
 }
 
 /**
- * Events were forgotten before they were read. Everything they told of is committed: from here on the events are followed again,
- * and all messages are read anew.
+ * Events were deleted from the outbox before they were read. Their changes are committed: so the projection follows the events from here on,
+ * and reads all messages anew.
  */
 async function startAnew(trx: Transaction, { pos, lowId }: Relayed): Promise<Projected> {
   await updateProgress(trx, { pos, seenId: lowId, nextSeenId: lowId, nextPos: pos, unreadBelow: endOfIds })

@@ -1,16 +1,23 @@
 import { expect, test } from 'vitest'
 import { restMs } from './projector.ts'
 
-const next = (behind: number) => ({ more: behind > 0, behind })
+/** A step of 100 ms that projected 500 messages, one second after the one before. */
+const step = (before: number, behind: number) =>
+  restMs({ spentMs: 100, elapsedMs: 1_000, before }, { more: behind > 0, messages: 500, behind })
 
-test('it works an eighth of its time while it falls behind, a quarter while it catches up', () => {
-  expect(restMs(100, 0, next(2_000))).toBe(700)
-  expect(restMs(100, 2_000, next(4_000))).toBe(700)
-  expect(restMs(100, 4_000, next(3_500))).toBe(300)
-  expect(restMs(100, 3_500, next(3_500))).toBe(300)
+test('it works a quarter of its time while it catches up, an eighth while it falls behind', () => {
+  expect(step(4_000, 3_500)).toBe(300)
+  expect(step(3_500, 3_500)).toBe(300)
+  expect(step(0, 2_000)).toBe(700)
+  expect(step(2_000, 6_500)).toBe(700)
+})
+
+test('it works a thirtieth of its time while more comes in than it could follow without any rest', () => {
+  expect(step(2_000, 6_600)).toBe(2_900)
+  expect(step(6_600, 6_100)).toBe(300)
 })
 
 test('with nothing left it looks four times a second at most', () => {
-  expect(restMs(1, 3_500, next(0))).toBe(250)
-  expect(restMs(100, 500, next(0))).toBe(300)
+  expect(restMs({ spentMs: 1, elapsedMs: 1_000, before: 3_500 }, { more: false, messages: 500, behind: 0 })).toBe(250)
+  expect(step(500, 0)).toBe(300)
 })

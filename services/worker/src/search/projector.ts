@@ -14,12 +14,22 @@ export interface ProjectorOptions {
 const idleMs = 250
 /** Of its time it works a quarter at most: what it leaves undone searches do themselves, what it takes sends miss. */
 const restFactor = 3
-/** And an eighth while more comes in than it can follow: it catches up afterwards, but those sends are under way now. */
-const floodRestFactor = 7
+/** And an eighth while it falls behind: it catches up afterwards, but those sends are under way now. */
+const behindRestFactor = 7
+/** And a thirtieth while more comes in than it could follow without any rest. */
+const floodRestFactor = 29
 
-/** How long it rests after a step that took `spentMs`, by how many events were left before and are now. */
-export function restMs(spentMs: number, before: number, { more, behind }: Pick<Projected, 'more' | 'behind'>): number {
-  const rest = spentMs * (behind > before ? floodRestFactor : restFactor)
+/**
+ * How long it rests after a step that took `spentMs`, by how many events were left before it and its last rest. Both
+ * together took `elapsedMs`.
+ */
+export function restMs(
+  { spentMs, elapsedMs, before }: { spentMs: number; elapsedMs: number; before: number },
+  { more, messages, behind }: Projected,
+): number {
+  const came = behind - before + messages
+  const isFlood = came * spentMs > messages * elapsedMs
+  const rest = spentMs * (behind <= before ? restFactor : isFlood ? floodRestFactor : behindRestFactor)
   return more ? rest : Math.max(idleMs, rest)
 }
 
@@ -30,12 +40,15 @@ export function startProjector({ db, logger, metrics }: ProjectorOptions): { sto
   const endRebuilding = metrics.gauge(metric.searchRebuilding, async () => ((await findLag(db)).rebuilding ? 1 : 0))
 
   async function run() {
-    let left = 0
+    let before = 0
+    let ended = performance.now()
     while (!stopping.signal.aborted) {
       const begun = performance.now()
       const done = await step()
-      const rest = restMs(performance.now() - begun, left, done)
-      left = done.behind
+      const now = performance.now()
+      const rest = restMs({ spentMs: now - begun, elapsedMs: now - ended, before }, done)
+      before = done.behind
+      ended = now
       await delay(rest, undefined, { signal: stopping.signal }).catch(() => {})
     }
   }

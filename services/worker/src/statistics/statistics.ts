@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import { type Database, isDatabaseAway } from '@parley/database'
+import type { Database } from '@parley/database'
 import type { Logger } from '@parley/telemetry'
 import { sql } from 'kysely'
+import { type Repeated, repeat } from '../repeat.ts'
 
 export interface StatisticsOptions {
   db: Database
@@ -31,26 +31,11 @@ export async function analyseTables(db: Database): Promise<string[]> {
 const lockNumber = 7_205_759_403_792
 
 /** Does it again and again, until stopped. */
-export function startStatistics({ db, logger }: StatisticsOptions): { stop(): Promise<void> } {
-  const stopping = new AbortController()
-
-  async function run() {
-    while (!stopping.signal.aborted) {
-      try {
-        const tables = await analyseTables(db)
-        if (tables.length > 0) logger.info({ tables }, 'tables without statistics were analysed')
-      } catch (err) {
-        if (!isDatabaseAway(err)) logger.error({ err }, 'tables could not be analysed, will try again')
-      }
-      await delay(everyMs, undefined, { signal: stopping.signal }).catch(() => {})
-    }
-  }
-  const running = run()
-
-  return {
-    async stop() {
-      stopping.abort()
-      await running
+export const startStatistics = ({ db, logger }: StatisticsOptions): Repeated =>
+  repeat(
+    async () => {
+      const tables = await analyseTables(db)
+      if (tables.length > 0) logger.info({ tables }, 'tables without statistics were analysed')
     },
-  }
-}
+    { pauseMs: everyMs, logger, failure: 'tables could not be analysed, will try again' },
+  )

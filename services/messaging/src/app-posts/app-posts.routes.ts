@@ -1,0 +1,137 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type AccessedMessage, findChannel } from '@parley/access'
+import { Id, IdempotencyHeaders, limits, Message, notFound, Ok, refusals, unauthorized } from '@parley/contract'
+import { type ChannelRow, isRowId, type Transaction, uuidv7 } from '@parley/database'
+import { type AppPass, readAppPass } from '@parley/identity'
+import { bearerToken, type Deps, sendJsonText } from '@parley/service'
+import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { findMentions } from '../mentions/mentions.ts'
+import { applyDeletion, applyEdit } from '../messages/message-changes.ts'
+import { BlocksBody, readShown, requestHash } from '../messages/messages.schema.ts'
+import { postOnce, storeMessage } from '../sending/new-message.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** On the routes of apps: where the app may speak now. */
+    appPass: AppPass
+  }
+}
+
+const body = Type.Object({
+  content: Type.String({ maxLength: limits.content, description: 'May be empty only when blocks are present' }),
+  blocks: Type.Optional(BlocksBody),
+})
+const shape = { security: [{ appPass: [] }] }
+const MessageOfApp = Type.Object({ botId: Id, messageId: Id })
+
+const PostByApp = {
+  summary: 'Post the answer of an app',
+  description:
+    'For the service `integrations` alone, which shows a pass: the app has just answered a command or a button in this channel. The bot need not be ' +
+    'a member of it.',
+  ...shape,
+  params: Type.Object({ botId: Id }),
+  headers: IdempotencyHeaders,
+  body,
+  response: { 200: Type.Object({ message: Message }), ...refusals(400, 401, 404, 409) },
+}
+const EditByApp = {
+  summary: 'Change a message of an app',
+  description: 'As for posting. Only messages of the same bot, in the channel of the pass.',
+  ...shape,
+  params: MessageOfApp,
+  body,
+  response: { 200: Type.Object({ message: Message }), ...refusals(400, 401, 404) },
+}
+const DeleteByApp = {
+  summary: 'Delete a message of an app',
+  description: 'As for posting. Only messages of the same bot, in the channel of the pass.',
+  ...shape,
+  params: MessageOfApp,
+  response: { 200: Ok, ...refusals(401, 404) },
+}
+
+/** What apps say where somebody has used them. */
+export const appPostRoutes =
+  (deps: Deps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const { db, seals, clock } = deps
+    app.decorateRequest('appPass', null as unknown as AppPass)
+
+    // Before the body is read, as with people.
+    async function onRequest(request: FastifyRequest) {
+      const pass = readAppPass(seals, bearerToken(request), clock())
+      if (pass.botId !== (request.params as { botId: string }).botId) {
+        throw unauthorized('The pass belongs to another app')
+      }
+      request.appPass = pass
+    }
+    const options = { config: { access: 'none' }, onRequest } as const
+
+    app.post('/apps/:botId/messages', { schema: PostByApp, ...options }, async (request, reply) => {
+      const { appPass, headers, body } = request
+      const { botId: userId, channelId } = appPass
+      const { content, blocks } = readShown(body)
+      const mentions = await findMentions(db, content, userId)
+      const now = clock()
+      const key = headers['idempotency-key']
+      const claim = key === undefined ? null : { userId, key, requestHash: requestHash(`app in ${channelId}`, body) }
+      const message = await postOnce(deps, claim, now, async (trx) => {
+        const channel = await lockChannel(trx, appPass)
+        const said = { content, blocks, mentions, quotedMessageId: null, createdAt: now }
+        return storeMessage(trx, channel, { ...said, id: uuidv7(), author: { userId } })
+      })
+      return sendJsonText(reply, `{"message":${message}}`)
+    })
+
+    app.put('/apps/:botId/messages/:messageId', { schema: EditByApp, ...options }, async (request) => {
+      const { appPass, params, body } = request
+      const { content, blocks } = readShown(body)
+      const mentions = await findMentions(db, content, appPass.botId)
+      return db.transaction().execute(async (trx) => {
+        const accessed = await lockMessage(trx, appPass, params.messageId)
+        return { message: await applyEdit(trx, accessed, { body, content, blocks, mentions }, clock()) }
+      })
+    })
+
+    app.delete('/apps/:botId/messages/:messageId', { schema: DeleteByApp, ...options }, async (request) => {
+      await db.transaction().execute(async (trx) => {
+        await applyDeletion(trx, await lockMessage(trx, request.appPass, request.params.messageId), clock())
+      })
+      return { success: true as const }
+    })
+  }
+
+/** @throws ApiError 404 when the bot or the channel is gone. */
+async function lockChannel(trx: Transaction, { botId, channelId }: AppPass): Promise<ChannelRow> {
+  const bot = await trx
+    .selectFrom('users')
+    .select('id')
+    .where('id', '=', botId)
+    .where('isBot', '=', true)
+    .where('removedAt', 'is', null)
+    .where('deactivatedAt', 'is', null)
+    .executeTakeFirst()
+  const channel = bot && (await findChannel(trx, channelId, true))
+  if (!channel) throw notFound('channel')
+  return channel
+}
+
+/** @throws ApiError 404 unless it is a message of the bot in this channel. */
+async function lockMessage(trx: Transaction, pass: AppPass, messageId: string): Promise<AccessedMessage> {
+  const channel = await lockChannel(trx, pass)
+  const message = isRowId(messageId)
+    ? await trx
+        .selectFrom('messages')
+        .selectAll()
+        .where('id', '=', messageId)
+        .where('channelId', '=', channel.id)
+        .where('authorId', '=', pass.botId)
+        .where('deletedAt', 'is', null)
+        .forUpdate()
+        .executeTakeFirst()
+    : undefined
+  if (!message) throw notFound('message')
+  return { message, channel }
+}

@@ -1,0 +1,56 @@
+import type { Database } from '@parley/database'
+import type { Logger } from '@parley/telemetry'
+import type { OpenStreams } from '../streams/open-streams.ts'
+import type { OpenStream } from '../streams/stream.ts'
+import { findCurrent } from './consumers.queries.ts'
+
+export interface ConsumerStreamsParts {
+  db: Database
+  streams: OpenStreams
+  logger: Logger
+}
+
+export type ConsumerStreams = ReturnType<typeof createConsumerStreams>
+
+const periodMs = 1_000
+
+/**
+ * The streams of consumers on this node. A consumer has one stream, the newest: the row in PostgreSQL says which, and while there are such
+ * streams here it is read every second.
+ */
+export function createConsumerStreams({ db, streams, logger }: ConsumerStreamsParts) {
+  /** By the id under which the stream was claimed. */
+  const open = new Map<string, OpenStream>()
+  let timer: NodeJS.Timeout | undefined
+  let isChecking = false
+
+  async function check() {
+    for (const [id, stream] of open) if (stream.isEnded) open.delete(id)
+    if (open.size === 0 || isChecking) return
+    isChecking = true
+    try {
+      const asked = [...open]
+      const userIds = [...new Set(asked.map(([, { person }]) => person.userId))]
+      const current = await findCurrent(
+        db,
+        userIds,
+        asked.map(([id]) => id),
+      )
+      for (const [id, stream] of asked) if (!current.has(id)) streams.end(stream, 'replaced')
+    } catch (err) {
+      logger.warn({ err }, 'replaced streams of consumers cannot be read')
+    } finally {
+      isChecking = false
+    }
+  }
+
+  return {
+    add: (id: string, stream: OpenStream) => void open.set(id, stream),
+    start() {
+      timer = setInterval(check, periodMs)
+    },
+    stop() {
+      clearInterval(timer)
+    },
+  }
+}

@@ -1,0 +1,86 @@
+import type { Database } from '@parley/database'
+import { sql } from 'kysely'
+import type { Cursor } from '../streams/frames.ts'
+
+export interface ConsumerKey {
+  userId: string
+  name: string
+}
+
+/** More would only hold up the outbox. */
+export const mostConsumers = 20
+
+/**
+ * Enters the consumer's new stream, which ends the one before, and answers where the consumer is. A consumer that is new begins at `now`.
+ * Undefined when the bot has too many consumers already. Served by the primary key, as everything here.
+ */
+export async function claimConsumer(
+  db: Database,
+  { userId, name }: ConsumerKey,
+  streamId: string,
+  now: Cursor & { at: number },
+): Promise<Cursor | undefined> {
+  const { rows } = await sql<Cursor>`
+    insert into consumers (user_id, name, epoch, pos, created_at, updated_at, stream_id)
+    select ${userId}::uuid, ${name}::text, ${now.epoch}::text, ${now.pos}::bigint, ${now.at}::bigint, ${now.at}::bigint, ${streamId}::uuid
+    where exists (select from consumers where user_id = ${userId} and name = ${name})
+      or (select count(*) from consumers where user_id = ${userId}) < ${mostConsumers}
+    on conflict (user_id, name) do update set stream_id = excluded.stream_id
+    returning epoch, pos`.execute(db)
+  return rows[0]
+}
+
+export interface Consumer extends Cursor {
+  name: string
+  createdAt: number
+  updatedAt: number
+}
+
+export const listConsumers = (db: Database, userId: string): Promise<Consumer[]> =>
+  db
+    .selectFrom('consumers')
+    .select(['name', 'epoch', 'pos', 'createdAt', 'updatedAt'])
+    .where('userId', '=', userId)
+    .orderBy('name')
+    .execute()
+
+export const findLease = (db: Database): Promise<Cursor> =>
+  db.selectFrom('relayLease').select(['epoch', 'pos']).executeTakeFirstOrThrow()
+
+/** A position never moves back, unless the order of events has begun anew. Undefined when there is no such consumer. */
+export async function updateConsumer(
+  db: Database,
+  { userId, name }: ConsumerKey,
+  { epoch, pos }: Cursor,
+  now: number,
+): Promise<Consumer | undefined> {
+  const { rows } = await sql<Consumer>`
+    update consumers set epoch = ${epoch}, updated_at = ${now},
+      pos = case when epoch = ${epoch} then greatest(pos, ${pos}::bigint) else ${pos}::bigint end
+    where user_id = ${userId} and name = ${name}
+    returning name, epoch, pos, created_at, updated_at`.execute(db)
+  return rows[0]
+}
+
+export async function deleteConsumer(db: Database, { userId, name }: ConsumerKey): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('consumers')
+    .where('userId', '=', userId)
+    .where('name', '=', name)
+    .executeTakeFirstOrThrow()
+  return numDeletedRows > 0n
+}
+
+export const isBot = async (db: Database, userId: string): Promise<boolean> =>
+  (await db.selectFrom('users').select('isBot').where('id', '=', userId).executeTakeFirst())?.isBot === true
+
+/** Of these streams those that are still their consumer's newest. */
+export async function findCurrent(db: Database, userIds: readonly string[], streamIds: readonly string[]) {
+  const rows = await db
+    .selectFrom('consumers')
+    .select('streamId')
+    .where('userId', '=', sql<string>`any(${userIds}::uuid[])`)
+    .where('streamId', '=', sql<string>`any(${streamIds}::uuid[])`)
+    .execute()
+  return new Set(rows.map(({ streamId }) => streamId))
+}

@@ -1,0 +1,90 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { ApiError, forbidden, invalid, notFound, Ok, refusals, Timestamp } from '@parley/contract'
+import type { Database } from '@parley/database'
+import type { Deps } from '@parley/service'
+import { Type } from 'typebox'
+import { readCursor, writeCursor } from '../streams/frames.ts'
+import {
+  type Consumer,
+  deleteConsumer,
+  findLease,
+  isBot,
+  listConsumers,
+  mostConsumers,
+  updateConsumer,
+} from './consumers.queries.ts'
+
+export const ConsumerName = Type.String({
+  pattern: '^[A-Za-z0-9._-]{1,64}$',
+  description: 'Chosen by the bot: letters, digits, dots, dashes and underscores, at most 64',
+})
+const ConsumerView = Type.Object({
+  name: ConsumerName,
+  cursor: Type.String({ description: 'Of the last event that the bot has dealt with' }),
+  createdAt: Timestamp,
+  updatedAt: { ...Timestamp, description: 'When the bot last told its cursor, in epoch milliseconds' },
+})
+
+const ListConsumers = {
+  summary: 'The consumers of a bot',
+  description: 'A consumer is made by `GET /events?consumer=<name>`.',
+  response: { 200: Type.Object({ consumers: Type.Array(ConsumerView) }), ...refusals(401, 403) },
+}
+const params = Type.Object({ name: ConsumerName })
+const UpdateConsumer = {
+  summary: 'Tell how far a consumer has dealt with the events',
+  description:
+    'After this event the next stream of the consumer begins. A cursor never moves back. Events that the consumer has yet to read are kept for ' +
+    '`events.consumerDays`.',
+  params,
+  body: Type.Object({ cursor: Type.String({ maxLength: 100, description: 'The `id` of the event' }) }),
+  response: { 200: Type.Object({ consumer: ConsumerView }), ...refusals(400, 401, 403, 404) },
+}
+const DeleteConsumer = {
+  summary: 'Delete a consumer',
+  description: 'Its stream ends, and events are not kept for it any more.',
+  params,
+  response: { 200: Ok, ...refusals(400, 401, 403, 404) },
+}
+
+/** A bot's named positions in the order of events. */
+export const consumerRoutes =
+  ({ db, clock }: Deps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    app.get('/consumers', { schema: ListConsumers }, async ({ caller }) => {
+      await requireBot(db, caller.userId)
+      return { consumers: (await listConsumers(db, caller.userId)).map(viewOf) }
+    })
+
+    app.put('/consumers/:name', { schema: UpdateConsumer }, async ({ caller, params: { name }, body }) => {
+      await requireBot(db, caller.userId)
+      const cursor = readCursor(body.cursor)
+      const top = await findLease(db)
+      if (!cursor || cursor.epoch !== top.epoch || cursor.pos > top.pos)
+        throw invalid('cursor must be the id of an event that this server sent after its database was last restored')
+      const consumer = await updateConsumer(db, { userId: caller.userId, name }, cursor, clock())
+      if (!consumer) throw notFound('consumer')
+      return { consumer: viewOf(consumer) }
+    })
+
+    app.delete('/consumers/:name', { schema: DeleteConsumer }, async ({ caller, params: { name } }) => {
+      await requireBot(db, caller.userId)
+      if (!(await deleteConsumer(db, { userId: caller.userId, name }))) throw notFound('consumer')
+      return { success: true as const }
+    })
+  }
+
+/** @throws ApiError 403 for people: what is kept for a consumer takes space, and people fetch anew. */
+export async function requireBot(db: Database, userId: string): Promise<void> {
+  if (!(await isBot(db, userId))) throw forbidden('Consumers are for bots')
+}
+
+export const tooManyConsumers = () =>
+  new ApiError(400, 'invalid_request', `A bot can have at most ${mostConsumers} consumers. Please delete one first`)
+
+const viewOf = ({ name, epoch, pos, createdAt, updatedAt }: Consumer) => ({
+  name,
+  cursor: writeCursor({ epoch, pos }),
+  createdAt,
+  updatedAt,
+})

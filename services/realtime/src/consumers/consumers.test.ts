@@ -1,0 +1,122 @@
+import { everyone } from '@parley/contract'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Member, openTestServer, type TestNode, type TestServer } from '../testing/test-server.ts'
+
+let server: TestServer
+let node: TestNode
+let other: TestNode
+let bot: Member
+let ann: Member
+
+beforeAll(async () => {
+  server = await openTestServer()
+  // A stream of a person can resume after a second at most.
+  node = await server.startNode({ replaySeconds: 1, resumeMaxEvents: 1 })
+  other = await server.startNode()
+  bot = await server.addMember('bot')
+  ann = await server.addMember('ann')
+  await server.db.updateTable('users').set({ isBot: true }).where('id', '=', bot.id).execute()
+})
+afterAll(() => server.close())
+
+async function call(method: string, path: string, { token }: Member, body?: object) {
+  const response = await fetch(node.url + path, {
+    method,
+    headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
+    ...(body && { body: JSON.stringify(body) }),
+  })
+  // biome-ignore lint/suspicious/noExplicitAny: bodies of several shapes
+  return { status: response.status, body: (await response.json()) as any }
+}
+
+const opens = (name: string, at = node) => at.open(bot, undefined, { consumer: name })
+const says = (...names: string[]) => Promise.all(names.map((name) => server.says(everyone, name)))
+const saysInOrder = async (...names: string[]) => {
+  for (const name of names) await server.says(everyone, name)
+}
+
+describe('a consumer', () => {
+  test('begins now, and goes on after the cursor that the bot has told', async () => {
+    await says('before')
+    const stream = await opens('worker')
+    expect((await stream.waitFor('CONNECTED')).payload.resumed).toBe(true)
+    await saysInOrder('one', 'two', 'three')
+    await stream.waitFor('UPDATE_SERVER_SETTINGS', { name: 'three' })
+    const names = stream.received.flatMap(({ type, payload }) =>
+      type === 'UPDATE_SERVER_SETTINGS' ? payload.name : [],
+    )
+    expect(names).toEqual(['one', 'two', 'three'])
+    const { cursor } = await stream.waitFor('UPDATE_SERVER_SETTINGS', { name: 'one' })
+    await stream.close()
+
+    const told = await call('PUT', '/consumers/worker', bot, { cursor })
+    expect(told).toMatchObject({ status: 200, body: { consumer: { name: 'worker', cursor } } })
+    // What was recorded long ago, and more than a stream may miss, is kept for it.
+    await server.db.updateTable('outbox').set({ createdAt: 1 }).execute()
+    const again = await opens('worker')
+    await again.waitFor('UPDATE_SERVER_SETTINGS', { name: 'three' })
+    const [connected, ...rest] = again.received
+    expect(connected!.payload).toMatchObject({ resumed: true })
+    expect(rest.flatMap(({ type, payload }) => (type === 'UPDATE_SERVER_SETTINGS' ? payload.name : []))).toEqual([
+      'two',
+      'three',
+    ])
+    await again.close()
+  })
+
+  test('never moves back, and takes no cursor that was not given out', async () => {
+    const stream = await opens('steady')
+    await saysInOrder('first', 'second')
+    const { cursor: first } = await stream.waitFor('UPDATE_SERVER_SETTINGS', { name: 'first' })
+    const { cursor: second } = await stream.waitFor('UPDATE_SERVER_SETTINGS', { name: 'second' })
+    await call('PUT', '/consumers/steady', bot, { cursor: second })
+    expect((await call('PUT', '/consumers/steady', bot, { cursor: first })).body.consumer.cursor).toBe(second)
+    const [epoch] = second!.split('.')
+    for (const cursor of ['', 'nonsense', `${epoch}.999999999`, `other.1`, `${epoch}.-1`]) {
+      expect(await call('PUT', '/consumers/steady', bot, { cursor })).toMatchObject({ status: 400 })
+    }
+    await stream.close()
+  })
+
+  test('has one stream: the newer one ends the older, on another node too', async () => {
+    const first = await opens('single')
+    await first.waitFor('CONNECTED')
+    const second = await opens('single', other)
+    await second.waitFor('CONNECTED')
+    await first.ended
+    await says('for the newer')
+    await second.waitFor('UPDATE_SERVER_SETTINGS', { name: 'for the newer' })
+    expect(first.received.some(({ type }) => type === 'UPDATE_SERVER_SETTINGS')).toBe(false)
+
+    expect(await call('DELETE', '/consumers/single', bot)).toMatchObject({ status: 200 })
+    await second.ended
+  })
+
+  test('is listed and deleted by its bot', async () => {
+    await (await opens('short-lived')).close()
+    const names = async () =>
+      (await call('GET', '/consumers', bot)).body.consumers.map(({ name }: { name: string }) => name)
+    expect(await names()).toContain('short-lived')
+    expect(await call('DELETE', '/consumers/short-lived', bot)).toMatchObject({ status: 200 })
+    expect(await names()).not.toContain('short-lived')
+    expect(await call('DELETE', '/consumers/short-lived', bot)).toMatchObject({ status: 404 })
+    expect(await call('PUT', '/consumers/short-lived', bot, { cursor: 'a.1' })).toMatchObject({ status: 400 })
+  })
+
+  test('is for bots, has a proper name, and is one of 20', async () => {
+    for (const reply of [
+      await call('GET', '/consumers', ann),
+      await call('PUT', '/consumers/worker', ann, { cursor: 'a.1' }),
+      await call('DELETE', '/consumers/worker', ann),
+      await call('GET', '/events?consumer=worker', ann),
+    ])
+      expect(reply).toMatchObject({ status: 403 })
+    for (const name of ['a b', 'ä', 'a'.repeat(65), '%00']) {
+      expect(await call('GET', `/events?consumer=${name}`, bot)).toMatchObject({ status: 400 })
+    }
+    const { length } = (await call('GET', '/consumers', bot)).body.consumers
+    for (let n = length; n < 20; n++) await (await opens(`one-of-${n}`)).close()
+    expect(await call('GET', '/events?consumer=one-more', bot)).toMatchObject({ status: 400 })
+    await (await opens('worker')).close()
+  })
+})

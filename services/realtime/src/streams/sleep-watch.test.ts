@@ -1,0 +1,30 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { createSleepWatch } from './sleep-watch.ts'
+
+/** Stops this process as SIGSTOP does, as far as it can notice. */
+const sleep = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_600)
+
+test('after a sleep nothing is written before the streams of ended sessions have ended, however often that fails', async () => {
+  let tries = 0
+  const watch = createSleepWatch(async () => {
+    if (++tries < 3) throw new Error('the database is away')
+  })
+  watch.start()
+  onTestFinished(watch.stop)
+  await watch.wake()
+  expect([watch.isAwake(), tries, watch.wakings]).toEqual([true, 0, 0])
+
+  sleep()
+  expect(watch.isAwake()).toBe(false)
+  await Promise.all([watch.wake(), watch.wake()])
+  expect([watch.isAwake(), tries, watch.wakings]).toEqual([true, 3, 1])
+})
+
+test('wakes up by itself', async () => {
+  let tries = 0
+  const watch = createSleepWatch(async () => void tries++)
+  watch.start()
+  onTestFinished(watch.stop)
+  sleep()
+  await expect.poll(() => [watch.isAwake(), tries]).toEqual([true, 1])
+})

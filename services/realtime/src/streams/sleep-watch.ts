@@ -1,0 +1,64 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+const beatMs = 250
+/** Less than the two seconds within which streams of ended sessions are silent. */
+const longestNapMs = 1_500
+const retryMs = 250
+
+export type SleepWatch = ReturnType<typeof createSleepWatch>
+
+/**
+ * Notices that this process was stopped for a while, by SIGSTOP, a debugger or a machine without processor time. It has not ended
+ * the streams of sessions that ended meanwhile, and finds what it was to write to them first. So nothing is written to any stream before
+ * `endEnded`, which ends those streams and throws while the database is away, was called after the sleep.
+ */
+export function createSleepWatch(endEnded: () => Promise<void>) {
+  let awakeAt = performance.now()
+  let wakings = 0
+  let waking: Promise<void> | undefined
+  let timer: NodeJS.Timeout | undefined
+
+  const isAwake = () => performance.now() - awakeAt < longestNapMs
+
+  /** Resolves once the streams of ended sessions have ended; at once when this process did not sleep. */
+  function wake(): Promise<void> {
+    if (isAwake()) return Promise.resolve()
+    waking ??= wakeUp().finally(() => {
+      waking = undefined
+    })
+    return waking
+  }
+
+  async function wakeUp() {
+    while (!isAwake()) {
+      const begun = performance.now()
+      try {
+        await endEnded()
+        awakeAt = begun
+        wakings++
+      } catch {
+        // The session watch has logged it.
+        await delay(retryMs)
+      }
+    }
+  }
+
+  return {
+    start() {
+      timer = setInterval(() => {
+        if (isAwake()) awakeAt = performance.now()
+        else void wake()
+      }, beatMs)
+    },
+    stop() {
+      clearInterval(timer)
+      awakeAt = Infinity
+    },
+    isAwake,
+    wake,
+    /** How often this process has woken up: what was read before may be outdated. */
+    get wakings() {
+      return wakings
+    },
+  }
+}

@@ -1,0 +1,108 @@
+import { hash } from 'node:crypto'
+import type { Database } from '@parley/database'
+import { readImageSize } from '@parley/images'
+import { type OutboundReply, type Requester, RequestFailed } from '@parley/requester'
+import { type EncodeImage, UnreadableImage } from '../images/encoder.ts'
+import { decodePage, lineOf, readPageFacts } from './page-facts.ts'
+import { type FoundPage, findRemembered, rememberLink } from './previews.queries.ts'
+
+export interface FetchParts {
+  db: Database
+  requester: Requester
+  encode: EncodeImage
+  /** Ends what is under way. */
+  stopping?: AbortSignal
+  clock: () => number
+}
+
+const hourMs = 3_600_000
+const usualMs = 24 * hourMs
+/** The site may be back soon. */
+const afterFailureMs = hourMs / 6
+/** Our own part of a page's images: they are shown small. */
+const boxPixels = 512
+const redirects = 3
+/** Sites know preview makers by the form of this name. */
+const userAgent = 'Mozilla/5.0 (compatible; ParleyBot/1.0; link preview)'
+
+/** What a link leads to, null when there is nothing to show; for a day it is remembered. @throws when an image could not be encoded for now. */
+export async function fetchPreview(parts: FetchParts, link: string): Promise<FoundPage | null> {
+  const { db, clock } = parts
+  const url = Object.assign(new URL(link), { hash: '' }).href
+  const urlHash = hash('sha256', url, 'buffer')
+  const remembered = await findRemembered(db, urlHash, clock())
+  if (remembered !== undefined) return remembered
+
+  let page: FoundPage | null = null
+  let lifetimeMs = usualMs
+  try {
+    const reply = await get(parts, url, 'text/html,application/xhtml+xml,image/webp,image/png,image/jpeg')
+    if (reply.status >= 500 || reply.status === 429) lifetimeMs = afterFailureMs
+    else if (reply.status === 200) page = await readPage(parts, reply)
+  } catch (error) {
+    if (!(error instanceof RequestFailed)) throw error
+    if (error.reason !== 'forbidden') lifetimeMs = afterFailureMs
+  }
+  await rememberLink(db, urlHash, page, clock() + lifetimeMs)
+  return page
+}
+
+const get = ({ requester, stopping: signal }: FetchParts, url: string, accept: string) =>
+  requester.request({
+    url,
+    redirects,
+    headers: { accept, 'accept-encoding': 'gzip, br', 'user-agent': userAgent },
+    ...(signal && { signal }),
+  })
+
+async function readPage(parts: FetchParts, reply: OutboundReply): Promise<FoundPage | null> {
+  const contentType = reply.headers['content-type'] ?? ''
+  if (isImage(contentType)) {
+    const image = await readImage(parts, reply)
+    const name = lineOf(decodedName(reply.url), 200) ?? new URL(reply.url).hostname
+    return image && { title: name, description: null, siteName: null, image }
+  }
+  if (!/^(text\/html|application\/xhtml\+xml)\b/i.test(contentType)) return null
+
+  const { imageUrl, title, ...facts } = readPageFacts(decodePage(reply.body, contentType))
+  if (title === null) return null
+  const { href } = (imageUrl && URL.parse(imageUrl, reply.url)) || {}
+  return { title, ...facts, image: href === undefined ? null : await fetchImage(parts, href) }
+}
+
+/** A page is shown without its image when that cannot be had. */
+async function fetchImage(parts: FetchParts, url: string) {
+  try {
+    const reply = await get(parts, url, 'image/webp,image/png,image/jpeg')
+    return reply.status === 200 && isImage(reply.headers['content-type'] ?? '') ? await readImage(parts, reply) : null
+  } catch (error) {
+    if (error instanceof RequestFailed) return null
+    throw error
+  }
+}
+
+const isImage = (contentType: string) => /^image\/(png|jpeg|webp)\b/i.test(contentType)
+
+/** Encoded anew, so that nothing but its pixels is left of it. Null for one that cannot be read, or is too large. */
+async function readImage({ encode }: FetchParts, { body, isCut }: OutboundReply) {
+  if (isCut) return null
+  try {
+    const bytes = await encode(body, { side: boxPixels, fit: 'inside' })
+    const size = readImageSize(bytes, 'image/webp')
+    return size ? { bytes, ...size } : null
+  } catch (error) {
+    if (error instanceof UnreadableImage) return null
+    throw error
+  }
+}
+
+/** The last part of the path. */
+function decodedName(url: string): string {
+  const name = new URL(url).pathname.split('/').at(-1)!
+  try {
+    return decodeURIComponent(name)
+  } catch {
+    // It has a percent sign that encodes nothing.
+    return name
+  }
+}

@@ -1,0 +1,45 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { isDatabaseAway } from '@parley/database'
+import type { Logger } from '@parley/telemetry'
+
+export interface Repeated {
+  /** Resolves once what is under way has ended. */
+  stop(): Promise<void>
+}
+
+export interface RepeatOptions {
+  /** Milliseconds between the end of one time and the beginning of the next. */
+  pauseMs: number | (() => number)
+  logger: Logger
+  /** What is logged when it fails for another reason than that PostgreSQL is away. */
+  failure: string
+}
+
+/** Does something now and again after each pause, until stopped; also after it has failed. `stopping` is aborted when it is to end early. */
+export function repeat(
+  work: (stopping: AbortSignal) => Promise<void>,
+  { pauseMs, logger, failure }: RepeatOptions,
+): Repeated {
+  const stopping = new AbortController()
+  const { signal } = stopping
+
+  async function run() {
+    while (!signal.aborted) {
+      try {
+        await work(signal)
+      } catch (err) {
+        if (!isDatabaseAway(err)) logger.error({ err }, failure)
+      }
+      const ms = typeof pauseMs === 'number' ? pauseMs : pauseMs()
+      await delay(ms, undefined, { signal }).catch(() => {})
+    }
+  }
+  const running = run()
+
+  return {
+    async stop() {
+      stopping.abort()
+      await running
+    },
+  }
+}
