@@ -1,9 +1,47 @@
 import './styles/index.css'
+import { effect } from '@preact/signals'
 import { render } from 'preact'
 import { App } from './app/app.tsx'
 import { readPreferences } from './app/preferences.ts'
+import { session, startSession } from './app/session.ts'
+import { announceMessages } from './offline/announce.ts'
+import { UpdateNotice } from './offline/update-notice.tsx'
+import { startWorker, tellWorker } from './offline/worker.ts'
 import { startTexts } from './texts/texts.ts'
 
+/** A store that takes longer is not waited for. */
+const patienceMs = 500
+
 const preferences = readPreferences()
+// What it asks for is on its way while the page is drawn.
+void startSession()
 await startTexts(preferences.language)
-render(<App />, document.getElementById('app')!)
+await untilRestored()
+render(
+  <>
+    <App />
+    <UpdateNotice />
+  </>,
+  document.getElementById('app')!,
+)
+
+let wasSignedIn = false
+effect(() => {
+  const { value } = session
+  if (value.state === 'signed-in') {
+    wasSignedIn = true
+    return announceMessages(value.workspace)
+  }
+  // Nothing stays of somebody who has left.
+  if (value.state === 'signed-out' && wasSignedIn) tellWorker({ kind: 'forget' })
+})
+// After everything that the first view needs.
+if (document.readyState === 'complete') void startWorker()
+else addEventListener('load', () => void startWorker(), { once: true })
+
+/** What the browser has kept comes in a moment: the page is drawn once with it, and not first without it. */
+function untilRestored(): Promise<unknown> {
+  const { value } = session
+  const patience = new Promise((resolve) => setTimeout(resolve, patienceMs))
+  return value.state === 'signed-in' ? Promise.race([value.workspace.restored, patience]) : Promise.resolve()
+}

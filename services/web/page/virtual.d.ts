@@ -1,4 +1,8 @@
+declare module '*?worker&url' {
+  const address: string
+  export default address
+}
 declare module 'virtual:emoji' {
-  const list: readonly [emoji: string, shortNames: readonly string[], words: string][]
+  const list: readonly [emoji: string, shortNames: readonly string[], words: string, group: number, hasTones: 0 | 1][]
   export default list
 }

@@ -1,4 +1,4 @@
 import { runService } from '@parley/service'
 import { web } from './service.ts'
 
-await runService('web', () => ({ plugin: web(), usesDatabase: false }))
+await runService('web', () => ({ plugin: web(), usesDatabase: false }), { usesRedis: false })

@@ -26,6 +26,9 @@ const contentSecurityPolicy = [
   'trusted-types parley-workers',
 ].join('; ')
 
+/** The service worker fetches the page's files and nothing else. */
+const workerPolicy = "default-src 'none'; connect-src 'self'"
+
 const yearMs = 31_536_000_000
 const open = { config: { access: 'none' }, schema: { hide: true } } as const
 
@@ -49,7 +52,17 @@ export const web = (): FastifyPluginAsyncTypebox => async (app) => {
   app.get<{ Params: { '*': string } }>('/assets/*', open, ({ params }, reply) =>
     reply.sendFile(`assets/${params['*']}`, { maxAge: yearMs, immutable: true }),
   )
-  app.get('/icon.svg', open, (_request, reply) =>
-    reply.header('cache-control', 'no-cache').sendFile('icon.svg', { cacheControl: false }),
+  app.get<{ Params: { '*': string } }>('/icons/*', open, ({ params }, reply) =>
+    reply.header('cache-control', 'no-cache').sendFile(`icons/${params['*']}`, { cacheControl: false }),
   )
+  for (const file of ['icon.svg', 'manifest.webmanifest', 'worker.js']) {
+    app.get(`/${file}`, open, (_request, reply) =>
+      reply
+        .headers({
+          'cache-control': 'no-cache',
+          ...(file === 'worker.js' && { 'content-security-policy': workerPolicy }),
+        })
+        .sendFile(file, { cacheControl: false }),
+    )
+  }
 }

@@ -2,7 +2,13 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { compileMessage } from '@lingui/message-utils/compileMessage'
-import { defineConfig, type Plugin } from 'vite'
+import { defineConfig, type Plugin, type Rolldown } from 'vite'
+
+/** The addresses that the service worker keeps, and a name of the build. */
+interface Shell {
+  build: string
+  files: string[]
+}
 
 const service = join(import.meta.dirname, '..')
 const require = createRequire(import.meta.url)
@@ -15,13 +21,22 @@ const compiledTexts: Plugin = {
     if (!/\/texts\/[a-z]{2}\.json$/.test(id)) return null
     const texts = JSON.parse(readFileSync(id, 'utf8')) as Record<string, string>
     const compiled = Object.fromEntries(
-      Object.entries(texts).map(([source, text]) => [source, compileMessage(text === '' ? source : text)]),
+      Object.entries(texts)
+        .map(([source, text]) => [source, compileMessage(text === '' ? source : text)] as const)
+        // An English text without values is what the page asks for already.
+        .filter(([source, parts]) => parts.length !== 1 || parts[0] !== source),
     )
     return { code: `export default ${JSON.stringify(compiled)}`, moduleType: 'js' }
   },
 }
 
-/** `[emoji, short names, search words]` of every emoji, in the order of Unicode: 40 KB compressed, loaded when first needed. */
+/** What stands behind the first character of an emoji for a light skin, as Unicode has it. */
+const lightSkin = '\u{1f3fb}'
+
+/**
+ * `[emoji, short names, search words, number of the category, whether it has skin tones]` of every emoji, in the order of Unicode: 40 KB
+ * compressed, loaded when first needed.
+ */
 const emojiList: Plugin = {
   name: 'emoji-list',
   resolveId: (id) => (id === 'virtual:emoji' ? '\0emoji' : null),
@@ -34,6 +49,8 @@ const emojiList: Plugin = {
       order?: number
       label: string
       tags?: string[]
+      group?: number
+      skins?: { unicode: string }[]
     }[]
     const [github, others] = ['github', 'emojibase'].map(
       (set) => read(`shortcodes/${set}`) as Record<string, string | string[]>,
@@ -42,9 +59,21 @@ const emojiList: Plugin = {
     const list = all
       .filter(({ order, hexcode }) => order !== undefined && shortNamesOf(hexcode).length > 0)
       .sort((a, b) => a.order! - b.order!)
-      .map(({ unicode, hexcode, label, tags = [] }) => [unicode, shortNamesOf(hexcode), [label, ...tags].join(' ')])
+      .map(({ unicode, hexcode, label, tags = [], group = 0, skins = [] }) => {
+        const [first = '', ...rest] = unicode
+        const light = `${first}${lightSkin}${rest.join('').replace(/^\ufe0f/, '')}`
+        const words = [label, ...tags].join(' ')
+        return [unicode, shortNamesOf(hexcode), words, group, skins[0]?.unicode === light ? 1 : 0]
+      })
     return { code: `export default ${JSON.stringify(list)}`, moduleType: 'js' }
   },
+}
+
+/** Everything that the first view needs is one file; the bundler alone would make parts of what later parts need as well. */
+const nameFirst: Rolldown.CodeSplittingNameFunction = (id, graph) => {
+  const first = new Set([join(service, 'page/main.tsx')])
+  for (const module of first) for (const imported of graph.getModuleInfo(module)?.importedIds ?? []) first.add(imported)
+  return first.has(id) ? 'index' : null
 }
 
 export default defineConfig({
@@ -58,11 +87,36 @@ export default defineConfig({
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
     target: 'es2023',
+    // These know `:dir()`. For older ones it becomes a list of languages, which no text with a direction of its own matches.
+    cssTarget: ['chrome120', 'firefox115', 'safari16.4'],
     assetsInlineLimit: 0,
     // Preloading by script would be one more inline script; the browser finds the few chunks by itself.
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    // A library marks itself for servers that render React.
+    rolldownOptions: {
+      checks: { moduleLevelDirective: false },
+      output: { codeSplitting: { groups: [{ name: nameFirst, debugName: 'first view' }] } },
+    },
   },
   plugins: [compiledTexts, emojiList],
   logLevel: 'warn',
 })
+
+/** The service worker: one script beside the page, at an address that stays the same. */
+export const workerConfig = (shell: Shell) =>
+  defineConfig({
+    root: join(service, 'worker'),
+    publicDir: false,
+    define: { SHELL: JSON.stringify(shell) },
+    build: {
+      target: 'es2023',
+      emptyOutDir: false,
+      reportCompressedSize: false,
+      rolldownOptions: {
+        input: join(service, 'worker/worker.ts'),
+        output: { format: 'iife', entryFileNames: 'worker.js' },
+      },
+    },
+    logLevel: 'warn',
+  })

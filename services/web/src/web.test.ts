@@ -1,8 +1,10 @@
 import { globSync, readFileSync } from 'node:fs'
-import { buildApp, openDeps } from '@parley/service'
+import { gzipSync } from 'node:zlib'
+import { buildApp, openDeps, pageAddresses, pageFiles } from '@parley/service'
 import { configWithoutServers } from '@parley/test'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { buildPage } from './build.ts'
+import { isPageAddress, isPageFile } from '../worker/addresses.ts'
+import { buildPage, pageDirectory } from './build.ts'
 import { web } from './service.ts'
 
 type App = Awaited<ReturnType<typeof buildApp>>['fastify']
@@ -71,7 +73,7 @@ describe('its files', () => {
   test.each(['br', 'gzip'])('are sent as %s', async (encoding) => {
     const reply = await app.inject({ url: await script(), headers: { 'accept-encoding': encoding } })
     expect(reply.headers['content-encoding']).toBe(encoding)
-    expect(reply.rawPayload.length).toBeLessThan(90 * 1024)
+    expect(reply.rawPayload.length).toBeLessThan(75 * 1024)
   })
 
   test.each(['/assets/none.js', '/assets/../package.json', '/assets/'])(
@@ -80,6 +82,72 @@ describe('its files', () => {
       expect((await app.inject(url)).statusCode).toBe(404)
     },
   )
+})
+
+describe('budgets, compressed by gzip', () => {
+  const sizeOf = (name: string) => gzipSync(readFileSync(`${pageDirectory}/${name}`), { level: 9 }).length
+  const sum = (names: string[]) => names.reduce((total, name) => total + sizeOf(name), 0)
+  const page = () => readFileSync(`${pageDirectory}/index.html`, 'utf8')
+  const first = (extension: string) =>
+    [...page().matchAll(/(?:src|href)="\/(assets\/[^"]+)"/g)]
+      .map(([, name]) => name!)
+      .filter((name) => name.endsWith(extension))
+
+  test('a first view loads at most 75 KB of script and 15 KB of styles, in three requests', () => {
+    expect(first('.js')).not.toEqual([])
+    expect(sum(first('.js'))).toBeLessThanOrEqual(75 * 1024)
+    expect(sum(first('.css'))).toBeLessThanOrEqual(15 * 1024)
+    expect([...first('.js'), ...first('.css')].length).toBeLessThanOrEqual(2)
+  })
+
+  test('no part that is loaded later has more than 60 KB', () => {
+    const later = globSync('assets/*.js', { cwd: pageDirectory }).filter((name) => !first('.js').includes(name))
+    expect(later.filter((name) => sizeOf(name) > 60 * 1024)).toEqual([])
+    // The list of emoji and the languages are none of the first view.
+    expect(later.length).toBeGreaterThan(2)
+  })
+})
+
+describe('the service worker', () => {
+  test('is always asked for anew, and may fetch only from here', async () => {
+    const { statusCode, headers } = await app.inject('/worker.js')
+    expect([statusCode, headers['cache-control']]).toEqual([200, 'no-cache'])
+    expect(headers['content-type']).toContain('javascript')
+    expect(headers['content-security-policy']).toBe("default-src 'none'; connect-src 'self'")
+  })
+
+  test('answers for the page and its files, and for nothing of the API', () => {
+    const filled = (path: string) => path.replace('*', 'x')
+    expect(pageAddresses.map(filled).filter((path) => !isPageAddress(path))).toEqual([])
+    // The browser itself fetches its script.
+    expect(pageFiles.map(filled).filter((path) => !isPageFile(path))).toEqual(['/worker.js'])
+    for (const path of [
+      '/docs',
+      '/openapi.json',
+      '/auth/oauth/x',
+      '/files/x',
+      '/channels',
+      '/admin/exports/x/download',
+    ]) {
+      expect([path, isPageAddress(path) || isPageFile(path)]).toEqual([path, false])
+    }
+  })
+
+  test('keeps what a first view loads', async () => {
+    const { body } = await app.inject('/worker.js')
+    const [, script] = /src="(\/assets\/[^"]+)"/.exec((await open('/')).body)!
+    expect(body).toContain(script)
+  })
+})
+
+test.each([
+  '/manifest.webmanifest',
+  '/icons/192.png',
+  '/icons/512.png',
+  '/icons/maskable.png',
+  '/icons/apple-touch.png',
+])('%s is there, so that the page can be installed', async (file) => {
+  expect((await app.inject(file)).statusCode).toBe(200)
 })
 
 test('no address leads out of the folder of its files', async () => {
@@ -91,7 +159,7 @@ test('a page that is built from these sources already is not built again', async
   expect(await buildPage()).toBe('unchanged')
 })
 
-test.each(['de'])('every text is translated to %s', (language) => {
+test.each(['de', 'ar'])('every text is translated to %s', (language) => {
   const read = (name: string) =>
     JSON.parse(readFileSync(new URL(`../page/texts/${name}.json`, import.meta.url), 'utf8')) as Record<string, string>
   expect(Object.keys(read(language))).toEqual(Object.keys(read('en')))

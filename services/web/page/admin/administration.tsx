@@ -1,64 +1,57 @@
-import type { AdminPage } from '../app/address.ts'
-import { adminPages } from '../app/address.ts'
+import { type AdminPage, adminPages } from '../app/address.ts'
+import { adminPageName } from '../app/page-names.ts'
+import { createPart, type Part } from '../app/part.ts'
 import type { Workspace } from '../app/workspace.ts'
+import { Page, type PageContent } from '../shell/page.tsx'
 import { t } from '../texts/texts.ts'
-import { Field, Form } from '../ui/form.tsx'
-import { AuditLog } from './audit-log.tsx'
-import { Export } from './export.tsx'
-import { People } from './people.tsx'
-import { Webhooks } from './webhooks.tsx'
 
-/** The pages for admins. */
+const contents: Record<AdminPage, () => Part<PageContent>> = {
+  people: createPart(() => import('./people.tsx').then(({ People }) => People)),
+  groups: createPart(() => import('./groups.tsx').then(({ Groups }) => Groups)),
+  bots: createPart(() => import('./bots.tsx').then(({ Bots }) => Bots)),
+  webhooks: createPart(() => import('./webhooks.tsx').then(({ Webhooks }) => Webhooks)),
+  subscriptions: createPart(() => import('./subscriptions.tsx').then(({ Subscriptions }) => Subscriptions)),
+  commands: createPart(() => import('./commands.tsx').then(({ Commands }) => Commands)),
+  scim: createPart(() => import('./scim-clients.tsx').then(({ ScimClients }) => ScimClients)),
+  'sign-in': createPart(() => import('./sign-in-providers.tsx').then(({ SignInProviders }) => SignInProviders)),
+  settings: createPart(() => import('./settings.tsx').then(({ Settings }) => Settings)),
+  audit: createPart(() => import('./audit-log.tsx').then(({ AuditLog }) => AuditLog)),
+  export: createPart(() => import('./export.tsx').then(({ Export }) => Export)),
+}
+
+/** The pages for admins. Each is loaded when it is first opened. */
 export function Administration({ workspace, page }: { workspace: Workspace; page: AdminPage }) {
-  const names: Record<AdminPage, string> = {
-    people: t('People'),
-    webhooks: t('Webhooks'),
-    settings: t('Settings'),
-    audit: t('Audit log'),
-    export: t('Export'),
-  }
-  if (workspace.isReady.value && !workspace.me.value?.isAdmin) {
+  if (workspace.isReady.value && !workspace.me.value.isAdmin) {
     return (
       <main class="main">
         <div class="empty">
-          <h1>{names[page]}</h1>
+          <h1>{adminPageName(page)}</h1>
           <p>{t('Only admins may see this page.')}</p>
         </div>
       </main>
     )
   }
   return (
-    <main class="main">
-      <header class="main-head">
-        <h1>{names[page]}</h1>
-        <nav aria-label={t('Administration')}>
-          <ul class="composer-row">
-            {adminPages.map((one) => (
-              <li key={one}>
-                <a class="nav-link" href={`/admin/${one}`} aria-current={one === page ? 'page' : undefined}>
-                  {names[one]}
-                </a>
-              </li>
-            ))}
-          </ul>
-        </nav>
-      </header>
-      <div class="page">
-        {page === 'people' && <People workspace={workspace} />}
-        {page === 'webhooks' && <Webhooks workspace={workspace} />}
-        {page === 'settings' && <Settings workspace={workspace} />}
-        {page === 'audit' && <AuditLog workspace={workspace} />}
-        {page === 'export' && <Export workspace={workspace} />}
-      </div>
-    </main>
+    <Page workspace={workspace} name={adminPageName(page)} content={contents[page]()}>
+      <nav class="page-nav" aria-label={t('Administration')}>
+        <ul>
+          {adminPages.map((one) => (
+            <li key={one}>
+              <a
+                class="nav-link"
+                href={`/admin/${one}`}
+                aria-current={one === page ? 'page' : undefined}
+                ref={one === page ? bringIntoSight : undefined}
+              >
+                {adminPageName(one)}
+              </a>
+            </li>
+          ))}
+        </ul>
+      </nav>
+    </Page>
   )
 }
 
-const Settings = ({ workspace }: { workspace: Workspace }) => (
-  <Form
-    action={t('Save')}
-    onSubmit={({ name = '' }) => workspace.client.request('PUT /server/settings', { body: { name } })}
-  >
-    <Field label={t('Server name')} name="name" defaultValue={workspace.settings().name} maxLength={80} required />
-  </Form>
-)
+/** On a narrow page the links are one line that scrolls. */
+const bringIntoSight = (link: HTMLElement | null) => link?.scrollIntoView({ block: 'nearest', inline: 'center' })

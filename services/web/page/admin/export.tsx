@@ -4,6 +4,7 @@ import { useEffect } from 'preact/hooks'
 import { attempt } from '../app/problems.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
+import { save } from '../ui/download.ts'
 
 type ExportState = Reply<'POST /admin/exports'>
 const pauseMs = 1_000
@@ -27,17 +28,19 @@ export function Export({ workspace }: { workspace: Workspace }) {
   async function download(event: MouseEvent) {
     event.preventDefault()
     event.stopPropagation()
-    const text = await attempt(
+    const bytes = await attempt(
       client.request('GET /admin/exports/:exportId/download', { params: { exportId: current!.id } }),
     )
-    if (text === undefined) return
-    const url = URL.createObjectURL(new Blob([text]))
-    Object.assign(document.createElement('a'), { href: url, download: 'parley-export.json.gz' }).click()
-    setTimeout(() => URL.revokeObjectURL(url), 60_000)
+    if (bytes !== undefined) save(new Blob([bytes]), 'parley-export.json.gz')
   }
 
   return (
     <>
+      <p>
+        {t(
+          'All people, channels, messages and direct messages in one file, without secrets and without the bytes of files.',
+        )}
+      </p>
       <p>
         <button
           type="button"

@@ -1,114 +1,155 @@
-import type { User } from '@parley/contract'
+import type { Role, User } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { attempt } from '../app/problems.ts'
-import { peopleByName, type Workspace } from '../app/workspace.ts'
-import { dateTimeOf, t } from '../texts/texts.ts'
-import { Confirm, Dialog } from '../ui/dialog.tsx'
-import { Field, Form } from '../ui/form.tsx'
+import type { Workspace } from '../app/workspace.ts'
+import { t } from '../texts/texts.ts'
+import { Confirm } from '../ui/dialog.tsx'
+import { Table } from '../ui/table.tsx'
+import { usePeople } from './found-people.ts'
+import { PersonAccess } from './person-access.tsx'
+import { AddPerson, MakeGuest, SetPassword } from './person-dialogs.tsx'
+import { PersonRow, type PersonTask } from './person-row.tsx'
 
+type Asked = { task: 'add' } | { task: Exclude<PersonTask, 'invite' | 'activate'>; user: User }
+
+/** Everybody on the server, page by page, found by name or address. */
 export function People({ workspace }: { workspace: Workspace }) {
-  const isAdding = useSignal(false)
-  const removed = useSignal<User | null>(null)
+  const dialog = useSignal<Asked | null>(null)
+  const note = useSignal('')
   const { client } = workspace
+  const { query, people, hasMore, load, change } = usePeople(workspace)
+  const close = () => {
+    dialog.value = null
+  }
+
+  /** What was refused is shown as it is. */
+  async function settle(user: User, changing: Promise<{ user: User }>) {
+    const changed = await attempt(changing)
+    change(user.id, () => changed?.user ?? { ...user })
+  }
+
+  function setRole(user: User, role: Role) {
+    if (role === 'guest') {
+      dialog.value = { task: 'guest', user }
+      return
+    }
+    void settle(user, client.request('PUT /users/:id/role', { params: { id: user.id }, body: { role } }))
+  }
+  const setActive = (user: User, isActive: boolean) =>
+    settle(user, client.request('PUT /users/:id/active', { params: { id: user.id }, body: { isActive } }))
+
+  async function begin(task: PersonTask, user: User) {
+    if (task === 'activate') return setActive(user, true)
+    if (task !== 'invite') {
+      dialog.value = { task, user }
+      return
+    }
+    if (await attempt(client.request('POST /users/:id/invite', { params: { id: user.id } })))
+      note.value = t('An invitation is on its way to {email}', { email: user.email })
+  }
+
   return (
     <>
-      <p>
-        <button type="button" class="button primary" onClick={() => (isAdding.value = true)}>
+      <div class="page-bar">
+        <input
+          class="input"
+          type="search"
+          aria-label={t('Find a person')}
+          placeholder={t('Find a person')}
+          onInput={(event) => (query.value = event.currentTarget.value)}
+        />
+        <button type="button" class="button primary" onClick={() => (dialog.value = { task: 'add' })}>
           {t('Add person')}
         </button>
-      </p>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{t('Name')}</th>
-            <th scope="col">{t('Email')}</th>
-            <th scope="col">{t('Since')}</th>
-            <th scope="col">{t('Role')}</th>
-            <th scope="col">
-              <span class="visually-hidden">{t('Actions')}</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {peopleByName(workspace.users.value).map((user) => (
-            <tr key={user.id}>
-              <th scope="row" dir="auto">
-                {user.userName}
-              </th>
-              <td>{user.email}</td>
-              <td>{dateTimeOf(user.createdAt)}</td>
-              <td>
-                <select
-                  class="input"
-                  aria-label={t('Role')}
-                  value={user.isAdmin ? 'admin' : 'user'}
-                  onChange={({ currentTarget }) =>
-                    void attempt(
-                      client.request('PUT /users/:id/role', {
-                        params: { id: user.id },
-                        body: { role: currentTarget.value as 'user' | 'admin' },
-                      }),
-                    )
-                  }
-                >
-                  <option value="user">{t('Member')}</option>
-                  <option value="admin">{t('Admin')}</option>
-                </select>
-              </td>
-              <td>
-                {user.id !== workspace.myId && (
-                  <button type="button" class="button" onClick={() => (removed.value = user)}>
-                    {t('Remove')}
-                  </button>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      {isAdding.value && <AddPerson workspace={workspace} onClose={() => (isAdding.value = false)} />}
-      {removed.value && (
-        <Confirm
-          name={t('Remove person')}
-          question={t('{name} will be signed out everywhere and cannot come back. Their messages stay.', {
-            name: removed.value.userName,
-          })}
-          action={t('Remove')}
-          onConfirm={() => void attempt(client.request('DELETE /users/:id', { params: { id: removed.value!.id } }))}
-          onClose={() => (removed.value = null)}
-        />
+      </div>
+      <p role="status">{note.value}</p>
+      <Table heads={[t('Name'), t('Email'), t('Since'), t('Role')]} hasActions>
+        {people.value.map((user) => (
+          <PersonRow
+            key={user.id}
+            user={user}
+            isMe={user.id === workspace.myId}
+            onRole={(role) => setRole(user, role)}
+            onTask={(task) => void begin(task, user)}
+          />
+        ))}
+      </Table>
+      {hasMore.value && (
+        <button type="button" class="button" onClick={() => void load(people.value.at(-1)!.id)}>
+          {t('Show more')}
+        </button>
+      )}
+      {dialog.value?.task === 'add' ? (
+        <AddPerson workspace={workspace} onClose={close} />
+      ) : (
+        dialog.value && (
+          <PersonDialog
+            {...dialog.value}
+            workspace={workspace}
+            onChanged={(changed) => change(changed.id, () => changed)}
+            onDeactivate={(user) => void setActive(user, false)}
+            onClose={() => {
+              // The combobox shows again what is, when nothing else was chosen.
+              change((dialog.value as { user: User }).user.id, (user) => ({ ...user }))
+              close()
+            }}
+          />
+        )
       )}
     </>
   )
 }
 
-function AddPerson({ workspace, onClose }: { workspace: Workspace; onClose: () => void }) {
-  return (
-    <Dialog name={t('Add person')} onClose={onClose}>
-      <Form
-        action={t('Add')}
-        onSubmit={async ({ email = '', role, password = '' }) => {
-          const body = { email, role: role as 'user' | 'admin', ...(password !== '' && { password }) }
-          await workspace.client.request('POST /users/add', { body })
-          onClose()
-        }}
-      >
-        <Field label={t('Email')} name="email" type="email" required autoFocus />
-        <label class="field">
-          <span class="label">{t('Role')}</span>
-          <select class="input" name="role">
-            <option value="user">{t('Member')}</option>
-            <option value="admin">{t('Admin')}</option>
-          </select>
-        </label>
-        <Field
-          label={t('Password')}
-          hint={t('Only where the server sends no mail')}
-          name="password"
-          type="password"
-          autoComplete="new-password"
+type PersonDialogProps = Exclude<Asked, { task: 'add' }> & {
+  workspace: Workspace
+  onChanged: (user: User) => void
+  onDeactivate: (user: User) => void
+  onClose: () => void
+}
+
+/** What is asked before something is done with somebody. */
+function PersonDialog({ task, user, workspace, onChanged, onDeactivate, onClose }: PersonDialogProps) {
+  const { client } = workspace
+  const { userName: name } = user
+  const params = { id: user.id }
+  switch (task) {
+    case 'guest':
+      return <MakeGuest workspace={workspace} user={user} onChanged={onChanged} onClose={onClose} />
+    case 'password':
+      return <SetPassword workspace={workspace} user={user} onClose={onClose} />
+    case 'access':
+      return <PersonAccess workspace={workspace} user={user} onClose={onClose} />
+    case 'deactivate':
+      return (
+        <Confirm
+          name={t('Deactivate')}
+          question={t('{name} will be signed out everywhere and cannot sign in. Name, memberships and messages stay.', {
+            name,
+          })}
+          action={t('Deactivate')}
+          onConfirm={() => onDeactivate(user)}
+          onClose={onClose}
         />
-      </Form>
-    </Dialog>
-  )
+      )
+    case 'factors':
+      return (
+        <Confirm
+          name={t('Remove second factors')}
+          question={t('{name} can sign in without the authenticator app and passkeys that are set up now.', { name })}
+          action={t('Remove')}
+          onConfirm={() => void attempt(client.request('DELETE /users/:id/second-factors', { params }))}
+          onClose={onClose}
+        />
+      )
+    case 'remove':
+      return (
+        <Confirm
+          name={t('Remove person')}
+          question={t('{name} will be signed out everywhere and cannot come back. Their messages stay.', { name })}
+          action={t('Remove')}
+          onConfirm={() => void attempt(client.request('DELETE /users/:id', { params }))}
+          onClose={onClose}
+        />
+      )
+  }
 }

@@ -1,13 +1,36 @@
+import type { ListedWebhook } from '@parley/contract'
 import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
 import { attempt } from '../app/problems.ts'
-import type { Workspace } from '../app/workspace.ts'
+import { nameOfPlace, type Workspace } from '../app/workspace.ts'
 import { dateTimeOf, t } from '../texts/texts.ts'
-import { Dialog } from '../ui/dialog.tsx'
-import { Field, Form } from '../ui/form.tsx'
+import { Confirm, Dialog } from '../ui/dialog.tsx'
+import { Field, Form, FormSelect } from '../ui/form.tsx'
+import { SecretField } from '../ui/secret-field.tsx'
+import { Table } from '../ui/table.tsx'
 
 export function Webhooks({ workspace }: { workspace: Workspace }) {
+  const { client } = workspace
+  const webhooks = useSignal<readonly ListedWebhook[]>([])
   const isCreating = useSignal(false)
-  const nameOf = (channelId: string) => workspace.channels.value.find(({ id }) => id === channelId)?.name ?? ''
+  const removed = useSignal<ListedWebhook | null>(null)
+  const renewed = useSignal<ListedWebhook | null>(null)
+
+  useEffect(() => {
+    const load = async () => {
+      const listed = await attempt(client.request('GET /webhooks'))
+      if (listed) webhooks.value = listed.webhooks
+    }
+    void load()
+    return workspace.listen(({ type }) => {
+      if (type === 'NEW_WEBHOOK' || type === 'UPDATE_WEBHOOK' || type === 'DELETE_WEBHOOK') void load()
+    })
+  }, [])
+
+  const nameOf = (channelId: string) => {
+    const place = workspace.place(channelId)
+    return place ? `#${nameOfPlace(place)}` : t('A channel that you have not joined')
+  }
   return (
     <>
       <p>
@@ -15,78 +38,102 @@ export function Webhooks({ workspace }: { workspace: Workspace }) {
           {t('Create webhook')}
         </button>
       </p>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{t('Name')}</th>
-            <th scope="col">{t('Channel')}</th>
-            <th scope="col">{t('Last posted')}</th>
-            <th scope="col">
-              <span class="visually-hidden">{t('Actions')}</span>
+      <Table heads={[t('Name'), t('Channel'), t('Last posted')]} hasActions>
+        {webhooks.value.map((webhook) => (
+          <tr key={webhook.id}>
+            <th scope="row">
+              <bdi>{webhook.name}</bdi> {webhook.isOrphaned && <span class="bot">{t('Nobody answers for it')}</span>}
             </th>
+            <td dir="auto">{nameOf(webhook.channelId)}</td>
+            <td class="moment">{webhook.lastPostedAt === null ? t('Never') : dateTimeOf(webhook.lastPostedAt)}</td>
+            <td>
+              <button type="button" class="button" onClick={() => (renewed.value = webhook)}>
+                {t('New URL')}
+              </button>{' '}
+              <button type="button" class="button" onClick={() => (removed.value = webhook)}>
+                {t('Remove')}
+              </button>
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {workspace.webhooks().map(({ id, name, channelId, lastPostedAt, isOrphaned }) => (
-            <tr key={id}>
-              <th scope="row">
-                {name} {isOrphaned && <span class="bot">{t('Nobody answers for it')}</span>}
-              </th>
-              <td>#{nameOf(channelId)}</td>
-              <td>{lastPostedAt === null ? t('Never') : dateTimeOf(lastPostedAt)}</td>
-              <td>
-                <button
-                  type="button"
-                  class="button"
-                  onClick={() =>
-                    void attempt(workspace.client.request('DELETE /webhooks/:webhookId', { params: { webhookId: id } }))
-                  }
-                >
-                  {t('Remove')}
-                </button>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </Table>
       {isCreating.value && <CreateWebhook workspace={workspace} onClose={() => (isCreating.value = false)} />}
+      {renewed.value && (
+        <NewAddress workspace={workspace} webhook={renewed.value} onClose={() => (renewed.value = null)} />
+      )}
+      {removed.value && (
+        <Confirm
+          name={t('Remove webhook')}
+          question={t('{name} cannot post any more. What it has posted stays.', { name: removed.value.name })}
+          action={t('Remove')}
+          onConfirm={() => {
+            const params = { webhookId: removed.value!.id }
+            void attempt(client.request('DELETE /webhooks/:webhookId', { params }))
+          }}
+          onClose={() => (removed.value = null)}
+        />
+      )}
     </>
   )
 }
 
 function CreateWebhook({ workspace, onClose }: { workspace: Workspace; onClose: () => void }) {
-  const token = useSignal<string | null>(null)
+  const created = useSignal<{ token: string; url: string } | null>(null)
   return (
     <Dialog name={t('Create webhook')} onClose={onClose}>
-      {token.value === null ? (
+      {created.value === null ? (
         <Form
           action={t('Create')}
           onSubmit={async ({ name = '', channelId = '' }) => {
             const { webhook } = await workspace.client.request('POST /webhooks', { body: { name, channelId } })
-            token.value = webhook.token
+            created.value = webhook
           }}
         >
           <Field label={t('Name')} name="name" maxLength={80} required autoFocus />
-          <label class="field">
-            <span class="label">{t('Channel')}</span>
-            <select class="input" name="channelId">
-              {workspace.channels.value.map(({ id, name }) => (
-                <option key={id} value={id}>
-                  {name}
-                </option>
-              ))}
-            </select>
-          </label>
+          <FormSelect
+            label={t('Channel')}
+            name="channelId"
+            options={workspace.channels.value.map(({ id, name }) => [id, name])}
+          />
         </Form>
       ) : (
-        <Field
-          label={t('Token')}
-          hint={t('Keep it now: it is shown only this once.')}
-          name="token"
-          value={token.value}
-          readOnly
-        />
+        <>
+          <SecretField label={t('Token')} value={created.value.token} />
+          <AddressField url={created.value.url} />
+        </>
       )}
     </Dialog>
   )
 }
+
+interface NewAddressProps {
+  workspace: Workspace
+  webhook: ListedWebhook
+  onClose: () => void
+}
+
+function NewAddress({ workspace, webhook: { id, name }, onClose }: NewAddressProps) {
+  const url = useSignal<string | null>(null)
+  return (
+    <Dialog name={t('New URL')} onClose={onClose}>
+      {url.value === null ? (
+        <Form
+          action={t('Make a new URL')}
+          onSubmit={async () => {
+            const params = { webhookId: id }
+            url.value = (await workspace.client.request('POST /webhooks/:webhookId/url', { params })).url
+          }}
+        >
+          <p>{t('The URL that {name} has had stops working.', { name })}</p>
+        </Form>
+      ) : (
+        <AddressField url={url.value} />
+      )}
+    </Dialog>
+  )
+}
+
+/** The address takes what programs post to Slack. It has the secret, and is not shown again. */
+const AddressField = ({ url }: { url: string }) => (
+  <SecretField label={t('URL')} hint={t('For programs that can post to Slack.')} value={url} />
+)

@@ -3,15 +3,31 @@ import { computed, signal } from '@preact/signals'
 /** What the address bar says is shown. `id` is that of a channel or conversation. */
 export type Address =
   | { view: 'home' }
+  /** With both, the message is a reply of the thread. */
   | { view: 'channel'; id: string; messageId?: string; threadId?: string }
   | { view: 'search'; query: string }
   | { view: 'admin'; page: AdminPage }
-  | { view: 'preferences' | 'profile' | 'sessions' }
-  | { view: 'sign-in' }
-  | { view: 'reset' }
+  | { view: AccountPage }
+  /** Links of mails: to sign in, and to choose a password after an invitation or a reset. */
+  | { view: 'link'; kind: 'sign-in' | 'invite' | 'reset' }
 
-export const adminPages = ['people', 'webhooks', 'settings', 'audit', 'export'] as const
+export const adminPages = [
+  'people',
+  'groups',
+  'bots',
+  'webhooks',
+  'subscriptions',
+  'commands',
+  'sign-in',
+  'scim',
+  'settings',
+  'audit',
+  'export',
+] as const
 export type AdminPage = (typeof adminPages)[number]
+
+export const accountPages = ['preferences', 'profile', 'security', 'sessions', 'tokens'] as const
+export type AccountPage = (typeof accountPages)[number]
 
 const url = signal(new URL(location.href))
 addEventListener('popstate', () => {
@@ -28,20 +44,21 @@ export function navigate(to: string, { replace = false } = {}) {
   url.value = new URL(location.href)
 }
 
-export function readAddress({ pathname, searchParams, hash }: URL): Address {
+export function readAddress({ pathname, searchParams }: URL): Address {
   const [first = '', ...rest] = pathname.split('/').slice(1).map(decode)
   if (first === 'c' && rest[0]) {
-    const [id, kind, target] = rest
+    const [id, kind, target, inThread, reply] = rest
     if (kind === 'm' && target) return { view: 'channel', id, messageId: target }
-    if (kind === 't' && target) return { view: 'channel', id, threadId: target }
-    return { view: 'channel', id }
+    if (kind !== 't' || !target) return { view: 'channel', id }
+    return { view: 'channel', id, threadId: target, ...(inThread === 'm' && reply && { messageId: reply }) }
   }
   if (first === 'search') return { view: 'search', query: searchParams.get('q') ?? '' }
   if (first === 'admin') return { view: 'admin', page: adminPages.find((page) => page === rest[0]) ?? 'people' }
-  if (first === 'preferences' || first === 'profile' || first === 'sessions') return { view: first }
-  if (first === 'reset') return { view: 'reset' }
-  if (first === 'sign-in' || /(^#|&)token=/.test(hash)) return { view: 'sign-in' }
-  return { view: 'home' }
+  const account = accountPages.find((page) => page === first)
+  if (account) return { view: account }
+  if (first === 'reset') return { view: 'link', kind: 'reset' }
+  if (!searchParams.has('token')) return { view: 'home' }
+  return { view: 'link', kind: searchParams.get('invite') === 'true' ? 'invite' : 'sign-in' }
 }
 
 function decode(part: string): string {
@@ -54,8 +71,9 @@ function decode(part: string): string {
 }
 
 export const channelAddress = (id: string) => `/c/${encodeURIComponent(id)}`
-export const messageAddress = (id: string, messageId: string) =>
-  `${channelAddress(id)}/m/${encodeURIComponent(messageId)}`
+/** Of a message, or with `threadId` of a reply. */
+export const messageAddress = (id: string, messageId: string, threadId?: string | null) =>
+  `${threadId ? threadAddress(id, threadId) : channelAddress(id)}/m/${encodeURIComponent(messageId)}`
 export const threadAddress = (id: string, messageId: string) =>
   `${channelAddress(id)}/t/${encodeURIComponent(messageId)}`
 export const searchAddress = (query: string) => `/search?q=${encodeURIComponent(query)}`

@@ -1,23 +1,40 @@
+import type { ComponentType } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { Workspace } from '../shell/workspace.tsx'
-import { SignIn } from '../sign-in/sign-in.tsx'
+import { NotLoaded } from '../shell/page.tsx'
+import { SignedInPage } from '../shell/signed-in-page.tsx'
 import { t } from '../texts/texts.ts'
+import { ProblemList } from '../ui/problem-list.tsx'
 import { address, followLink } from './address.ts'
-import { session, startSession } from './session.ts'
+import { createPart, type Part } from './part.ts'
+import { session } from './session.ts'
+
+const signIn = createPart(() => import('../sign-in/sign-in.tsx').then(({ SignIn }) => SignIn))
+const enrolment = createPart(() => import('../account/enrolment.tsx').then(({ Enrolment }) => Enrolment))
 
 export function App() {
   useEffect(() => {
     document.addEventListener('click', followLink)
-    void startSession()
     return () => document.removeEventListener('click', followLink)
   }, [])
 
   const { state } = session.value
-  if (address.value.view === 'reset' || state === 'signed-out') return <SignIn />
-  if (state === 'signed-in') return <Workspace workspace={session.value.workspace} />
+  if (address.value.view === 'link' || state === 'signed-out') return <Alone content={signIn()} />
+  if (state === 'signed-in') return <SignedInPage workspace={session.value.workspace} />
+  if (state === 'enrolling') return <Alone content={enrolment()} />
   return (
     <div class="sign-in">
       <p role="status">{state === 'unreachable' ? t('Reconnecting…') : t('Connecting…')}</p>
     </div>
   )
 }
+
+/** A single view without the page of a signed-in person, such as the sign-in. */
+const Alone = ({ content: Content }: { content: Part<ComponentType> }) => (
+  <div class="sign-in">
+    <main aria-busy={Content === 'loading'}>
+      {Content === 'failed' && <NotLoaded />}
+      {typeof Content !== 'string' && <Content />}
+      <ProblemList />
+    </main>
+  </div>
+)

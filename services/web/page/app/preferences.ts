@@ -8,10 +8,12 @@ interface Preferences {
   theme: Theme
   density: Density
   language: Language | 'system'
+  /** Of mentions and direct messages. The browser's own permission is needed too. */
+  notifications: boolean
 }
 
 const key = 'parley.preferences'
-const byDefault: Preferences = { theme: 'system', density: 'comfortable', language: 'system' }
+const byDefault: Preferences = { theme: 'system', density: 'comfortable', language: 'system', notifications: false }
 
 /** What this browser was told to look like. It belongs to the browser, not to the person. */
 export const preferences = signal<Preferences>(byDefault)
@@ -34,9 +36,10 @@ export function readPreferences(): Preferences {
 function known(text: string | null): Partial<Preferences> {
   if (text === null) return {}
   try {
-    const { theme, density, language } = JSON.parse(text) as Record<string, unknown>
+    const { theme, density, language, notifications } = JSON.parse(text) as Record<string, unknown>
     return {
       ...((theme === 'light' || theme === 'dark') && { theme }),
+      ...(notifications === true && { notifications }),
       ...(density === 'compact' && { density }),
       ...(typeof language === 'string' && language in languages && { language: language as Language }),
     }

@@ -10,20 +10,32 @@ export function closeProblem(id: number) {
   problems.value = problems.value.filter((problem) => problem.id !== id)
 }
 
+/** What was done a moment ago and cannot be seen otherwise. */
+export const notice = signal('')
+const noticeMs = 4_000
+let noticeTimer: ReturnType<typeof setTimeout> | undefined
+
+export function note(text: string) {
+  clearTimeout(noticeTimer)
+  notice.value = text
+  noticeTimer = setTimeout(() => (notice.value = ''), noticeMs)
+}
+
 /** What a person is told about a failure: the server's own sentence, or that it could not be reached. */
 export function textOf(error: unknown): string {
   if (!(error instanceof RequestFailed)) throw error
   return error.status === 0 ? t('The server cannot be reached. Please try again') : error.message
 }
 
-function show(text: string) {
+/** Shows a sentence about something that went wrong. */
+export function tell(text: string) {
   problems.value = [...problems.value.filter((problem) => problem.text !== text), { id: ++lastId, text }]
 }
 
 /** The browser keeps nothing, because its storage is full or switched off. Everything works, but is forgotten on a reload. */
 export function report(error: unknown) {
   reportError(error)
-  show(t('This browser cannot store anything. What you write may be lost on a reload'))
+  tell(t('This browser cannot store anything. What you write may be lost on a reload'))
 }
 
 /** Does something and shows why it failed, if it did. Answers undefined then. */
@@ -31,7 +43,12 @@ export async function attempt<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work
   } catch (error) {
-    show(textOf(error))
+    tell(textOf(error))
     return undefined
   }
+}
+
+/** For what nobody has to be told: it is done again at the next occasion. */
+export function ignoreFailure(error: unknown) {
+  if (!(error instanceof RequestFailed)) throw error
 }

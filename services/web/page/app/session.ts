@@ -1,26 +1,54 @@
 import { type Client, createClient, RequestFailed, tokensInCookie } from '@parley/client'
-import { signal } from '@preact/signals'
+import { effect, signal } from '@preact/signals'
 import { forgetDrafts } from '../messages/drafts.ts'
-import { navigate } from './address.ts'
+import { forgetEmoji } from '../messages/emoji-choice.ts'
+import { address, navigate } from './address.ts'
+import { forgetUnreadMarks } from './unread-marks.ts'
 import { createWorkspace, type Workspace } from './workspace.ts'
 
 export type SessionState =
   | { state: 'starting' | 'unreachable' }
   | { state: 'signed-out' }
+  /** The server requires a second factor, and the person has none: they can do nothing but set one up. */
+  | { state: 'enrolling' }
   | { state: 'signed-in'; workspace: Workspace }
 
 export const session = signal<SessionState>({ state: 'starting' })
 
-/** The one client of this page. The refresh token is in a cookie that no script can read. */
-export const client: Client = createClient({ baseUrl: '', tokens: tokensInCookie(), onSignedOut: leave })
+/** Who is signed in on this browser: their store can be shown before the server answers. It opens nothing. */
+const personKey = 'parley.person'
+
+/**
+ * The one client of this page. The refresh token is in a cookie that no script can read. When the cookie is somebody else's by now,
+ * the session ends instead of showing or sending anything as them.
+ */
+export const client: Client = createClient({
+  baseUrl: '',
+  userId: localStorage.getItem(personKey) ?? undefined,
+  tokens: tokensInCookie(),
+  onSignedOut: leave,
+})
 
 const retryMs = 2_000
 
-/** Goes on with the session of the cookie, if there is one. */
+/** The server marks a browser that has a session cookie, so that a first visit need not ask for one in vain. */
+const mayHaveSession = () => /(?:^|; )(?:__Secure-)?parley_signed_in=/.test(document.cookie)
+
+/**
+ * Goes on with the session of the cookie, if there is one: at once with what this browser keeps of the person. A link of a mail begins
+ * another session.
+ */
 export async function startSession(): Promise<void> {
+  if (address.value.view === 'link') return leave()
+  const known = localStorage.getItem(personKey)
+  if (known !== null) {
+    enter(known)
+    return refuseWithoutFactor()
+  }
+  if (!mayHaveSession()) return leave()
   try {
-    const { user } = await client.request('GET /auth/me')
-    enter(user.id)
+    enter(await client.userId())
+    refuseWhenLost()
   } catch (error) {
     if (!(error instanceof RequestFailed)) throw error
     if (error.status === 401) return leave()
@@ -29,22 +57,73 @@ export async function startSession(): Promise<void> {
   }
 }
 
+/** Enters with the session that the client has, unless a second factor must be set up first. */
+export async function continueSession(returnTo?: string) {
+  try {
+    const { user } = await client.request('GET /auth/me')
+    enter(user.id, returnTo)
+  } catch (error) {
+    if (!(error instanceof RequestFailed && error.code === 'mfa_enrolment_required')) throw error
+    session.value = { state: 'enrolling' }
+    if (returnTo !== undefined) navigate(returnTo, { replace: true })
+  }
+}
+
+/**
+ * Nothing was asked before this person came in: that would be one request more before the first message. Whoever has to set up a second
+ * factor first is refused the stream.
+ */
+function refuseWhenLost() {
+  const { value } = session
+  if (value.state !== 'signed-in') return
+  const { connection } = value.workspace
+  const stop = effect(() => {
+    if (connection.value === 'connecting') return
+    if (connection.value === 'lost') void refuseWithoutFactor()
+    stop()
+  })
+}
+
+/** A second factor may have become required since the last visit. Without an answer the page shows what it has. */
+async function refuseWithoutFactor() {
+  try {
+    await client.request('GET /auth/me')
+  } catch (error) {
+    enrolIfRequired(error)
+  }
+}
+
+/** The server answers nothing else before a second factor is set up. */
+function enrolIfRequired(error: unknown) {
+  if (!(error instanceof RequestFailed)) throw error
+  const { value } = session
+  if (error.code !== 'mfa_enrolment_required' || value.state !== 'signed-in') return
+  value.workspace.end()
+  session.value = { state: 'enrolling' }
+}
+
 /** A sign-in has succeeded. `returnTo` is where the person wanted to go. */
 export function enter(userId: string, returnTo?: string) {
-  session.value = { state: 'signed-in', workspace: createWorkspace(client, userId) }
+  localStorage.setItem(personKey, userId)
+  session.value = { state: 'signed-in', workspace: createWorkspace(client, userId, enrolIfRequired) }
   if (returnTo !== undefined) navigate(returnTo, { replace: true })
 }
 
 export async function signOut() {
   const { value } = session
   forgetDrafts()
-  if (value.state === 'signed-in') await value.workspace.signOut()
+  forgetEmoji()
+  forgetUnreadMarks()
+  const logoutUrl = await (value.state === 'signed-in' ? value.workspace.signOut() : client.signOut())
   leave()
-  navigate('/', { replace: true })
+  // At the provider the session would otherwise go on: the next one at this browser would come in by a click.
+  if (logoutUrl === undefined) navigate('/', { replace: true })
+  else location.replace(logoutUrl)
 }
 
 /** The session has ended, here or elsewhere. */
 function leave() {
+  localStorage.removeItem(personKey)
   const { value } = session
   if (value.state === 'signed-in') value.workspace.end()
   session.value = { state: 'signed-out' }

@@ -4,50 +4,64 @@ import {
   joinTabs,
   type KnownChannel,
   type KnownConversation,
-  RequestFailed,
   type Spot,
   storeInIndexedDb,
 } from '@parley/client'
 import type { User, WireEvent } from '@parley/contract'
-import { computed, type Signal, signal } from '@preact/signals'
-import { attempt, report } from './problems.ts'
+import { type ReadonlySignal, type Signal, signal } from '@preact/signals'
+import { createDeletions } from '../messages/deletions.ts'
+import { createChosenFiles } from '../messages/uploads.ts'
+import { createCommands } from './commands.ts'
+import { createFoundChannels } from './found-channels.ts'
+import { createGroups } from './groups.ts'
+import { attempt, ignoreFailure, report } from './problems.ts'
 import { createTyping } from './typing.ts'
+import { createUnreadMarks } from './unread-marks.ts'
 
 export type Workspace = ReturnType<typeof createWorkspace>
 export type Place = { kind: 'channel'; channel: KnownChannel } | { kind: 'direct'; conversation: KnownConversation }
 
-/** What one signed-in person works with: the sync engine of `@parley/client`. Whoever reads something renders again when it changes. */
-export function createWorkspace(client: Client, myId: string) {
+/**
+ * What one signed-in person works with: the sync engine of `@parley/client`. Whoever reads something renders again when it changes.
+ * Channels are those that the person has joined, people those who were asked for: a server may have very many of both. `onRefused` is told
+ * why nothing can be fetched: the session has ended, or a second factor must be set up first.
+ */
+export function createWorkspace(client: Client, myId: string, onRefused: (error: unknown) => void) {
   const isReady = signal(false)
   const connection = signal<'connecting' | 'live' | 'lost'>('connecting')
   const typing = createTyping(myId)
+  const deletions = createDeletions(client)
+  const marks = createUnreadMarks(myId)
+  const commands = createCommands(client)
+  const groups = createGroups(client, () => engine.me().role === 'guest')
   const listeners = new Set<(event: WireEvent) => void>()
+  let openedAt = 0
   const owner = `${location.origin} ${myId}`
 
   const engine = createSyncEngine({
     client,
     userId: myId,
+    scope: 'joined',
     tabs: joinTabs(owner),
     store: storeInIndexedDb(owner),
-    onConnection: (isOpen) => {
+    onConnection: (isOpen, at) => {
+      openedAt = at ?? openedAt
+      if (!isOpen) groups.forget()
       connection.value = isOpen ? 'live' : 'lost'
     },
     onEvent: (event) => {
       typing.apply(event)
+      groups.apply(event)
+      if (event.type === 'EPHEMERAL_MESSAGE') commands.hear(event.payload)
       for (const listener of listeners) listener(event)
     },
     onStoreFailed: report,
   })
-  engine.ready.then(
-    () => {
-      isReady.value = true
-    },
-    (error) => {
-      // The session has ended: the page shows the sign-in.
-      if (!(error instanceof RequestFailed)) throw error
-    },
-  )
+  engine.ready.then(() => {
+    isReady.value = true
+  }, onRefused)
 
+  /** Of what is read at this moment, and nothing else: a page that is open for weeks shows very many messages one after the other. */
   const versions = new Map<string, Signal<number>>()
   /** Reads from the engine, and again whenever what stands under the key has changed. */
   function read<T>(key: string, ask: () => T): T {
@@ -55,64 +69,104 @@ export function createWorkspace(client: Client, myId: string) {
     return version.value >= 0 ? ask() : ask()
   }
   function follow(key: string): Signal<number> {
-    const version = signal(0)
-    versions.set(key, version)
-    engine.subscribe(key, () => {
-      version.value++
+    let end = () => {}
+    const version = signal(0, {
+      watched() {
+        versions.set(key, version)
+        end = engine.subscribe(key, () => {
+          version.value++
+        })
+      },
+      unwatched() {
+        versions.delete(key)
+        end()
+      },
     })
     return version
   }
+  /** Kept as long as the workspace, so that it can be read at any time. */
+  function keep<T>(key: string, ask: () => T): ReadonlySignal<T> {
+    const kept = signal(ask())
+    engine.subscribe(key, () => {
+      kept.value = ask()
+    })
+    return kept
+  }
 
-  const users = computed(() => read('users', () => new Map(engine.users().map((user) => [user.id, user]))))
+  const channels = keep('channels', engine.channels)
   const wake = () => engine.wake()
-  const save = () => void engine.save()
+  const leave = () => {
+    void deletions.flush()
+    void engine.save()
+  }
   addEventListener('online', wake)
   addEventListener('pageshow', wake)
-  addEventListener('pagehide', save)
+  addEventListener('pagehide', leave)
   document.addEventListener('visibilitychange', wake)
 
   return {
     client,
     myId,
     isReady,
+    /** Resolves once everything is there that this browser has kept of the person. */
+    restored: engine.restored,
     connection,
     typing,
-    /** Everybody, by id. */
-    users,
-    me: computed(() => users.value.get(myId)),
-    channels: computed(() => read('channels', () => engine.channels())),
-    channelIds: () => read('channels', engine.channelIds),
-    conversationIds: () => read('conversations', engine.conversationIds),
-    settings: () => read('settings', engine.settings),
-    webhooks: () => read('webhooks', engine.webhooks),
-    totals: () => read('unread', engine.totals),
+    /** Whether it was said after the connection was opened, not before that and only brought by it. */
+    isLive: ({ createdAt }: { createdAt: number }) => createdAt > openedAt,
+    deletions,
+    marks,
+    groups,
+    commands,
+    files: createChosenFiles(client),
+    me: keep('me', engine.me),
+    /** People who were asked for, in no order. */
+    users: keep('users', engine.users),
+    /** One of them. */
+    user: (id: string): User | undefined => read(`user:${id}`, () => engine.user(id)),
+    /** Asks for somebody who is shown, after what a first view cannot do without. Many who are asked for at once are one request. */
+    loadUser: (id: string) => void engine.ready.then(() => engine.loadUsers([id])).catch(ignoreFailure),
+    /** Resolves once the person is one of `users`: soon after the start. */
+    loadMe: () => engine.ready.then(() => engine.loadUsers([myId])),
     userName: (id: string, otherwise: string) => read(`user:${id}`, () => engine.user(id))?.userName ?? otherwise,
     presence: (id: string) => read(`presence:${id}`, () => engine.presenceOf(id))?.status ?? 'offline',
+    /** Keeps the presence of these people up to date until the answered function is called. */
+    showPresence: engine.showPresence,
 
-    /** The channel or conversation with this id, if the person has it. */
+    /** Joined ones, by name. */
+    channels,
+    channelIds: () => read('channels', engine.channelIds),
+    /** The ids of channels that a text may mean, by their names in lower case. */
+    namedChannels: createFoundChannels(client, channels),
+    conversations: () => read('conversations', engine.conversations),
+    conversationIds: () => read('conversations', engine.conversationIds),
+    settings: () => read('settings', engine.settings),
+    totals: () => read('unread', engine.totals),
+
+    /** The channel or conversation with this id, if the person has it or looks at it. */
     place(id: string): Place | undefined {
       const channel = read(`place:${id}`, () => engine.channel(id))
       if (channel) return { kind: 'channel', channel }
       const conversation = read(`place:${id}`, () => engine.conversation(id))
       return conversation && { kind: 'direct', conversation }
     },
-    messages: (id: string, spot?: Spot) => read(`messages:${id}`, () => engine.messages(id, spot)),
-    hasOlder: (id: string, spot?: Spot) => read(`messages:${id}`, () => engine.hasOlder(id, spot)),
-    hasNewer: (id: string, spot?: Spot) => read(`messages:${id}`, () => engine.hasNewer(id, spot)),
-    replies: (id: string, parentId: string) => read(`thread:${parentId}`, () => engine.replies(id, parentId)),
-    hasOlderReplies: (id: string, parentId: string) =>
-      read(`thread:${parentId}`, () => engine.hasOlder(id, { parentId })),
+    mentionsMe: engine.mentionsMe,
+    messages: (id: string, spot?: Spot) => read(keyOf(id, spot), () => engine.messages(id, spot)),
+    hasOlder: (id: string, spot?: Spot) => read(keyOf(id, spot), () => engine.hasOlder(id, spot)),
+    hasNewer: (id: string, spot?: Spot) => read(keyOf(id, spot), () => engine.hasNewer(id, spot)),
     message: (id: string, messageId: string) => read(`message:${messageId}`, () => engine.message(id, messageId)),
     pins: (id: string) => read(`pins:${id}`, () => engine.pins(id)),
     outbox: (id: string) => read(`outbox:${id}`, () => engine.outbox(id)),
 
-    open: (id: string) => attempt(engine.openMessages(id)),
-    openAround: (id: string, anchor: { id: string } | { seq: number }) => attempt(engine.openAround(id, anchor)),
-    openThread: (id: string, parentId: string) => attempt(engine.openThread(id, parentId)),
+    /** These throw RequestFailed 403 or 404 when there is nothing to see. */
+    open: engine.openMessages,
+    openAround: engine.openAround,
+    openThread: engine.openThread,
     openPins: (id: string) => attempt(engine.openPins(id)),
-    close: (id: string) => engine.closePlace(id),
-    loadOlder: (id: string, spot?: Spot) => attempt(engine.loadOlder(id, spot)),
-    loadNewer: (id: string, spot?: Spot) => attempt(engine.loadNewer(id, spot)),
+    close: engine.closePlace,
+    loadOlder: (id: string, spot?: Spot) => engine.loadOlder(id, spot).catch(ignoreFailure),
+    loadNewer: (id: string, spot?: Spot) => engine.loadNewer(id, spot).catch(ignoreFailure),
+    trim: engine.trimMessages,
     send: engine.send,
     retry: engine.retry,
     discard: engine.discard,
@@ -125,25 +179,27 @@ export function createWorkspace(client: Client, myId: string) {
       }
     },
 
-    /** Ends the session and removes everything that this browser has of the person. */
-    signOut: () => engine.signOut(),
+    /** Ends the session and removes everything that this browser has of the person. Answers where it ends at the provider. */
+    async signOut() {
+      await deletions.flush()
+      return engine.signOut()
+    },
     /** Ends this tab's part. */
     end() {
       removeEventListener('online', wake)
       removeEventListener('pageshow', wake)
-      removeEventListener('pagehide', save)
+      removeEventListener('pagehide', leave)
       document.removeEventListener('visibilitychange', wake)
       typing.close()
+      marks.close()
       engine.close()
     },
   }
 }
 
+const keyOf = (id: string, { parentId }: Spot = {}) => (parentId ? `thread:${parentId}` : `messages:${id}`)
+
 export const nameOfPlace = (place: Place) =>
   place.kind === 'channel' ? place.channel.name : place.conversation.otherUser.userName
 
 export const readStateOfPlace = (place: Place) => (place.kind === 'channel' ? place.channel : place.conversation)
-
-/** People in the order of their names. */
-export const peopleByName = (users: ReadonlyMap<string, User>) =>
-  [...users.values()].sort((a, b) => a.userName.localeCompare(b.userName))

@@ -1,19 +1,50 @@
+import type { Reply } from '@parley/client'
 import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
 import { channelAddress } from '../app/address.ts'
+import { attempt } from '../app/problems.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Icon } from '../ui/icons.tsx'
 
-/** All channels that one may read, found by any part of name or topic. */
+type Listed = Reply<'GET /channels'>['channels'][number]
+
+const pageSize = 50
+const askAfterMs = 150
+
+/** All channels that one may read, page by page, found by any part of name or topic. */
 export function BrowseChannels({ workspace, onClose }: { workspace: Workspace; onClose: () => void }) {
   const query = useSignal('')
-  const wanted = query.value.trim().toLowerCase()
-  const found = workspace.channels.value.filter(({ name, topic }) =>
-    `${name} ${topic ?? ''}`.toLowerCase().includes(wanted),
-  )
+  const found = useSignal<readonly Listed[] | undefined>(undefined)
+  const hasMore = useSignal(false)
+
+  async function load(after: string | undefined, signal?: AbortSignal) {
+    const q = query.value.trim()
+    const wanted = { members: 'false', limit: pageSize, ...(q !== '' && { q }), ...(after && { after }) } as const
+    const page = await attempt(workspace.client.request('GET /channels', { query: wanted }))
+    if (!page || signal?.aborted) return
+    found.value = after ? [...(found.value ?? []), ...page.channels] : page.channels
+    hasMore.value = page.hasMore
+  }
+  useEffect(() => {
+    const leaving = new AbortController()
+    const timer = setTimeout(() => void load(undefined, leaving.signal), found.value ? askAfterMs : 0)
+    return () => {
+      clearTimeout(timer)
+      leaving.abort()
+    }
+  }, [query.value])
+
+  async function change(channel: Listed, what: 'join' | 'leave') {
+    const changed = await attempt(
+      workspace.client.request(`POST /channels/:channelId/${what}`, { params: { channelId: channel.id } }),
+    )
+    if (changed) found.value = found.value!.map((one) => (one.id === channel.id ? { ...one, ...changed.channel } : one))
+  }
+
   return (
-    <Dialog name={t('Browse channels')} onClose={onClose}>
+    <Dialog name={t('Browse channels')} class="wide" onClose={onClose}>
       <input
         class="input"
         type="search"
@@ -22,18 +53,41 @@ export function BrowseChannels({ workspace, onClose }: { workspace: Workspace; o
         autoFocus
         onInput={(event) => (query.value = event.currentTarget.value)}
       />
-      <ul class="rows">
-        {found.map(({ id, name, topic, isPrivate }) => (
-          <li key={id}>
-            <a class="nav-link" href={channelAddress(id)} onClick={onClose}>
-              <Icon name={isPrivate ? 'lock' : 'hash'} />
+      {found.value?.length === 0 && <p class="quiet">{t('Nothing was found')}</p>}
+      <ul class="rows" aria-busy={found.value === undefined}>
+        {found.value?.map((channel) => (
+          <li key={channel.id} class="browse-row">
+            <a class="nav-link" href={channelAddress(channel.id)} onClick={onClose}>
+              <Icon name={channel.isPrivate ? 'lock' : 'hash'} />
               <span class="name" dir="auto">
-                {name} {topic && <span class="quiet">– {topic}</span>}
+                {channel.name} {channel.topic && <span class="quiet">– {channel.topic}</span>}
               </span>
             </a>
+            <span class="quiet">
+              {t('{count, plural, one {# member} other {# members}}', { count: channel.memberCount })}
+            </span>
+            {(channel.isMember || !channel.isPrivate) && (
+              <button
+                type="button"
+                class="button"
+                aria-label={
+                  channel.isMember
+                    ? t('Leave {name}', { name: channel.name })
+                    : t('Join {name}', { name: channel.name })
+                }
+                onClick={() => void change(channel, channel.isMember ? 'leave' : 'join')}
+              >
+                {channel.isMember ? t('Leave') : t('Join')}
+              </button>
+            )}
           </li>
         ))}
       </ul>
+      {hasMore.value && (
+        <button type="button" class="button" onClick={() => void load(found.value!.at(-1)!.id)}>
+          {t('Show more')}
+        </button>
+      )}
     </Dialog>
   )
 }

@@ -1,10 +1,13 @@
 import type { KnownChannel } from '@parley/client'
 import { useSignal } from '@preact/signals'
+import { navigate } from '../app/address.ts'
 import { attempt } from '../app/problems.ts'
-import { peopleByName, type Workspace } from '../app/workspace.ts'
+import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Field, Form } from '../ui/form.tsx'
+import { ChannelGroups } from './channel-groups.tsx'
+import { ChannelMembers } from './channel-members.tsx'
 
 interface ChannelSettingsProps {
   workspace: Workspace
@@ -14,19 +17,29 @@ interface ChannelSettingsProps {
 
 /** Name, topic and members, for whoever may change them; the others see them. */
 export function ChannelSettings({ workspace, channel, onClose }: ChannelSettingsProps) {
-  const { id, name, topic, isPrivate, createdBy } = channel
-  const mayChange = createdBy === workspace.myId || workspace.me.value?.isAdmin === true
+  const { id, name, topic, isPrivate, isMember, createdBy } = channel
+  const { client, myId } = workspace
+  const mayChange = createdBy === myId || workspace.me.value.isAdmin
   const isDeleting = useSignal(false)
   const params = { channelId: id }
+
+  async function leave() {
+    if (!(await attempt(client.request('POST /channels/:channelId/leave', { params })))) return
+    onClose()
+    navigate('/')
+  }
+
   if (isDeleting.value) {
     return (
       <Confirm
         name={t('Delete channel')}
         question={t('All messages of {name} will be gone for everybody.', { name })}
         action={t('Delete')}
-        onConfirm={() =>
-          void attempt(workspace.client.request('DELETE /channels/:channelId', { params })).then(onClose)
-        }
+        onConfirm={async () => {
+          if (!(await attempt(client.request('DELETE /channels/:channelId', { params })))) return
+          onClose()
+          navigate('/')
+        }}
         onClose={() => (isDeleting.value = false)}
       />
     )
@@ -38,7 +51,7 @@ export function ChannelSettings({ workspace, channel, onClose }: ChannelSettings
           action={t('Save')}
           onSubmit={async ({ name: newName = '', topic: newTopic = '', isPrivate: newPrivate }) => {
             const body = { name: newName, topic: newTopic, isPrivate: newPrivate === 'on' }
-            await workspace.client.request('PUT /channels/:channelId', { params, body })
+            await client.request('PUT /channels/:channelId', { params, body })
             onClose()
           }}
         >
@@ -52,74 +65,22 @@ export function ChannelSettings({ workspace, channel, onClose }: ChannelSettings
       ) : (
         <p dir="auto">{topic}</p>
       )}
-      <Members workspace={workspace} channel={channel} mayChange={mayChange && channel.members !== undefined} />
-      {mayChange && (
-        <button type="button" class="button danger" onClick={() => (isDeleting.value = true)}>
-          {t('Delete channel')}
-        </button>
+      <ChannelMembers workspace={workspace} channel={channel} mayChange={mayChange} />
+      {workspace.me.value.role !== 'guest' && (
+        <ChannelGroups workspace={workspace} channel={channel} mayChange={mayChange} />
       )}
+      <div class="dialog-actions settings-end">
+        {isMember && (
+          <button type="button" class="button" onClick={() => void leave()}>
+            {t('Leave channel')}
+          </button>
+        )}
+        {mayChange && (
+          <button type="button" class="button danger" onClick={() => (isDeleting.value = true)}>
+            {t('Delete channel')}
+          </button>
+        )}
+      </div>
     </Dialog>
-  )
-}
-
-function Members({
-  workspace,
-  channel,
-  mayChange,
-}: {
-  workspace: Workspace
-  channel: KnownChannel
-  mayChange: boolean
-}) {
-  const { id, members = [], createdBy } = channel
-  const isMember = new Set(members)
-  const everybody = peopleByName(workspace.users.value)
-  const others = everybody.filter((user) => !isMember.has(user.id))
-  const change = (next: string[]) =>
-    void attempt(
-      workspace.client.request('PUT /channels/:channelId', { params: { channelId: id }, body: { members: next } }),
-    )
-  return (
-    <section aria-label={t('Members')}>
-      <h3>{t('Members')}</h3>
-      <ul class="rows">
-        {everybody
-          .filter((user) => isMember.has(user.id))
-          .map(({ id: userId, userName }) => (
-            <li key={userId} class="option">
-              <span class="name" dir="auto">
-                {userName}
-              </span>
-              {mayChange && userId !== createdBy && (
-                <button
-                  type="button"
-                  class="link-button"
-                  aria-label={t('Remove {name}', { name: userName })}
-                  onClick={() => change(members.filter((member) => member !== userId))}
-                >
-                  {t('Remove')}
-                </button>
-              )}
-            </li>
-          ))}
-      </ul>
-      {mayChange && others.length > 0 && (
-        <select
-          class="input"
-          aria-label={t('Add a member')}
-          value=""
-          onChange={(event) => {
-            if (event.currentTarget.value !== '') change([...members, event.currentTarget.value])
-          }}
-        >
-          <option value="">{t('Add a member')}</option>
-          {others.map(({ id: userId, userName }) => (
-            <option key={userId} value={userId}>
-              {userName}
-            </option>
-          ))}
-        </select>
-      )}
-    </section>
   )
 }

@@ -1,31 +1,55 @@
 import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
+import { modifierKey } from '../ui/keys.ts'
+
+/** What it does, and the ways to do it, each of which is keys that are pressed together. */
+type Shortcut = [effect: string, ...ways: string[][]]
 
 export function KeyboardShortcuts({ onClose }: { onClose: () => void }) {
-  const shortcuts: [keys: string, effect: string][] = [
-    ['Ctrl+K', t('Switch to a channel or person')],
-    ['Alt+↑  Alt+↓', t('Previous or next channel')],
-    ['Enter', t('Send the message')],
-    ['Shift+Enter', t('Begin a new line')],
-    ['↑', t('Edit your last message, when nothing is written')],
-    ['↑  ↓  Page Up  Page Down', t('Move between messages')],
-    ['Escape', t('Close a dialog, menu or panel')],
-    ['Ctrl+/  ?', t('Show this list')],
+  const parts: [name: string, shortcuts: Shortcut[]][] = [
+    [
+      t('Navigation'),
+      [
+        [t('Switch to a channel or person'), [modifierKey, 'K']],
+        [t('Previous or next channel'), ['Alt', '↑'], ['Alt', '↓']],
+        [t('Close a dialog, menu or panel'), ['Esc']],
+        [t('Show this list'), [modifierKey, '/'], ['?']],
+      ],
+    ],
+    [
+      t('Writing'),
+      [
+        [t('Send the message'), ['Enter']],
+        [t('Begin a new line'), ['Shift', 'Enter']],
+        [t('Bold, italic, code'), [modifierKey, 'B'], [modifierKey, 'I'], [modifierKey, 'E']],
+        [t('Edit your last message, when nothing is written'), ['↑']],
+      ],
+    ],
+    [t('Messages'), [[t('Move between messages'), ['↑'], ['↓'], ['Page Up'], ['Page Down'], ['Home'], ['End']]]],
   ]
   return (
     <Dialog name={t('Keyboard shortcuts')} onClose={onClose}>
-      <table>
-        <tbody>
-          {shortcuts.map(([keys, effect]) => (
-            <tr key={keys}>
-              <th scope="row">
-                <kbd>{keys}</kbd>
-              </th>
-              <td>{effect}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      {parts.map(([name, shortcuts]) => (
+        <table key={name} class="shortcuts">
+          <caption>{name}</caption>
+          <tbody>
+            {shortcuts.map(([effect, ...ways]) => (
+              <tr key={effect}>
+                <th scope="row">{effect}</th>
+                <td>
+                  {ways.map((keys) => (
+                    <bdo key={keys.join()} dir="ltr">
+                      {keys.map((key) => (
+                        <kbd key={key}>{key}</kbd>
+                      ))}
+                    </bdo>
+                  ))}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      ))}
     </Dialog>
   )
 }

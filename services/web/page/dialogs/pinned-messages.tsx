@@ -3,6 +3,7 @@ import type { Workspace } from '../app/workspace.ts'
 import { MessageArticle } from '../messages/message.tsx'
 import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
+import { Empty } from '../ui/empty.tsx'
 
 export function PinnedMessages({
   workspace,
@@ -19,7 +20,9 @@ export function PinnedMessages({
   const pins = workspace.pins(channelId)
   return (
     <Dialog name={t('Pinned messages')} class="wide" onClose={onClose}>
-      {pins?.length === 0 && <p>{t('Nothing is pinned')}</p>}
+      {pins?.length === 0 && (
+        <Empty icon="pin" title={t('Nothing is pinned')} hint={t('“Pin” in the menu of a message keeps it here.')} />
+      )}
       {pins?.map((message) => (
         <MessageArticle key={message.id} message={message} workspace={workspace} isHead place="search" />
       ))}

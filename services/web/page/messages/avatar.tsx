@@ -1,9 +1,51 @@
-/** The first letter of a name on a colour that follows from the id. */
-export const Avatar = ({ name, id }: { name: string; id: string }) => (
-  <span class="avatar" data-hue={hueOf(id)} aria-hidden="true">
-    {[...name][0]?.toUpperCase()}
-  </span>
-)
+import { type Signal, signal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { ignoreFailure } from '../app/problems.ts'
+import type { Workspace } from '../app/workspace.ts'
+import { emojiByName } from './emoji.ts'
+
+interface AvatarProps {
+  workspace: Workspace
+  name: string
+  id: string
+  size?: 'small' | '64' | '256'
+  /** What a webhook has chosen: only `:name:` of an emoji is shown, and nothing is loaded from elsewhere. */
+  icon?: string | undefined
+}
+
+/** Somebody's picture, or the first letter of the name on a colour that follows from the id. */
+export function Avatar({ workspace, name, id, size = '64', icon }: AvatarProps) {
+  // Oneself is known from the start.
+  const user = id === workspace.myId ? workspace.me.value : workspace.user(id)
+  const isUnknown = user === undefined
+  useEffect(() => {
+    if (isUnknown) workspace.loadUser(id)
+  }, [id, isUnknown])
+  const version = user?.avatarVersion
+  const url = version ? pictureOf(workspace, id, version, size === '256' ? '256' : '64').value : undefined
+  const emoji = icon && /^:([^:\s]+):$/.exec(icon)?.[1]
+  const letter = (emoji && emojiByName(emoji)) || [...name][0]?.toUpperCase()
+  return (
+    <span class="avatar" data-hue={hueOf(id)} data-size={size} aria-hidden="true">
+      {url ? <img src={url} alt="" /> : letter}
+    </span>
+  )
+}
+
+/** Shown again and again, so the bytes are fetched once and kept as long as the page. */
+const pictures = new Map<string, Signal<string | undefined>>()
+
+function pictureOf({ client }: Workspace, id: string, version: string, size: '64' | '256') {
+  const key = `${id} ${version} ${size}`
+  const known = pictures.get(key)
+  if (known) return known
+  const url = signal<string | undefined>(undefined)
+  pictures.set(key, url)
+  client.request('GET /users/:id/avatar/:version', { params: { id, version }, query: { size } }).then((blob) => {
+    url.value = URL.createObjectURL(blob)
+  }, ignoreFailure)
+  return url
+}
 
 function hueOf(id: string): number {
   let sum = 0

@@ -1,5 +1,6 @@
+import type { Group } from '@parley/contract'
 import type { Workspace } from '../app/workspace.ts'
-import { peopleByName } from '../app/workspace.ts'
+import { t } from '../texts/texts.ts'
 import { findEmoji, loadEmoji } from './emoji.ts'
 
 export interface Option {
@@ -9,60 +10,143 @@ export interface Option {
   hint: string
   /** What takes the place of the typed text. */
   text: string
+  /** Whose picture stands before it. */
+  person?: { id: string; userName: string }
 }
 
-export interface Completion {
-  /** Where the typed text begins and ends. */
+/** What is typed before the caret and may be completed: a person after `@`, a channel after `#`, an emoji after `:`, a command after `/`. */
+export interface TypedWord {
+  sign: '@' | '#' | ':' | '/'
+  typed: string
+  /** Where the typed text begins and ends, the sign included. */
   from: number
   to: number
-  options: readonly Option[]
 }
 
 const mostOptions = 8
-const shortest = { '@': 0, '#': 0, ':': 2 } as const
+const shortest = { '@': 0, '#': 0, ':': 2, '/': 0 } as const
 
-/** What could be meant by the word before the caret: a person after `@`, a channel after `#`, an emoji after `:`. */
-export function completionsFor(text: string, caret: number, workspace: Workspace): Completion | null {
-  const found = /(?:^|[\s(])([@#:])([^\s@#:]*)$/.exec(text.slice(0, caret))
+export function wordBefore(text: string, caret: number): TypedWord | null {
+  const before = text.slice(0, caret)
+  // Commands stand at the beginning alone.
+  const found = /^(\/)([\w-]*)$/.exec(before) ?? /(?:^|[\s(])([@#:])([^\s@#:]*)$/.exec(before)
   if (!found) return null
-  const [, sign, typed] = found as unknown as [string, keyof typeof shortest, string]
+  const [, sign, typed] = found as unknown as [string, TypedWord['sign'], string]
   if (typed.length < shortest[sign]) return null
-  const options = optionsFor(sign, typed.toLowerCase(), workspace)
-  return options.length === 0 ? null : { from: caret - typed.length - 1, to: caret, options }
+  return { sign, typed: typed.toLowerCase(), from: caret - typed.length - 1, to: caret }
 }
 
-function optionsFor(sign: '@' | '#' | ':', typed: string, workspace: Workspace): Option[] {
+/** What this browser knows already. */
+export function knownOptions({ sign, typed }: Pick<TypedWord, 'sign' | 'typed'>, workspace: Workspace): Option[] {
+  if (sign === ':') return emojiOptions(typed)
+  if (sign === '/') return commandOptions(typed, workspace)
+  if (sign === '#') return firstMatches(workspace.channels.value.map(channelOption), typed)
+  void workspace.groups.load()
+  const groups = workspace.groups.all().map(groupOption)
+  return firstMatches([...workspace.users.value.map(personOption), ...groups, ...everybody(workspace)], typed)
+}
+
+/** What the server knows besides, those of the channel first. */
+export async function findOptions(
+  { sign, typed }: TypedWord,
+  workspace: Workspace,
+  channelId: string,
+  signal: AbortSignal,
+): Promise<Option[]> {
+  const { client } = workspace
   if (sign === ':') {
-    void loadEmoji()
-    return findEmoji(typed, mostOptions).map(({ emoji, shortNames }) => ({
-      key: emoji,
-      label: emoji,
-      hint: `:${shortNames[0]}:`,
-      text: `${emoji} `,
-    }))
+    await loadEmoji()
+    return emojiOptions(typed)
+  }
+  if (sign === '/') {
+    await workspace.commands.load()
+    return commandOptions(typed, workspace)
+  }
+  if (typed === '') {
+    // Right after the start nobody is known yet.
+    if (sign === '@') await workspace.loadMe()
+    return knownOptions({ sign, typed }, workspace)
   }
   if (sign === '#') {
-    return firstMatches(workspace.channels.value, typed, ({ name }) => name).map(({ id, name, topic }) => ({
-      key: id,
-      label: `#${name}`,
-      hint: topic ?? '',
-      text: `#${name} `,
-    }))
+    const query = { q: typed, members: 'false', limit: 4 * mostOptions } as const
+    const { channels } = await client.request('GET /channels', { query, signal })
+    return firstMatches(channels.map(channelOption), typed)
   }
-  const everybody = ['channel', 'here'].map((name) => ({ id: name, userName: name, email: '' }))
-  return firstMatches([...peopleByName(workspace.users.value), ...everybody], typed, ({ userName }) => userName).map(
-    ({ id, userName, email }) => ({ key: id, label: `@${userName}`, hint: email, text: `@${userName} ` }),
-  )
+  const within = channelId.startsWith('dm:') ? {} : { channelId }
+  const [{ users }] = await Promise.all([
+    client.request('GET /users', { query: { q: typed, limit: mostOptions, ...within }, signal }),
+    workspace.groups.load(),
+  ])
+  return [...firstMatches(workspace.groups.all().map(groupOption), typed), ...users.map(personOption)]
 }
 
+/** Both together, nothing twice, what was known first. */
+export function joinOptions(known: readonly Option[], found: readonly Option[]): Option[] {
+  const byKey = new Map([...known, ...found].map((option) => [option.key, option]))
+  return [...byKey.values()].slice(0, mostOptions)
+}
+
+const emojiOptions = (typed: string): Option[] =>
+  findEmoji(typed, mostOptions).map(({ emoji, shortNames }) => ({
+    key: emoji,
+    label: emoji,
+    hint: `:${shortNames[0]}:`,
+    text: `${emoji} `,
+  }))
+
+/** Those of this server's bots before those that every server has. */
+const commandOptions = (typed: string, { commands }: Workspace): Option[] =>
+  commands
+    .all()
+    .filter(({ name }) => name.startsWith(typed))
+    .sort((one, other) => Number(one.id === null) - Number(other.id === null))
+    .slice(0, mostOptions)
+    .map(({ name, usageHint, description }) => ({
+      key: name,
+      label: `/${name}`,
+      hint: [usageHint, description].filter(Boolean).join(' – '),
+      text: `/${name} `,
+    }))
+
+const channelOption = ({ id, name, topic }: { id: string; name: string; topic: string | null }): Option => ({
+  key: id,
+  label: `#${name}`,
+  hint: topic ?? '',
+  text: `#${name} `,
+})
+
+const personOption = ({ id, userName, email }: { id: string; userName: string; email: string }): Option => ({
+  key: id,
+  label: `@${userName}`,
+  hint: email,
+  text: `@${userName} `,
+  person: { id, userName },
+})
+
+const groupOption = ({ id, handle, name, memberCount }: Group): Option => ({
+  key: id,
+  label: `@${handle}`,
+  hint: `${name} · ${t('{count, plural, one {# member} other {# members}}', { count: memberCount })}`,
+  text: `@${handle} `,
+})
+
+/** Guests cannot mention everybody. Right after the start it is not known who is one. */
+const everybody = ({ me, isReady }: Workspace): Option[] =>
+  me.value.role === 'guest' || !isReady.value
+    ? []
+    : [
+        { key: 'channel', label: '@channel', hint: t('Everybody in this channel'), text: '@channel ' },
+        { key: 'here', label: '@here', hint: t('Everybody in this channel who is online'), text: '@here ' },
+      ]
+
 /** Those whose name begins with the text before those in which a later word does. */
-function firstMatches<T>(all: readonly T[], typed: string, nameOf: (item: T) => string): T[] {
-  const begins: T[] = []
-  const later: T[] = []
-  for (const item of all) {
-    const name = nameOf(item).toLowerCase()
-    if (name.startsWith(typed)) begins.push(item)
-    else if (name.split(/[\s._-]+/).some((word) => word.startsWith(typed))) later.push(item)
+function firstMatches(all: readonly Option[], typed: string): Option[] {
+  const begins: Option[] = []
+  const later: Option[] = []
+  for (const option of all) {
+    const name = option.label.slice(1).toLowerCase()
+    if (name.startsWith(typed)) begins.push(option)
+    else if (name.split(/[\s._-]+/).some((word) => word.startsWith(typed))) later.push(option)
   }
   return [...begins, ...later].slice(0, mostOptions)
 }

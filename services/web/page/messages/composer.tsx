@@ -1,13 +1,16 @@
 import type { Message } from '@parley/contract'
 import { useSignal } from '@preact/signals'
-import { useEffect, useId, useRef } from 'preact/hooks'
-import { attempt } from '../app/problems.ts'
+import { memo } from 'preact/compat'
+import { useEffect, useRef } from 'preact/hooks'
+import { report, tell, textOf } from '../app/problems.ts'
 import type { Workspace } from '../app/workspace.ts'
-import { sizeOf, t } from '../texts/texts.ts'
-import { IconButton, type IconName } from '../ui/icons.tsx'
-import { type Completion, completionsFor, type Option } from './completion.ts'
-import { keepDraft, readDraft } from './drafts.ts'
-import { type ChosenFile, upload, uploadedName } from './uploads.ts'
+import { t } from '../texts/texts.ts'
+import { IconButton } from '../ui/icons.tsx'
+import { ChosenFileList } from './chosen-files.tsx'
+import { followDraft, keepDraft, readDraft } from './drafts.ts'
+import { FormattingBar, formatByKey } from './formatting.tsx'
+import { useSuggestions } from './suggestions.tsx'
+import { filesOfMessage, isTravelling } from './uploads.ts'
 
 interface ComposerProps {
   workspace: Workspace
@@ -17,38 +20,49 @@ interface ComposerProps {
   name: string
   quoted?: Message | null
   onQuoteDone?: () => void
+  /** Whether it takes the focus when it appears. */
+  takesFocus: boolean
   /** ArrowUp in an empty text box. */
   onEditLast?: () => void
-  files: readonly ChosenFile[]
-  onFiles: (files: readonly ChosenFile[]) => void
+  /** A message is on its way. */
+  onSent?: () => void
 }
 
 const typingPauseMs = 2_000
 
 /** Where a message is written: Enter sends, Shift+Enter begins a line. The text is kept as a draft. */
-export function Composer(props: ComposerProps) {
-  const { workspace, channelId, threadId, name, quoted, onQuoteDone, onEditLast, files, onFiles } = props
+export const Composer = memo(function Composer(props: ComposerProps) {
+  const { workspace, channelId, threadId, name, quoted, onQuoteDone, onEditLast } = props
   const place = threadId ?? channelId
   const box = useRef<HTMLTextAreaElement>(null)
   const picker = useRef<HTMLInputElement>(null)
-  const completion = useSignal<Completion | null>(null)
-  const chosen = useSignal(0)
   const lastTyping = useRef(0)
-  const listId = useId()
+  /** Enter was pressed while bytes of its files were still on their way. */
+  const isWaiting = useSignal(false)
+  /** How many commands the server has yet to answer. */
+  const running = useSignal(0)
+  const latest = useRef(props)
+  latest.current = props
+  const files = workspace.files.of(place)
+  const suggestions = useSuggestions(box, workspace, channelId, onChanged, threadId === undefined)
 
   useEffect(() => {
-    box.current!.focus()
+    if (props.takesFocus || quoted) box.current!.focus()
   }, [place, quoted?.id])
+  useEffect(
+    () =>
+      followDraft(workspace.myId, place, (text) => {
+        if (!document.hasFocus()) box.current!.value = text
+      }),
+    [place],
+  )
 
-  function complete() {
-    const { value, selectionStart, selectionEnd } = box.current!
-    completion.value = selectionStart === selectionEnd ? completionsFor(value, selectionStart, workspace) : null
-    chosen.value = 0
-  }
-
-  function onInput() {
-    keepDraft(workspace.myId, place, box.current!.value)
-    complete()
+  function onChanged() {
+    try {
+      keepDraft(workspace.myId, place, box.current!.value)
+    } catch (error) {
+      report(error)
+    }
     tellTyping()
   }
 
@@ -57,121 +71,94 @@ export function Composer(props: ComposerProps) {
     if (threadId !== undefined || box.current!.value === '' || now - lastTyping.current < typingPauseMs) return
     lastTyping.current = now
     const told = channelId.startsWith('dm:')
-      ? workspace.client.request('PUT /conversations/:conversationId/typing', { params: { conversationId: channelId } })
-      : workspace.client.request('PUT /channels/:channelId/typing', { params: { channelId } })
+      ? workspace.client.request('PUT /conversations/:conversationId/typing', {
+          params: { conversationId: channelId },
+          repeats: 0,
+        })
+      : workspace.client.request('PUT /channels/:channelId/typing', { params: { channelId }, repeats: 0 })
     told.catch(() => {
       // Nobody misses it.
     })
   }
 
-  function take({ text }: Option) {
-    const { from, to } = completion.value!
-    box.current!.setRangeText(text, from, to, 'end')
-    completion.value = null
-    onInput()
+  /** The files first: what is written then is sent with them. */
+  async function send() {
+    const chosen = workspace.files.of(place)
+    if (chosen.some((file) => 'failure' in file.state.value)) return tell(t('Remove the files that were refused first'))
+    if (!chosen.some(isTravelling)) return sendNow()
+    if (isWaiting.value) return
+    isWaiting.value = true
+    await Promise.all(chosen.map(({ settled }) => settled))
+    if (!isWaiting.value || !box.current) return
+    isWaiting.value = false
+    await send()
+  }
+
+  function sendNow() {
+    const content = box.current!.value.trim()
+    const chosen = workspace.files.of(place)
+    if (content === '' && chosen.length === 0) return
+    if (chosen.length === 0 && isCommand(box.current!.value)) return void runCommand(content)
+    const { quoted: quotation, onQuoteDone: forgetQuotation, onSent } = latest.current
+    const body = {
+      content,
+      ...filesOfMessage(chosen),
+      ...(quotation && { quotedMessageId: quotation.id }),
+    }
+    const sent = workspace.send({ channelId, ...(threadId !== undefined && { parentId: threadId }), body })
+    box.current!.value = ''
+    suggestions.close()
+    onChanged()
+    workspace.files.clear(place)
+    forgetQuotation?.()
+    sent.then(onSent, (error) => {
+      // The browser could not store it: nothing is on its way, so it is left to be sent again.
+      report(error)
+      if (box.current?.value === '') box.current.value = content
+    })
     box.current!.focus()
   }
 
-  function send() {
-    const content = box.current!.value.trim()
-    const uploaded = files.map(uploadedName)
-    if ((content === '' && files.length === 0) || uploaded.includes(undefined)) return
-    const attachments = uploaded.map((filename) => ({ filename: filename! }))
-    const sent = workspace.send({
-      channelId,
-      ...(threadId !== undefined && { parentId: threadId }),
-      body: {
-        content,
-        ...(attachments.length > 0 && { attachments }),
-        ...(quoted && { quotedMessageId: quoted.id }),
-      },
-    })
-    void attempt(sent)
+  /** It is no message: what is refused comes back to be changed. */
+  async function runCommand(text: string) {
+    if (threadId !== undefined) return tell(t('Commands cannot be used in a thread'))
     box.current!.value = ''
-    keepDraft(workspace.myId, place, '')
-    completion.value = null
-    onFiles([])
-    onQuoteDone?.()
-    box.current!.focus()
+    suggestions.close()
+    onChanged()
+    running.value++
+    try {
+      await workspace.commands.run(channelId, text)
+    } catch (error) {
+      tell(textOf(error))
+      if (box.current?.value === '') {
+        box.current.value = text
+        onChanged()
+      }
+    } finally {
+      running.value--
+    }
   }
 
   function onKeyDown(event: KeyboardEvent) {
-    if (event.isComposing) return
-    const open = completion.value
-    if (open) {
-      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-      if (step !== undefined) {
-        event.preventDefault()
-        chosen.value = (chosen.value + step + open.options.length) % open.options.length
-        return
-      }
-      if (event.key === 'Enter' || event.key === 'Tab') {
-        event.preventDefault()
-        return take(open.options[chosen.value]!)
-      }
-      if (event.key === 'Escape') {
-        event.stopPropagation()
-        completion.value = null
-        return
-      }
-    }
-    if (event.key === 'Enter' && !event.shiftKey) {
+    if (event.isComposing || suggestions.onKeyDown(event)) return
+    if (formatByKey(event, box.current!)) return onChanged()
+    const isPlain = !event.shiftKey && !event.altKey && !event.ctrlKey && !event.metaKey
+    if (event.key === 'Enter' && !event.shiftKey && !event.altKey) {
       event.preventDefault()
-      send()
-    } else if (event.key === 'ArrowUp' && box.current!.value === '' && onEditLast) {
+      void send()
+    } else if (event.key === 'ArrowUp' && isPlain && box.current!.value === '' && onEditLast) {
       event.preventDefault()
       onEditLast()
-    } else if (event.key === 'Escape' && quoted) onQuoteDone?.()
+    } else if (event.key === 'Escape' && (quoted || isWaiting.value)) {
+      event.preventDefault()
+      isWaiting.value = false
+      onQuoteDone?.()
+    }
   }
-
-  function wrap(sign: string) {
-    const { selectionStart, selectionEnd, value } = box.current!
-    box.current!.setRangeText(
-      `${sign}${value.slice(selectionStart, selectionEnd)}${sign}`,
-      selectionStart,
-      selectionEnd,
-      'end',
-    )
-    if (selectionStart === selectionEnd)
-      box.current!.setSelectionRange(selectionStart + sign.length, selectionStart + sign.length)
-    onInput()
-    box.current!.focus()
-  }
-
-  const add = (list: FileList | null | undefined) => {
-    if (list?.length) onFiles([...files, ...[...list].map((file) => upload(workspace.client, file))])
-  }
-  const { value: open } = completion
-  const formats: [IconName, string, string][] = [
-    ['bold', t('Bold'), '**'],
-    ['italic', t('Italic'), '_'],
-    ['strike', t('Strikethrough'), '~'],
-    ['code', t('Code'), '`'],
-  ]
 
   return (
     <div class="composer">
-      {open && (
-        <div class="options" role="listbox" id={listId} aria-label={t('Suggestions')}>
-          {open.options.map((option, index) => (
-            <div
-              key={option.key}
-              id={`${listId}-${index}`}
-              class="option"
-              role="option"
-              tabIndex={-1}
-              aria-selected={index === chosen.value}
-              onPointerDown={(event) => {
-                event.preventDefault()
-                take(option)
-              }}
-            >
-              <span dir="auto">{option.label}</span>
-              <span class="quiet">{option.hint}</span>
-            </div>
-          ))}
-        </div>
-      )}
+      {suggestions.list}
       {quoted && (
         <div class="chosen-files">
           <span class="chosen-file">
@@ -180,20 +167,7 @@ export function Composer(props: ComposerProps) {
           </span>
         </div>
       )}
-      {files.length > 0 && (
-        <div class="chosen-files">
-          {files.map((chosen) => (
-            <ChosenFileChip
-              key={chosen.id}
-              chosen={chosen}
-              onRemove={() => {
-                chosen.abort()
-                onFiles(files.filter((one) => one !== chosen))
-              }}
-            />
-          ))}
-        </div>
-      )}
+      <ChosenFileList files={files} onRemove={(file) => workspace.files.remove(place, file)} />
       <textarea
         ref={box}
         aria-label={name}
@@ -201,17 +175,17 @@ export function Composer(props: ComposerProps) {
         defaultValue={readDraft(workspace.myId, place)}
         dir="auto"
         rows={1}
-        aria-autocomplete="list"
-        aria-controls={open ? listId : undefined}
-        aria-activedescendant={open ? `${listId}-${chosen.value}` : undefined}
-        onInput={onInput}
+        {...suggestions.aria}
+        onInput={() => {
+          onChanged()
+          suggestions.suggest()
+        }}
         onKeyDown={onKeyDown}
-        onBlur={() => (completion.value = null)}
+        onBlur={suggestions.close}
         onPaste={(event) => {
-          if (event.clipboardData?.files.length) {
-            event.preventDefault()
-            add(event.clipboardData.files)
-          }
+          if (!event.clipboardData?.files.length) return
+          event.preventDefault()
+          workspace.files.add(place, channelId, event.clipboardData.files)
         }}
       />
       <div class="composer-row">
@@ -224,45 +198,20 @@ export function Composer(props: ComposerProps) {
           tabIndex={-1}
           aria-label={t('Attach files')}
           onChange={(event) => {
-            add(event.currentTarget.files)
+            workspace.files.add(place, channelId, event.currentTarget.files)
             event.currentTarget.value = ''
           }}
         />
-        {formats.map(([icon, format, sign]) => (
-          <IconButton key={icon} icon={icon} name={format} onClick={() => wrap(sign)} />
-        ))}
-        <span class="spring" />
-        <IconButton icon="send" name={t('Send')} onClick={send} />
+        <FormattingBar box={box} onChanged={onChanged} />
+        <span class="spring quiet">
+          {isWaiting.value && t('Sends when the files have arrived')}
+          {running.value > 0 && t('Waiting for the answer to a command…')}
+        </span>
+        <IconButton icon="send" class="send" name={t('Send')} keys="Enter" onClick={() => void send()} />
       </div>
     </div>
   )
-}
+})
 
-function ChosenFileChip({ chosen, onRemove }: { chosen: ChosenFile; onRemove: () => void }) {
-  const { file, state } = chosen
-  const { value } = state
-  return (
-    <span class="chosen-file">
-      <span dir="auto">{file.name}</span>
-      <span class="quiet">{sizeOf(file.size)}</span>
-      {'sent' in value && (
-        <span
-          class="quiet"
-          role="progressbar"
-          aria-label={file.name}
-          aria-valuemin={0}
-          aria-valuemax={100}
-          aria-valuenow={Math.round(value.sent * 100)}
-        >
-          {Math.round(value.sent * 100)} %
-        </span>
-      )}
-      {'failure' in value && (
-        <span class="send-state" data-failed role="alert">
-          {value.failure}
-        </span>
-      )}
-      <IconButton icon="close" name={t('Remove {name}', { name: file.name })} onClick={onRemove} />
-    </span>
-  )
-}
+/** `/name`, and perhaps a text behind it. Paths such as `/etc/hosts` are text, and so is everything behind a space. */
+const isCommand = (text: string) => /^\/[\w-]+(\s|$)/.test(text)

@@ -1,33 +1,78 @@
-import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { type ReadonlySignal, useSignal } from '@preact/signals'
+import { useEffect, useId, useRef } from 'preact/hooks'
 import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
-import { findEmoji, loadEmoji } from './emoji.ts'
+import { allEmoji, type Emoji, findEmoji, loadEmoji, type Tone, tones, withTone } from './emoji.ts'
+import { emojiChoice, rememberEmoji, useTone } from './emoji-choice.ts'
 
 interface EmojiPickerProps {
+  /** Of the dialog. */
+  name: string
   onChoose: (emoji: string) => void
   onClose: () => void
 }
 
-const mostShown = 96
+/** So many are shown, and as many again whenever somebody scrolls to their end. */
+const atOnce = 160
 
-/** Emoji by their short names; Enter takes the first one. */
-export function EmojiPicker({ onChoose, onClose }: EmojiPickerProps) {
+interface Category {
+  name: string
+  face: string
+  found: readonly Emoji[]
+}
+
+/** The groups of Unicode, which have numbers. That of the parts of other emoji is left out. */
+const categories = (): [group: number, name: string, face: string][] => [
+  [0, t('Smileys and emotion'), '😀'],
+  [1, t('People and body'), '👋'],
+  [3, t('Animals and nature'), '🐻'],
+  [4, t('Food and drink'), '🍎'],
+  [5, t('Travel and places'), '✈️'],
+  [6, t('Activities'), '⚽'],
+  [7, t('Objects'), '💡'],
+  [8, t('Symbols'), '❤️'],
+  [9, t('Flags'), '🏳️'],
+]
+
+/**
+ * All emoji by category, those that were used last before them; found by their short names and words. Enter takes the first one, the arrows
+ * move among them.
+ */
+export function EmojiPicker({ name, onChoose, onClose }: EmojiPickerProps) {
   const query = useSignal('')
-  useEffect(() => {
-    void loadEmoji()
-  }, [])
-  const found = findEmoji(query.value, mostShown)
-  const choose = (emoji: string) => {
+  const most = useSignal(atOnce)
+  const pointedAt = useSignal<Emoji | undefined>(undefined)
+  const list = useRef<HTMLDivElement>(null)
+  const ids = useId()
+  useEffect(() => void loadEmoji(), [])
+  const { tone } = emojiChoice.value
+  // What was used last stays where it is while the picker is open.
+  const recent = useRef(emojiChoice.value.recent)
+  const shown = query.value.trim() === '' ? categoriesOf(recent.current) : undefined
+  const found = shown === undefined ? findEmoji(query.value, most.value) : []
+
+  const choose = (one: Emoji) => {
+    const emoji = withTone(one, tone)
+    rememberEmoji(emoji, one.shortNames[0] ?? '')
     onChoose(emoji)
     onClose()
   }
+  /** The emoji of the category are there, and in sight. */
+  function show(index: number) {
+    const before = shown!.slice(0, index + 1).reduce((sum, category) => sum + category.found.length, 0)
+    most.value = Math.max(most.value, before + atOnce)
+    requestAnimationFrame(() => document.getElementById(`${ids}-${index}`)?.scrollIntoView({ block: 'start' }))
+  }
+
+  let left = most.value
   return (
-    <Dialog name={t('React')} onClose={onClose}>
+    <Dialog name={name} class="emoji-picker" onClose={onClose}>
       <form
-        onSubmit={(event) => {
+        onSubmit={async (event) => {
           event.preventDefault()
-          if (found[0]) choose(found[0].emoji)
+          await loadEmoji()
+          const [first] = findEmoji(query.value, 1)
+          if (first) choose(first)
         }}
       >
         <input
@@ -36,22 +81,174 @@ export function EmojiPicker({ onChoose, onClose }: EmojiPickerProps) {
           aria-label={t('Search emoji')}
           placeholder={t('Search emoji')}
           autoFocus
-          onInput={(event) => (query.value = event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key !== 'ArrowDown') return
+            event.preventDefault()
+            list.current!.querySelector('button')?.focus()
+          }}
+          onInput={(event) => {
+            query.value = event.currentTarget.value
+            most.value = atOnce
+          }}
         />
       </form>
-      <div class="emoji-grid">
-        {found.map(({ emoji, shortNames }) => (
-          <button
-            key={emoji}
-            type="button"
-            title={`:${shortNames[0]}:`}
-            aria-label={shortNames[0]}
-            onClick={() => choose(emoji)}
-          >
-            {emoji}
-          </button>
-        ))}
+      {shown && (
+        <div class="emoji-tabs">
+          {shown.map((category, index) => (
+            <button
+              key={category.name}
+              type="button"
+              title={category.name}
+              aria-label={category.name}
+              onClick={() => show(index)}
+            >
+              {category.face}
+            </button>
+          ))}
+        </div>
+      )}
+      <div
+        ref={list}
+        class="emoji-list"
+        role="toolbar"
+        aria-label={t('Emoji')}
+        onKeyDown={moveByKey}
+        onScroll={({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) => {
+          if (scrollTop + 2 * clientHeight > scrollHeight) most.value += atOnce
+        }}
+      >
+        {shown?.map((category, index) => {
+          const part = category.found.slice(0, Math.max(0, left))
+          left -= part.length
+          return (
+            part.length > 0 && (
+              <section key={category.name} id={`${ids}-${index}`} aria-label={category.name}>
+                <h3>{category.name}</h3>
+                <Grid found={part} tone={tone} onChoose={choose} onPoint={(one) => (pointedAt.value = one)} />
+              </section>
+            )
+          )
+        })}
+        {found.length > 0 && (
+          <Grid found={found} tone={tone} onChoose={choose} onPoint={(one) => (pointedAt.value = one)} />
+        )}
+        {shown === undefined && found.length === 0 && <p class="quiet">{t('Nothing was found')}</p>}
+      </div>
+      <div class="emoji-foot">
+        <Named pointedAt={pointedAt} tone={tone} />
+        <select
+          class="input"
+          aria-label={t('Skin tone')}
+          title={t('Skin tone')}
+          value={tone}
+          onChange={({ currentTarget }) => useTone(Number(currentTarget.value) as Tone)}
+        >
+          {tones.map((one) => (
+            <option key={one} value={one} aria-label={toneName(one)}>
+              {withTone({ emoji: '✋', hasTones: true }, one)}
+            </option>
+          ))}
+        </select>
       </div>
     </Dialog>
   )
+}
+
+const toneName = (tone: Tone) =>
+  [t('Yellow'), t('Light'), t('Medium light'), t('Medium'), t('Medium dark'), t('Dark')][tone]
+
+function categoriesOf(recent: readonly string[]): Category[] {
+  const all = allEmoji()
+  const byEmoji = new Map(all.flatMap((one) => tones.map((tone) => [withTone(one, tone), one] as const)))
+  const used = recent.flatMap((emoji) => {
+    const one = byEmoji.get(emoji)
+    // As it was used, whatever tone is chosen now.
+    return one ? { ...one, emoji, hasTones: false } : []
+  })
+  return [
+    ...(used.length > 0 ? [{ name: t('Recently used'), face: '🕘', found: used }] : []),
+    ...categories().map(([group, name, face]) => ({ name, face, found: all.filter((one) => one.group === group) })),
+  ]
+}
+
+interface GridProps {
+  found: readonly Emoji[]
+  tone: Tone
+  onChoose: (one: Emoji) => void
+  onPoint: (one: Emoji) => void
+}
+
+const Grid = ({ found, tone, onChoose, onPoint }: GridProps) => (
+  <div class="emoji-grid">
+    {found.map((one) => (
+      <button
+        key={one.emoji}
+        type="button"
+        title={`:${one.shortNames[0]}:`}
+        aria-label={one.shortNames[0]}
+        onClick={() => onChoose(one)}
+        onFocus={() => onPoint(one)}
+        onPointerEnter={() => onPoint(one)}
+      >
+        {withTone(one, tone)}
+      </button>
+    ))}
+  </div>
+)
+
+/** What the pointer or the focus is on, by name. */
+function Named({ pointedAt: { value: one }, tone }: { pointedAt: ReadonlySignal<Emoji | undefined>; tone: Tone }) {
+  return (
+    <span class="emoji-name" aria-hidden="true">
+      {one && (
+        <>
+          <span>{withTone(one, tone)}</span> :{one.shortNames[0]}:
+        </>
+      )}
+    </span>
+  )
+}
+
+/** The arrows move as the emoji stand there; ArrowUp in the first row leads back to the search. */
+function moveByKey(event: KeyboardEvent & { currentTarget: HTMLElement }) {
+  const all = [...event.currentTarget.querySelectorAll('button')]
+  const at = all.indexOf(document.activeElement as HTMLButtonElement)
+  if (at === -1) return
+  const forwards = document.documentElement.dir === 'rtl' ? 'ArrowLeft' : 'ArrowRight'
+  const next = () => {
+    switch (event.key) {
+      case 'ArrowLeft':
+      case 'ArrowRight':
+        return all[at + (event.key === forwards ? 1 : -1)]
+      case 'ArrowDown':
+      case 'ArrowUp':
+        return inNextRow(all, at, event.key === 'ArrowDown' ? 1 : -1)
+      case 'Home':
+        return all[0]
+      case 'End':
+        return all.at(-1)
+      default:
+        return null
+    }
+  }
+  const to = next()
+  if (to === null) return
+  event.preventDefault()
+  if (to) to.focus()
+  else if (event.key === 'ArrowUp') {
+    event.currentTarget.parentElement!.querySelector<HTMLInputElement>('input[type=search]')!.focus()
+  }
+}
+
+/** Of the row above or below, the one that is nearest. */
+function inNextRow(all: readonly HTMLElement[], at: number, step: 1 | -1): HTMLElement | undefined {
+  const { offsetTop: top, offsetLeft: left } = all[at]!
+  let best: HTMLElement | undefined
+  for (let index = at + step; all[index]; index += step) {
+    const one = all[index]!
+    if (one.offsetTop === top) continue
+    if (best && one.offsetTop !== best.offsetTop) break
+    if (!best || Math.abs(one.offsetLeft - left) < Math.abs(best.offsetLeft - left)) best = one
+  }
+  return best
 }

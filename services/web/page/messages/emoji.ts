@@ -5,6 +5,9 @@ export interface Emoji {
   /** As written between colons, the usual one first. */
   shortNames: readonly string[]
   words: string
+  /** The number of its category in the data of Unicode. */
+  group: number
+  hasTones: boolean
 }
 
 const all = signal<readonly Emoji[]>([])
@@ -14,7 +17,13 @@ let loading: Promise<void> | undefined
 /** Loads the list of emoji, once. */
 export function loadEmoji(): Promise<void> {
   loading ??= import('virtual:emoji').then(({ default: list }) => {
-    all.value = list.map(([emoji, shortNames, words]) => ({ emoji, shortNames, words }))
+    all.value = list.map(([emoji, shortNames, words, group, hasTones]) => ({
+      emoji,
+      shortNames,
+      words,
+      group,
+      hasTones: hasTones === 1,
+    }))
     byShortName.value = new Map(list.flatMap(([emoji, shortNames]) => shortNames.map((name) => [name, emoji] as const)))
   })
   return loading
@@ -24,6 +33,18 @@ export function loadEmoji(): Promise<void> {
 export function emojiByName(name: string): string | undefined {
   if (byShortName.value.size === 0) void loadEmoji()
   return byShortName.value.get(name.toLowerCase())
+}
+
+export const allEmoji = () => all.value
+
+/** A skin tone of Unicode, from 1 (light) to 5 (dark); with 0 the emoji stays yellow. */
+export type Tone = 0 | 1 | 2 | 3 | 4 | 5
+export const tones: readonly Tone[] = [0, 1, 2, 3, 4, 5]
+
+export function withTone({ emoji, hasTones }: Pick<Emoji, 'emoji' | 'hasTones'>, tone: Tone): string {
+  if (tone === 0 || !hasTones) return emoji
+  const [first = '', ...rest] = emoji
+  return `${first}${String.fromCodePoint(0x1f3fa + tone)}${rest.join('').replace(/^\ufe0f/, '')}`
 }
 
 /** Emoji whose short name begins with the text, then those that have it in a short name or in their words. */

@@ -1,10 +1,11 @@
 import type { Attachment, Message } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { attempt } from '../app/problems.ts'
+import { attempt, ignoreFailure } from '../app/problems.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { sizeOf } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
+import { save } from '../ui/download.ts'
 import { Icon } from '../ui/icons.tsx'
 
 interface FilesProps {
@@ -14,13 +15,28 @@ interface FilesProps {
 
 /** What a message carries: images are shown, other files are links that download. */
 export function Files({ message, workspace }: FilesProps) {
-  const { attachments } = message
-  if (attachments.length === 0) return null
+  const { attachments, images, channelId, imageSizes = {} } = message
+  const { client } = workspace
   return (
     <div class="files">
+      {images.map((filename) => (
+        <ShownImage
+          key={filename}
+          name={shownName(filename)}
+          size={imageSizes[filename]}
+          load={(signal, isWhole) => loadImage(workspace, channelId, filename, isWhole, signal)}
+        />
+      ))}
       {attachments.map((attachment) =>
         isShownAsImage(attachment) ? (
-          <ImageFile key={attachment.filename} attachment={attachment} workspace={workspace} />
+          <ShownImage
+            key={attachment.filename}
+            name={attachment.originalName}
+            size={imageSizes[attachment.filename]}
+            load={(signal) =>
+              client.request('GET /files/:filename', { params: { filename: attachment.filename }, signal })
+            }
+          />
         ) : (
           <DownloadLink key={attachment.filename} attachment={attachment} workspace={workspace} />
         ),
@@ -29,8 +45,26 @@ export function Files({ message, workspace }: FilesProps) {
   )
 }
 
+/** Behind the id: the name that the image was given. */
+const shownName = (filename: string) => filename.replace(/^[0-9a-f-]{36}-/, '')
+
 // SVG is never shown: it may hold script.
 const isShownAsImage = ({ contentType }: Attachment) => /^image\/(png|jpeg|gif|webp|avif)$/.test(contentType)
+
+function loadImage({ client }: Workspace, id: string, filename: string, isWhole: boolean, signal: AbortSignal) {
+  const query = isWhole ? {} : { size: 'thumb' }
+  return id.startsWith('dm:')
+    ? client.request('GET /conversations/:conversationId/messages/image/:filename', {
+        params: { conversationId: id, filename },
+        query,
+        signal,
+      })
+    : client.request('GET /channels/:channelId/messages/image/:filename', {
+        params: { channelId: id, filename },
+        query,
+        signal,
+      })
+}
 
 function DownloadLink({
   attachment: { filename, originalName, size },
@@ -43,62 +77,93 @@ function DownloadLink({
     event.preventDefault()
     event.stopPropagation()
     const blob = await attempt(workspace.client.request('GET /files/:filename', { params: { filename } }))
-    if (!blob) return
-    const url = URL.createObjectURL(blob)
-    const link = Object.assign(document.createElement('a'), { href: url, download: originalName })
-    link.click()
-    // The download has begun by then; the address is not needed any more.
-    setTimeout(() => URL.revokeObjectURL(url), 60_000)
+    if (blob) save(blob, originalName)
   }
   return (
     <a class="file" href={`/files/${encodeURIComponent(filename)}`} download={originalName} onClick={download}>
       <Icon name="file" />
-      <span dir="auto">{originalName}</span>
+      <span class="name" dir="auto">
+        {originalName}
+      </span>
       <span class="quiet">{sizeOf(size)}</span>
     </a>
   )
 }
 
-function ImageFile({
-  attachment: { filename, originalName },
-  workspace,
-}: {
-  attachment: Attachment
-  workspace: Workspace
-}) {
+interface ShownImageProps {
+  /** Of the file. */
+  name: string
+  size: [width: number, height: number] | undefined
+  load: (signal: AbortSignal, isWhole: boolean) => Promise<Blob>
+}
+
+/** An image takes its place before its bytes are there: nothing moves when they come. */
+const widest = 360
+const highest = 240
+
+function ShownImage({ name, size, load }: ShownImageProps) {
   const isOpen = useSignal(false)
-  const url = useImage(workspace, filename)
+  const url = useImage(name, (signal) => load(signal, false))
+  const [width, height] = fit(size ?? [widest, highest])
   return (
     <>
-      <button type="button" class="image-button" onClick={() => (isOpen.value = true)} disabled={url === undefined}>
-        <img src={url} alt={originalName} width={320} height={200} />
+      <button
+        type="button"
+        class="image-button"
+        style={{ '--width': `${width}px`, '--ratio': `${width} / ${height}` }}
+        onClick={() => (isOpen.value = true)}
+      >
+        <img src={url} alt={name} />
       </button>
       {isOpen.value && (
-        <Dialog name={originalName} class="viewer" onClose={() => (isOpen.value = false)}>
-          <img src={url} alt={originalName} />
-        </Dialog>
+        <Viewer
+          name={name}
+          preview={url}
+          load={(signal) => load(signal, true)}
+          onClose={() => (isOpen.value = false)}
+        />
       )}
     </>
   )
 }
 
+interface ViewerProps {
+  name: string
+  preview: string | undefined
+  load: (signal: AbortSignal) => Promise<Blob>
+  onClose: () => void
+}
+
+function Viewer({ name, preview, load, onClose }: ViewerProps) {
+  const url = useImage(name, load)
+  return (
+    <Dialog name={name} class="viewer" onClose={onClose}>
+      <img src={url ?? preview} alt={name} />
+    </Dialog>
+  )
+}
+
+function fit([width, height]: [number, number]): [number, number] {
+  const scale = Math.min(1, widest / width, highest / height)
+  return [Math.max(24, Math.round(width * scale)), Math.max(24, Math.round(height * scale))]
+}
+
 /** The bytes need the access token, so they are fetched and shown from memory. */
-function useImage(workspace: Workspace, filename: string): string | undefined {
+function useImage(name: string, load: (signal: AbortSignal) => Promise<Blob>): string | undefined {
   const url = useSignal<string | undefined>(undefined)
   useEffect(() => {
     const leaving = new AbortController()
-    void workspace.client
-      .request('GET /files/:filename', { params: { filename }, signal: leaving.signal })
-      .then((blob) => {
+    load(leaving.signal).then(
+      (blob) => {
         if (!leaving.signal.aborted) url.value = URL.createObjectURL(blob)
-      })
-      .catch(() => {
-        // The alternative text stands in for an image that cannot be fetched.
-      })
+      },
+      // The alternative text stands in for an image that cannot be fetched.
+      (error) => leaving.signal.aborted || ignoreFailure(error),
+    )
     return () => {
       leaving.abort()
       if (url.value !== undefined) URL.revokeObjectURL(url.value)
     }
-  }, [filename])
+  }, [name])
   return url.value
 }

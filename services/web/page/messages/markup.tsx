@@ -1,53 +1,72 @@
-import type { User } from '@parley/contract'
-import { type Block, type Inline, type MarkupOptions, parseMarkup } from '@parley/markup'
-import { useMemo } from 'preact/hooks'
+import type { Group, User } from '@parley/contract'
+import { type Block, type Inline, parseMarkup } from '@parley/markup'
+import { computed } from '@preact/signals'
+import { useEffect, useMemo } from 'preact/hooks'
 import { channelAddress } from '../app/address.ts'
+import { isOfGroup } from '../app/groups.ts'
 import type { Workspace } from '../app/workspace.ts'
+import { Code } from './code.tsx'
 import { emojiByName } from './emoji.ts'
 
 interface TextProps {
   content: string
+  /** Who is mentioned, as the server says; of a message that is not there yet, whoever is known by name. */
+  mentions?: readonly string[]
   workspace: Workspace
   id?: string
+  /** It has the direction of what it is a part of, not one of its own. */
+  isPart?: boolean
 }
 
 /** A message's text, drawn from the tokens of the markup. No HTML is ever made of it. */
-export function Text({ content, workspace, id }: TextProps) {
-  const names = namesOf(workspace)
-  const blocks = useMemo(() => parseMarkup(content, names.options), [content, names])
+export function Text({ content, mentions, workspace, id, isPart = false }: TextProps) {
+  const parsed = useMemo(() => computed(() => parse(content, mentions, workspace)), [content, mentions])
+  useEffect(() => {
+    for (const mentioned of mentions ?? []) {
+      if (isOfGroup(mentioned)) void workspace.groups.load()
+      else if (!mentioned.startsWith('@')) workspace.loadUser(mentioned)
+    }
+  }, [mentions])
+  const { blocks, names } = parsed.value
   return (
-    <div class="text" id={id} dir="auto">
+    <div class="text" id={id} dir={isPart ? undefined : 'auto'}>
       {blocks.map((block) => drawBlock(block, names))}
     </div>
   )
 }
 
 interface Names {
-  options: MarkupOptions
   people: ReadonlyMap<string, User>
+  groups: ReadonlyMap<string, Group & { isMine: boolean }>
+  /** Ids by names in lower case, of the channels in the text. */
   channels: ReadonlyMap<string, string>
   myId: string
 }
 
-let known: { users: unknown; channels: unknown; names: Names } | undefined
-
-/** The names that a text may mean, made anew only when people or channels have changed. */
-function namesOf({ users, channels, myId }: Workspace): Names {
-  if (known && known.users === users.value && known.channels === channels.value) return known.names
-  const people = new Map([...users.value.values()].map((user) => [user.userName.toLowerCase(), user]))
-  const channelIds = new Map(channels.value.map(({ id, name }) => [name.toLowerCase(), id]))
-  const isMention = (name: string) => people.has(name.toLowerCase()) || /^(channel|here)$/i.test(name)
-  const names: Names = {
-    people,
-    channels: channelIds,
-    myId,
-    options: {
-      chooseMention: (candidates) => candidates.find(isMention) ?? null,
-      chooseChannel: (candidates) => candidates.find((name) => channelIds.has(name.toLowerCase())) ?? null,
+function parse(content: string, mentions: readonly string[] | undefined, workspace: Workspace) {
+  const mentioned = mentions ? mentions.flatMap((id) => workspace.user(id) ?? []) : workspace.users.peek()
+  const people = new Map(mentioned.map((user) => [user.userName.toLowerCase(), user]))
+  const groups = groupsIn(mentions, workspace)
+  const channels = new Map<string, string>()
+  const isMention = (name: string) =>
+    people.has(name.toLowerCase()) || groups.has(name.toLowerCase()) || /^(channel|here)$/i.test(name)
+  const blocks = parseMarkup(content, {
+    chooseMention: (candidates) => candidates.find(isMention) ?? null,
+    chooseChannel(candidates) {
+      const found = workspace.namedChannels(candidates)
+      if (found) channels.set(found.name.toLowerCase(), found.id)
+      return found?.name ?? null
     },
-  }
-  known = { users: users.value, channels: channels.value, names }
-  return names
+  })
+  const names: Names = { people, groups, channels, myId: workspace.myId }
+  return { blocks, names }
+}
+
+function groupsIn(mentions: readonly string[] | undefined, { groups, me }: Workspace): Names['groups'] {
+  const mentioned = mentions ? mentions.flatMap((mention) => groups.mentioned(mention) ?? []) : groups.all()
+  return new Map(
+    mentioned.map((group) => [group.handle.toLowerCase(), { ...group, isMine: me.value.groups.includes(group.id) }]),
+  )
 }
 
 function drawBlock(block: Block, names: Names) {
@@ -61,12 +80,7 @@ function drawBlock(block: Block, names: Names) {
       return block.start === null ? <ul>{items}</ul> : <ol start={block.start}>{items}</ol>
     }
     case 'code-block':
-      return (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
-        <pre tabIndex={0} dir="ltr">
-          <code>{block.text}</code>
-        </pre>
-      )
+      return <Code text={block.text} language={block.language} />
   }
 }
 
@@ -92,10 +106,12 @@ function drawInline(inline: Inline, names: Names) {
       )
     case 'mention': {
       const user = names.people.get(inline.name.toLowerCase())
-      const isMe = user ? user.id === names.myId : true
+      const group = names.groups.get(inline.name.toLowerCase())
+      // What is neither is `@channel` or `@here`.
+      const isMe = user ? user.id === names.myId : (group?.isMine ?? true)
       return (
-        <span class="mention" data-me={isMe || undefined}>
-          @{user?.userName ?? inline.name}
+        <span class="mention" data-me={isMe || undefined} title={group?.name}>
+          @{user?.userName ?? group?.handle ?? inline.name}
         </span>
       )
     }

@@ -1,41 +1,45 @@
+import type { Client } from '@parley/client'
 import type { Message } from '@parley/contract'
-import type { Workspace } from '../app/workspace.ts'
 
-type Acted = Pick<Workspace, 'client' | 'myId'>
+/** The client of the signed-in person, and their id. */
+interface Actor {
+  client: Client
+  myId: string
+}
 
 const isDirect = ({ channelId }: Message) => channelId.startsWith('dm:')
 
 /** Adds one's own reaction, or takes it back. */
-export function toggleReaction({ client, myId }: Acted, { id, reactions }: Message, reaction: string) {
+export function toggleReaction({ client, myId }: Actor, { id, reactions }: Message, reaction: string) {
   const input = { params: { messageId: id }, body: { reaction } }
   return reactions[reaction]?.includes(myId)
     ? client.request('DELETE /messages/:messageId/reactions', input)
     : client.request('POST /messages/:messageId/reactions', input)
 }
 
-export function togglePin({ client }: Acted, { id, pinnedAt }: Message) {
+export function togglePin({ client }: Actor, { id, pinnedAt }: Message) {
   const input = { params: { messageId: id } }
   return pinnedAt === null
     ? client.request('POST /messages/:messageId/pin', input)
     : client.request('DELETE /messages/:messageId/pin', input)
 }
 
-export function deleteMessage({ client }: Acted, message: Message) {
+/** With `keepalive` the request outlives the page. */
+export function deleteMessage(client: Client, message: Message, keepalive = false) {
   const { id, threadId, channelId } = message
   if (threadId !== null) {
-    return client.request('DELETE /messages/:messageId/thread/:replyId', {
-      params: { messageId: threadId, replyId: id },
-    })
+    const params = { messageId: threadId, replyId: id }
+    return client.request('DELETE /messages/:messageId/thread/:replyId', { params, keepalive })
   }
   if (isDirect(message)) {
     const params = { conversationId: channelId, messageId: id }
-    return client.request('DELETE /conversations/:conversationId/messages/:messageId', { params })
+    return client.request('DELETE /conversations/:conversationId/messages/:messageId', { params, keepalive })
   }
-  return client.request('DELETE /messages/:messageId', { params: { messageId: id } })
+  return client.request('DELETE /messages/:messageId', { params: { messageId: id }, keepalive })
 }
 
 /** Gives a message another text; files stay. */
-export function editMessage({ client }: Acted, message: Message, content: string) {
+export function editMessage({ client }: Actor, message: Message, content: string) {
   const { id, threadId, channelId } = message
   const body = { content }
   if (threadId !== null) {

@@ -1,13 +1,17 @@
 import type { OutboxEntry } from '@parley/client'
 import type { Message } from '@parley/contract'
 import { useSignal } from '@preact/signals'
+import { memo } from 'preact/compat'
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { VList, type VListHandle } from 'virtua'
 import type { Workspace } from '../app/workspace.ts'
 import { dayOf, t } from '../texts/texts.ts'
+import { Empty } from '../ui/empty.tsx'
 import { Icon } from '../ui/icons.tsx'
+import { useStable } from '../ui/stable.ts'
 import { MessageArticle } from './message.tsx'
 import { PendingArticle } from './pending-article.tsx'
+import { isArticle, type Row, rowsOf } from './rows.ts'
 
 interface MessageListProps {
   workspace: Workspace
@@ -25,26 +29,30 @@ interface MessageListProps {
   /** Leads to the newest messages, where the list does not end with them. */
   onNewest?: () => void
   /** `seq` up to which the person had read when the list was opened; the line stands behind it. */
-  readSeq?: number
-  /** The message that the address names. */
-  focusedId?: string
+  readSeq?: number | undefined
+  /** Leads to the first unread message, where the list begins behind it. */
+  onFirstUnread?: () => void
+  /** Where the list begins: a message, which gets the focus, or the line before what is unread. By default at its end. */
+  target?: { messageId: string } | 'unread' | undefined
   editedId?: string | undefined
   onEdited?: () => void
   onQuote?: (message: Message) => void
+  onUnread?: (message: Message) => void
   /** Told whether the newest message is in sight. */
   onAtEnd?: (isAtEnd: boolean) => void
+  /** Told the most messages to keep, when somebody is at the end of a list that has more. */
+  onTooMany?: (most: number) => void
 }
-
-type Row =
-  | { kind: 'day'; key: string; at: number }
-  | { kind: 'unread'; key: string }
-  | { kind: 'message'; key: string; message: Message; isHead: boolean }
-  | { kind: 'pending'; key: string; entry: OutboxEntry }
 
 /** Fetches older messages when fewer pixels than this are above the window. */
 const nearTop = 600
 /** Closer to the end than this counts as being there. */
 const nearEnd = 80
+const rowsOfPage = 8
+/** Whoever is at the end sees a few of the newest messages; a page that is open for weeks would have very many. */
+const mostAtEnd = 300
+/** A row that was scrolled to is in the document after a few frames, on a busy machine after many. */
+const mostFrames = 300
 
 /** The messages of a channel, conversation or thread. Only those near the window are in the document. */
 export function MessageList(props: MessageListProps) {
@@ -59,100 +67,210 @@ export function MessageList(props: MessageListProps) {
     hasNewer = false,
     onNewer,
     readSeq,
-    focusedId,
+    target,
   } = props
+  const root = useRef<HTMLDivElement>(null)
+  const onEdited = useStable(() => props.onEdited?.())
+  const onQuote = useStable((message: Message) => props.onQuote?.(message))
+  const onUnread = useStable((message: Message) => props.onUnread?.(message))
   const list = useRef<VListHandle>(null)
-  const isAtEnd = useRef(focusedId === undefined)
-  const isFetching = useRef(false)
-  const showsJump = useSignal(false)
-  const rows = useMemo(() => rowsOf(messages ?? [], outbox, workspace.myId, readSeq), [messages, outbox, readSeq])
+  const isAtEnd = useRef(target === undefined)
+  const lastOffset = useRef(0)
+  const isFetching = useSignal(false)
+  const isFarFromEnd = useSignal(false)
+  const isLineAbove = useSignal(false)
+  /** The message that is about to get the focus. */
+  const aim = useRef<string | undefined>(undefined)
+  /** The message to which Tab leads. */
+  const currentKey = useSignal<string | undefined>(undefined)
+  const { value: hidden } = workspace.deletions.hidden
+  const rows = useMemo(
+    () => rowsOf({ messages: messages ?? [], outbox, hidden, myId: workspace.myId, readSeq }),
+    [messages, outbox, hidden, readSeq],
+  )
   const firstKey = rows.find(({ kind }) => kind === 'message')?.key
-  const newestKey = rows.findLast(({ kind }) => kind === 'message')?.key
-  const before = useRef(firstKey)
-  // Older messages came in front: the list keeps what is in sight where it is.
-  const isPrepended =
-    before.current !== undefined && firstKey !== before.current && rows.some(({ key }) => key === before.current)
+  const newestKey = rows.findLast(isArticle)?.key
+  const currentIndex = rows.findIndex(({ key }) => key === currentKey.value)
+  const lineIndex = rows.findIndex(({ kind }) => kind === 'unread')
+  const before = useRef({ firstKey, rows })
+  const hasRow = (of: readonly Row[], wanted: string | undefined) => of.some(({ key }) => key === wanted)
+  // Older messages came in front, or went: the list keeps what is in sight where it is.
+  const isShifted =
+    firstKey !== before.current.firstKey &&
+    (hasRow(rows, before.current.firstKey) || hasRow(before.current.rows, firstKey))
 
   useLayoutEffect(() => {
-    before.current = firstKey
-  }, [firstKey])
-
-  useLayoutEffect(() => {
-    if (isAtEnd.current && !hasNewer && rows.length > 0) list.current?.scrollToIndex(rows.length - 1, { align: 'end' })
+    before.current = { firstKey, rows }
   }, [rows])
 
-  const focusedIndex = focusedId === undefined ? -1 : rows.findIndex(({ key }) => key === focusedId)
+  const sending = useRef(outbox.length)
+  useLayoutEffect(() => {
+    // Whoever writes wants to see it.
+    if (outbox.length > sending.current) isAtEnd.current = true
+    sending.current = outbox.length
+    if (isAtEnd.current && !hasNewer && rows.length > 0) list.current?.scrollToIndex(rows.length - 1, { align: 'end' })
+  }, [rows])
+  useEffect(look, [rows, hasNewer])
+
+  const targetKey = typeof target === 'object' ? target.messageId : target
+  const targetIndex = targetKey === undefined ? -1 : rows.findIndex(({ key }) => key === targetKey)
   useEffect(() => {
-    if (focusedIndex >= 0) {
-      isAtEnd.current = false
-      list.current?.scrollToIndex(focusedIndex, { align: 'center' })
-    }
-  }, [focusedId, focusedIndex >= 0])
+    if (targetIndex < 0) return
+    isAtEnd.current = false
+    list.current?.scrollToIndex(targetIndex, { align: 'center' })
+    if (target !== 'unread') focusWhenThere(targetKey!)
+  }, [targetKey, targetIndex >= 0])
 
   async function fetchPage(load: () => Promise<unknown>) {
-    if (isFetching.current) return
-    isFetching.current = true
+    if (isFetching.value) return
+    isFetching.value = true
     try {
       await load()
     } finally {
-      isFetching.current = false
+      isFetching.value = false
     }
   }
 
-  function onScroll(offset: number) {
+  /** What is in sight, and what has to be fetched therefore. */
+  function look() {
     const { current } = list
-    if (!current) return
-    const rest = current.scrollSize - current.viewportSize - offset
-    isAtEnd.current = rest < nearEnd
-    showsJump.value = hasNewer || rest > current.viewportSize
+    if (!current || rows.length === 0) return
+    const { scrollOffset, scrollSize, viewportSize } = current
+    if (viewportSize === 0) return
+    const rest = scrollSize - viewportSize - scrollOffset
+    // Only somebody who scrolls up leaves the end. Messages that come fast make the list longer before it has followed them.
+    if (rest < nearEnd) isAtEnd.current = true
+    else if (scrollOffset < lastOffset.current) isAtEnd.current = false
+    lastOffset.current = scrollOffset
+    isFarFromEnd.value = rest > viewportSize
+    isLineAbove.value =
+      readSeq !== undefined &&
+      (lineIndex < 0
+        ? hasOlder && (messages?.[0]?.seq ?? 0) > readSeq + 1
+        : lineIndex < current.findItemIndex(scrollOffset))
     props.onAtEnd?.(isAtEnd.current && !hasNewer)
-    if (hasOlder && offset < nearTop) void fetchPage(onOlder)
+    if (rest < nearEnd && !hasNewer && rows.length > mostAtEnd && !isOldInUse()) props.onTooMany?.(mostAtEnd)
+    if (hasOlder && scrollOffset < nearTop) void fetchPage(onOlder)
     else if (hasNewer && onNewer && rest < nearTop) void fetchPage(onNewer)
   }
 
-  function onKeyDown(event: KeyboardEvent) {
-    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 }[event.key]
-    if (step === undefined || !(event.target as HTMLElement).matches('article')) return
-    event.preventDefault()
-    const at = rows.findIndex(({ key }) => key === (event.target as HTMLElement).dataset.message)
-    focusRow(at, step)
+  /** Somebody has the focus on an older message, or edits one: it stays. */
+  function isOldInUse(): boolean {
+    const isOld = currentIndex >= 0 && currentIndex < rows.length - mostAtEnd / 2
+    const { current } = root
+    return isOld && (current!.contains(document.activeElement) || current!.querySelector('textarea') !== null)
   }
 
-  function focusRow(from: number, step: number) {
-    const direction = Math.sign(step)
-    let at = Math.min(Math.max(from + step, 0), rows.length - 1)
-    while (rows[at]?.kind !== 'message' && rows[at + direction]) at += direction
-    const { key } = rows[at] ?? {}
-    if (key === undefined) return
-    list.current?.scrollToIndex(at, { align: 'nearest' })
-    requestAnimationFrame(() => document.querySelector<HTMLElement>(`[data-message="${CSS.escape(key)}"]`)?.focus())
+  function onKeyDown(event: KeyboardEvent) {
+    const article = event.target as HTMLElement
+    if (!article.matches('article') || event.altKey || event.ctrlKey || event.metaKey) return
+    const steps = {
+      ArrowDown: 1,
+      ArrowUp: -1,
+      PageDown: rowsOfPage,
+      PageUp: -rowsOfPage,
+      Home: -Infinity,
+      End: Infinity,
+    }
+    const step = steps[event.key as keyof typeof steps]
+    if (step === undefined) return
+    event.preventDefault()
+    const articles = rows.flatMap((row, index) => (isArticle(row) ? [index] : []))
+    // Keys may come faster than the articles to which they lead.
+    const from = aim.current ?? article.dataset.message
+    const at = articles.findIndex((index) => rows[index]!.key === from)
+    const index = articles[Math.min(Math.max(at + step, 0), articles.length - 1)]
+    if (at < 0 || index === undefined) return
+    isAtEnd.current = index === articles.at(-1)
+    list.current?.scrollToIndex(index, { align: 'nearest' })
+    focusWhenThere(rows[index]!.key)
+  }
+
+  function focusWhenThere(key: string, frames = mostFrames, before = document.activeElement) {
+    aim.current = key
+    const article = root.current?.querySelector<HTMLElement>(`[data-message="${CSS.escape(key)}"]`)
+    const { activeElement } = document
+    // Whoever has gone on meanwhile stays where they are.
+    const hasLeft = activeElement !== before && activeElement !== document.body
+    if (article || hasLeft || frames === 0 || !root.current) {
+      aim.current = undefined
+      if (!hasLeft) article?.focus({ preventScroll: true })
+      return
+    }
+    requestAnimationFrame(() => {
+      if (aim.current === key) focusWhenThere(key, frames - 1, before)
+    })
+  }
+
+  function jumpToLine() {
+    if (lineIndex < 0) return props.onFirstUnread?.()
+    isAtEnd.current = false
+    list.current?.scrollToIndex(lineIndex, { align: 'start' })
+  }
+
+  function jumpToNewest() {
+    isAtEnd.current = true
+    if (hasNewer || typeof target === 'object') return props.onNewest?.()
+    list.current?.scrollToIndex(rows.length - 1, { align: 'end' })
   }
 
   if (messages !== undefined && rows.length === 0) {
     return (
       // A feed must have articles.
       <div class="feed" role="log" aria-live="off" aria-label={name} aria-busy="false">
-        <div class="empty">
-          <p>{place === 'thread' ? t('No replies yet') : t('No messages yet')}</p>
-        </div>
+        {place === 'thread' ? (
+          <Empty icon="thread" title={t('No replies yet')} />
+        ) : (
+          <Empty
+            icon="smile"
+            title={t('No messages yet')}
+            hint={t('What is written here stays for everybody who comes later.')}
+          />
+        )}
       </div>
     )
   }
   return (
-    <div class="feed" role="feed" aria-label={name} aria-busy={messages === undefined} onKeyDown={onKeyDown}>
-      <VList ref={list as never} className="feed-scroller" data={rows} shift={isPrepended} onScroll={onScroll}>
-        {(row: Row) => <RowView key={row.key} row={row} isNewest={row.key === newestKey} {...props} />}
+    <div
+      ref={root}
+      class="feed"
+      role="feed"
+      aria-label={name}
+      aria-busy={messages === undefined || isFetching.value}
+      onKeyDown={onKeyDown}
+      onFocusIn={(event) => {
+        currentKey.value = (event.target as HTMLElement).closest<HTMLElement>('article')?.dataset.message
+      }}
+    >
+      <VList
+        ref={list as never}
+        className="feed-scroller"
+        data={rows}
+        shift={isShifted}
+        onScroll={look}
+        keepMounted={currentIndex < 0 ? [] : [currentIndex]}
+      >
+        {(row: Row) => (
+          <RowView
+            key={row.key}
+            row={row}
+            workspace={workspace}
+            place={place}
+            isReachedByTab={row.key === (currentIndex < 0 ? newestKey : currentKey.value)}
+            isEdited={row.key === props.editedId}
+            onEdited={onEdited}
+            onQuote={props.onQuote && onQuote}
+            onUnread={props.onUnread && onUnread}
+          />
+        )}
       </VList>
-      {showsJump.value && (
-        <button
-          type="button"
-          class="button jump"
-          onClick={() => {
-            isAtEnd.current = true
-            if (hasNewer) props.onNewest?.()
-            list.current?.scrollToIndex(rows.length - 1, { align: 'end' })
-          }}
-        >
+      {isLineAbove.value && (
+        <button type="button" class="button jump jump-up" onClick={jumpToLine}>
+          {t('Jump to first unread')}
+        </button>
+      )}
+      {(hasNewer || isFarFromEnd.value) && (
+        <button type="button" class="button jump" onClick={jumpToNewest}>
           <Icon name="down" />
           {t('Jump to newest')}
         </button>
@@ -161,16 +279,17 @@ export function MessageList(props: MessageListProps) {
   )
 }
 
-function RowView({
-  row,
-  workspace,
-  place,
-  focusedId,
-  editedId,
-  onEdited,
-  onQuote,
-  isNewest,
-}: MessageListProps & { row: Row; isNewest: boolean }) {
+interface RowViewProps extends Pick<MessageListProps, 'workspace' | 'place' | 'onEdited'> {
+  row: Row
+  isReachedByTab: boolean
+  isEdited: boolean
+  onQuote: MessageListProps['onQuote'] | undefined
+  onUnread: MessageListProps['onUnread'] | undefined
+}
+
+/** Drawn again when its own row has changed: most of the list stays the same when a message comes. */
+const RowView = memo(function RowView({ row, workspace, place, isReachedByTab, ...props }: RowViewProps) {
+  const { isEdited, onEdited, onQuote, onUnread } = props
   switch (row.kind) {
     case 'day':
       return <div class="day-line">{dayOf(row.at)}</div>
@@ -183,47 +302,15 @@ function RowView({
           message={workspace.message(row.message.channelId, row.key) ?? row.message}
           workspace={workspace}
           isHead={row.isHead}
-          isReachedByTab={isNewest}
+          isReachedByTab={isReachedByTab}
           place={place}
-          isFocused={row.key === focusedId}
-          isEdited={row.key === editedId}
+          isEdited={isEdited}
           {...(onEdited && { onEdited })}
           {...(onQuote && { onQuote })}
+          {...(onUnread && { onUnread })}
         />
       )
     case 'pending':
-      return <PendingArticle entry={row.entry} workspace={workspace} />
+      return <PendingArticle entry={row.entry} workspace={workspace} isReachedByTab={isReachedByTab} />
   }
-}
-
-const closeTogetherMs = 5 * 60_000
-
-/** Days, the line before what is unread, messages in their order, and what is being sent behind them. */
-function rowsOf(
-  messages: readonly Message[],
-  outbox: readonly OutboxEntry[],
-  myId: string,
-  readSeq: number | undefined,
-): Row[] {
-  const rows: Row[] = []
-  let previous: Message | undefined
-  let hasLine = false
-  for (const message of messages) {
-    const isNewDay = !previous || !isSameDay(previous.createdAt, message.createdAt)
-    if (isNewDay) rows.push({ kind: 'day', key: `day ${message.id}`, at: message.createdAt })
-    const isFirstUnread = !hasLine && readSeq !== undefined && message.seq > readSeq && message.author.id !== myId
-    if (isFirstUnread) {
-      hasLine = true
-      rows.push({ kind: 'unread', key: 'unread' })
-    }
-    const follows =
-      previous?.author.id === message.author.id &&
-      message.createdAt - previous.createdAt < closeTogetherMs &&
-      message.quotedMessageId === null
-    rows.push({ kind: 'message', key: message.id, message, isHead: isNewDay || isFirstUnread || !follows })
-    previous = message
-  }
-  return [...rows, ...outbox.map((entry): Row => ({ kind: 'pending', key: entry.id, entry }))]
-}
-
-const isSameDay = (a: number, b: number) => new Date(a).toDateString() === new Date(b).toDateString()
+})

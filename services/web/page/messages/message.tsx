@@ -1,20 +1,21 @@
 import type { Message } from '@parley/contract'
 import { useSignal } from '@preact/signals'
-import { memo } from 'preact/compat'
 import { useEffect, useId, useRef } from 'preact/hooks'
-import { messageAddress, navigate, threadAddress } from '../app/address.ts'
-import { attempt } from '../app/problems.ts'
+import { messageAddress, threadAddress } from '../app/address.ts'
+import { attempt, ignoreFailure } from '../app/problems.ts'
+import { shownPerson } from '../app/shown-person.ts'
 import type { Workspace } from '../app/workspace.ts'
-import { dateTimeOf, t, timeOf } from '../texts/texts.ts'
+import { dateTimeOf, momentOf, t, timeOf } from '../texts/texts.ts'
 import { Confirm } from '../ui/dialog.tsx'
-import { IconButton } from '../ui/icons.tsx'
-import { Menu, type MenuItem } from '../ui/menu.tsx'
 import { Avatar } from './avatar.tsx'
+import { Blocks } from './blocks.tsx'
 import { EditMessage } from './edit-message.tsx'
 import { EmojiPicker } from './emoji-picker.tsx'
 import { Files } from './files.tsx'
 import { Text } from './markup.tsx'
-import { deleteMessage, togglePin, toggleReaction } from './message-actions.ts'
+import { toggleReaction } from './message-actions.ts'
+import { MessageTools } from './message-tools.tsx'
+import { Previews } from './previews.tsx'
 
 interface MessageProps {
   message: Message
@@ -24,37 +25,45 @@ interface MessageProps {
   /** Within a thread, or for search results, some actions make no sense. */
   place: 'channel' | 'thread' | 'search'
   onQuote?: (message: Message) => void
+  onUnread?: (message: Message) => void
   /** Whether this message is being edited because of a key in the composer. */
   isEdited?: boolean
+  /** Editing has ended. */
   onEdited?: () => void
-  isFocused?: boolean
   /** Tab leads to one message of a list; the arrows lead to the others. */
   isReachedByTab?: boolean
 }
 
-/** One message: an article with its author and time as name, and its text as description. */
-export const MessageArticle = memo(function MessageArticle(props: MessageProps) {
-  const { message, workspace, isHead, place, onQuote, isFocused } = props
+/**
+ * One message: an article with its author and time as name, and its text as description. Very many of them are drawn while somebody scrolls,
+ * and each component costs some time, so a plain message has few of them.
+ */
+export function MessageArticle(props: MessageProps) {
+  const { message, workspace, isHead, place } = props
   const { id, author, content, updatedAt, channelId, threadMeta } = message
   const ids = useId()
   const dialog = useSignal<'react' | 'delete' | null>(null)
   const isEditing = useSignal(false)
+  const isPointedAt = useSignal(false)
+  const hasFocus = useSignal(false)
   const article = useRef<HTMLElement>(null)
   const userName = workspace.userName(author.id, author.userName)
   const isMine = author.id === workspace.myId
-  const isMentioned = message.mentions.some(
-    (name) => name === workspace.myId || name === '@channel' || name === '@here',
-  )
+  const isMentioned = workspace.mentionsMe(message.mentions)
   const showsEditor = isEditing.value || props.isEdited === true
+  const isInUse = isPointedAt.value || hasFocus.value
 
-  useEffect(() => {
-    if (isFocused) article.current!.focus()
-  }, [isFocused])
+  // Messages kept from the version before have no blocks and no previews.
+  const hasBlocks = message.blocks?.length > 0
+  const hasPreviews = message.previews?.length > 0
+  const hasFiles = message.attachments.length + message.images.length > 0
+  const hasReactions = Object.keys(message.reactions).length > 0
 
   const stopEditing = () => {
+    const isByKey = props.isEdited === true
     isEditing.value = false
     props.onEdited?.()
-    article.current?.focus()
+    if (!isByKey) article.current?.focus()
   }
 
   return (
@@ -67,57 +76,89 @@ export const MessageArticle = memo(function MessageArticle(props: MessageProps) 
       tabIndex={props.isReachedByTab ? 0 : -1}
       aria-labelledby={`${ids}-author ${ids}-time`}
       aria-describedby={`${ids}-text`}
+      onPointerEnter={() => (isPointedAt.value = true)}
+      onPointerLeave={() => (isPointedAt.value = false)}
+      onFocusIn={() => (hasFocus.value = true)}
+      onFocusOut={(event) => {
+        hasFocus.value = event.currentTarget.contains(event.relatedTarget as Node | null)
+      }}
     >
       {isHead ? (
-        <Avatar name={userName} id={author.id} />
+        <Avatar workspace={workspace} name={userName} id={author.id} icon={author.icon} />
       ) : (
-        <MessageTime message={message} id={`${ids}-time`} class="time side-time" />
+        drawTime({ message, id: `${ids}-time`, class: 'time side-time', isInUse })
       )}
-      <div>
+      <div class="message-body">
         <div class={isHead ? 'message-head' : 'visually-hidden'}>
-          <span class="author" id={`${ids}-author`} dir="auto">
-            {userName}
-            {author.isBot && <span class="bot">{t('BOT')}</span>}
+          <span class="author" id={`${ids}-author`}>
+            {author.isBot ? (
+              <bdi>{userName}</bdi>
+            ) : (
+              <button type="button" class="name-button" onClick={() => (shownPerson.value = author.id)}>
+                <bdi>{userName}</bdi>
+              </button>
+            )}{' '}
+            {author.isBot && <span class="bot">{t('BOT')}</span>}{' '}
+            {author.webhookName !== undefined && (
+              <span class="quiet" dir="auto">
+                {t('via {name}', { name: author.webhookName })}
+              </span>
+            )}
           </span>
-          {isHead && <MessageTime message={message} id={`${ids}-time`} class="time" />}
+          {isHead && drawTime({ message, id: `${ids}-time`, class: 'time', isDated: place === 'search', isInUse })}
         </div>
         {message.quotedMessageId !== null && (
           <Quoted id={message.quotedMessageId} workspace={workspace} channelId={channelId} />
         )}
         {showsEditor ? (
           <EditMessage message={message} workspace={workspace} onDone={stopEditing} />
+        ) : hasBlocks ? (
+          <Blocks key={message.rev} id={`${ids}-text`} message={message} workspace={workspace} />
         ) : (
-          <>
-            <Text id={`${ids}-text`} content={content} workspace={workspace} />
-            {updatedAt !== null && (
-              <span class="edited" title={dateTimeOf(updatedAt)}>
-                {t('(edited)')}
-              </span>
-            )}
-          </>
+          <Text id={`${ids}-text`} content={content} mentions={message.mentions} workspace={workspace} />
         )}
-        <Files message={message} workspace={workspace} />
-        <Reactions message={message} workspace={workspace} />
+        {updatedAt !== null && !showsEditor && (
+          <span class="edited" title={dateTimeOf(updatedAt)}>
+            {t('(edited)')}
+          </span>
+        )}
+        {hasFiles && <Files message={message} workspace={workspace} />}
+        {hasPreviews && <Previews message={message} workspace={workspace} />}
+        {hasReactions && <Reactions message={message} workspace={workspace} />}
         {place === 'channel' && threadMeta && (
           <a class="replies-link" href={threadAddress(channelId, id)}>
+            <span class="faces">
+              {threadMeta.participants.slice(0, mostFaces).map((person) => (
+                <Avatar
+                  key={person}
+                  workspace={workspace}
+                  name={workspace.userName(person, '')}
+                  id={person}
+                  size="small"
+                />
+              ))}
+            </span>
             {t('{count, plural, one {# reply} other {# replies}}', { count: threadMeta.replyCount })}
-            <span class="quiet">{dateTimeOf(threadMeta.lastReplyAt)}</span>
+            <span class="quiet"> {t('Last reply {when}', { when: momentOf(threadMeta.lastReplyAt) })}</span>
           </a>
         )}
       </div>
-      {place !== 'search' && !showsEditor && (
-        <Tools
+      {/* Half of all that a message is made of. */}
+      {place !== 'search' && !showsEditor && isInUse && (
+        <MessageTools
           message={message}
           workspace={workspace}
           place={place}
           onReact={() => (dialog.value = 'react')}
           onEdit={() => (isEditing.value = true)}
           onDelete={() => (dialog.value = 'delete')}
-          onQuote={onQuote}
+          onQuote={props.onQuote}
+          onUnread={props.onUnread}
         />
       )}
       {dialog.value === 'react' && (
         <EmojiPicker
+          name={t('React')}
           onChoose={(emoji) => void attempt(toggleReaction(workspace, message, emoji))}
           onClose={() => (dialog.value = null)}
         />
@@ -127,24 +168,35 @@ export const MessageArticle = memo(function MessageArticle(props: MessageProps) 
           name={t('Delete message')}
           question={t('This message will be gone for everybody.')}
           action={t('Delete')}
-          onConfirm={() => void attempt(deleteMessage(workspace, message))}
+          onConfirm={() => workspace.deletions.begin(message)}
           onClose={() => (dialog.value = null)}
         />
       )}
     </article>
   )
-})
+}
 
-const MessageTime = ({
+/** Under which line of a day a message stands is seen only in its own list: elsewhere its time has the date. */
+const drawTime = ({
   message: { id, channelId, createdAt, threadId },
+  isDated = false,
+  isInUse,
   ...props
 }: {
   message: Message
   id: string
   class: string
+  isDated?: boolean
+  /** Somebody points at the message: only then there is anybody to read a title. */
+  isInUse: boolean
 }) => (
-  <a class={props.class} id={props.id} href={messageAddress(channelId, threadId ?? id)} title={dateTimeOf(createdAt)}>
-    <time dateTime={new Date(createdAt).toISOString()}>{timeOf(createdAt)}</time>
+  <a
+    class={props.class}
+    id={props.id}
+    href={messageAddress(channelId, id, threadId)}
+    title={isInUse ? dateTimeOf(createdAt) : undefined}
+  >
+    <time dateTime={new Date(createdAt).toISOString()}>{isDated ? momentOf(createdAt) : timeOf(createdAt)}</time>
   </a>
 )
 
@@ -153,24 +205,20 @@ function Quoted({ id, workspace, channelId }: { id: string; workspace: Workspace
   const fetched = useSignal<Message | null>(null)
   useEffect(() => {
     if (known) return
-    workspace.client.request('GET /messages/:messageId', { params: { messageId: id } }).then(
-      ({ message }) => {
-        fetched.value = message
-      },
-      () => {
-        // It was deleted, or may not be read: the quotation stays empty.
-      },
-    )
+    workspace.client.request('GET /messages/:messageId', { params: { messageId: id } }).then(({ message }) => {
+      fetched.value = message
+      // A message that was deleted, or may not be read, leaves the quotation empty.
+    }, ignoreFailure)
   }, [id])
   const quoted = known ?? fetched.value
   return (
     <blockquote class="quoted">
       {quoted ? (
         <>
-          <a href={messageAddress(quoted.channelId, quoted.id)} class="author">
+          <a href={messageAddress(quoted.channelId, quoted.id, quoted.threadId)} class="author" dir="auto">
             {quoted.author.userName}
           </a>
-          <Text content={quoted.content} workspace={workspace} />
+          <Text content={quoted.content} mentions={quoted.mentions} workspace={workspace} />
         </>
       ) : (
         <span>{t('This message is not available')}</span>
@@ -179,9 +227,10 @@ function Quoted({ id, workspace, channelId }: { id: string; workspace: Workspace
   )
 }
 
+const mostFaces = 3
+
 function Reactions({ message, workspace }: { message: Message; workspace: Workspace }) {
   const reactions = Object.entries(message.reactions)
-  if (reactions.length === 0) return null
   return (
     <div class="reactions">
       {reactions.map(([emoji, people]) => (
@@ -190,59 +239,20 @@ function Reactions({ message, workspace }: { message: Message; workspace: Worksp
           type="button"
           class="reaction"
           aria-pressed={people.includes(workspace.myId)}
-          title={people.map((id) => workspace.userName(id, '')).join(', ')}
+          title={namesOf(people, workspace)}
+          onPointerEnter={() => people.slice(0, mostNamed).forEach(workspace.loadUser)}
           onClick={() => void attempt(toggleReaction(workspace, message, emoji))}
         >
-          <span>{emoji}</span>
-          <span>{people.length}</span>
+          <bdi>{emoji}</bdi> <span>{people.length}</span>
         </button>
       ))}
     </div>
   )
 }
 
-interface ToolsProps {
-  message: Message
-  workspace: Workspace
-  place: 'channel' | 'thread'
-  onReact: () => void
-  onEdit: () => void
-  onDelete: () => void
-  onQuote: ((message: Message) => void) | undefined
-}
+const mostNamed = 20
 
-function Tools({ message, workspace, place, onReact, onEdit, onDelete, onQuote }: ToolsProps) {
-  const { id, author, channelId, pinnedAt } = message
-  const isMine = author.id === workspace.myId
-  const mayDelete = isMine || (workspace.me.value?.isAdmin === true && !channelId.startsWith('dm:'))
-  const canHaveThread = place === 'channel' && !channelId.startsWith('dm:')
-  const items: MenuItem[] = [
-    ...(canHaveThread
-      ? [
-          {
-            name: pinnedAt === null ? t('Pin') : t('Unpin'),
-            onChoose: () => void attempt(togglePin(workspace, message)),
-          },
-        ]
-      : []),
-    ...(onQuote ? [{ name: t('Quote'), onChoose: () => onQuote(message) }] : []),
-    {
-      name: t('Copy link'),
-      onChoose: () =>
-        void navigator.clipboard.writeText(
-          new URL(messageAddress(channelId, message.threadId ?? id), location.href).href,
-        ),
-    },
-  ]
-  return (
-    <div class="message-tools">
-      <IconButton icon="smile" name={t('React')} onClick={onReact} />
-      {canHaveThread && (
-        <IconButton icon="thread" name={t('Reply in thread')} onClick={() => navigate(threadAddress(channelId, id))} />
-      )}
-      {isMine && <IconButton icon="edit" name={t('Edit')} onClick={onEdit} />}
-      {mayDelete && <IconButton icon="trash" name={t('Delete')} onClick={onDelete} />}
-      <Menu icon="more" name={t('More actions')} items={items} />
-    </div>
-  )
+function namesOf(people: readonly string[], workspace: Workspace): string {
+  const names = people.slice(0, mostNamed).map((id) => workspace.userName(id, ''))
+  return names.filter((name) => name !== '').join(', ')
 }

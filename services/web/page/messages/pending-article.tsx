@@ -5,31 +5,39 @@ import { t } from '../texts/texts.ts'
 import { Avatar } from './avatar.tsx'
 import { Text } from './markup.tsx'
 
+interface PendingArticleProps {
+  entry: OutboxEntry
+  workspace: Workspace
+  isReachedByTab: boolean
+}
+
 /** A message that is not at the server yet. */
-export function PendingArticle({ entry, workspace }: { entry: OutboxEntry; workspace: Workspace }) {
+export function PendingArticle({ entry, workspace, isReachedByTab }: PendingArticleProps) {
   const { id, body, failure, state } = entry
-  const userName = workspace.me.value?.userName ?? ''
+  const userName = workspace.me.value.userName
   const ids = useId()
   const hasFailed = state === 'failed'
   return (
     <article
       class="message"
       data-head
-      tabIndex={-1}
+      data-message={id}
+      tabIndex={isReachedByTab ? 0 : -1}
       aria-labelledby={`${ids}-author ${ids}-state`}
       aria-describedby={`${ids}-text`}
     >
-      <Avatar name={userName} id={workspace.myId} />
+      <Avatar workspace={workspace} name={userName} id={workspace.myId} />
       <div>
         <div class="message-head">
-          <span class="author" id={`${ids}-author`} dir="auto">
-            {userName}
+          <span class="author" id={`${ids}-author`}>
+            <bdi>{userName}</bdi>
           </span>
           <span class="send-state" id={`${ids}-state`} data-failed={hasFailed || undefined}>
             {hasFailed ? t('Not sent') : t('Sending…')}
           </span>
         </div>
         <Text id={`${ids}-text`} content={body.content} workspace={workspace} />
+        <Waiting body={body} />
         {hasFailed && (
           <p class="send-state" data-failed>
             {failure?.error}{' '}
@@ -44,4 +52,10 @@ export function PendingArticle({ entry, workspace }: { entry: OutboxEntry; works
       </div>
     </article>
   )
+}
+
+/** Files have arrived at the server already; only their message has not. */
+const Waiting = ({ body }: { body: OutboxEntry['body'] }) => {
+  const count = (body.attachments?.length ?? 0) + (body.images?.length ?? 0)
+  return count === 0 ? null : <p class="quiet">{t('{count, plural, one {# file} other {# files}}', { count })}</p>
 }

@@ -1,37 +1,98 @@
-import type { Client } from '@parley/client'
+import type { Client, RequestOptions } from '@parley/client'
 import { type Signal, signal } from '@preact/signals'
 import { textOf } from '../app/problems.ts'
+import { base64Of } from '../ui/base64.ts'
 
-/** A file that was chosen for a message. Its bytes travel at once; the message can be sent when they have arrived. */
+/** A file that was chosen for a message. Its bytes travel at once; the message is sent when they have arrived. */
 export interface ChosenFile {
   id: string
   file: File
+  /** Images go with the message as images, anything else as attachments. */
+  isImage: boolean
   state: Signal<{ sent: number } | { filename: string } | { failure: string }>
+  /** Resolves when its bytes travel no longer, whatever became of them. */
+  settled: Promise<void>
   abort: () => void
 }
 
-/** Begins to upload a file. */
-export function upload(client: Client, file: File): ChosenFile {
+let lastId = 0
+
+/** Begins to upload a file for a channel or conversation. */
+export function upload(client: Client, channelId: string, file: File): ChosenFile {
   const leaving = new AbortController()
   const state: ChosenFile['state'] = signal({ sent: 0 })
-  client
-    .request('POST /files/binary', {
-      query: { filename: file.name },
-      body: file,
-      signal: leaving.signal,
-      onProgress: ({ sentBytes, totalBytes }) => {
-        state.value = { sent: sentBytes / Math.max(1, totalBytes) }
-      },
-    })
-    .then(
-      ({ attachment }) => {
-        state.value = { filename: attachment.filename }
-      },
-      (error) => {
-        if (!leaving.signal.aborted) state.value = { failure: textOf(error) }
-      },
-    )
-  return { id: crypto.randomUUID(), file, state, abort: () => leaving.abort() }
+  const isImage = /\.(png|jpe?g|webp|svg)$/i.test(file.name)
+  const options: RequestOptions = {
+    signal: leaving.signal,
+    onProgress: ({ sentBytes, totalBytes }) => {
+      state.value = { sent: sentBytes / Math.max(1, totalBytes) }
+    },
+  }
+  const settled = (isImage ? sendImage(client, channelId, file, options) : sendFile(client, file, options)).then(
+    (filename) => {
+      state.value = { filename }
+    },
+    (error) => {
+      if (!leaving.signal.aborted) state.value = { failure: textOf(error) }
+    },
+  )
+  return { id: `file-${++lastId}`, file, isImage, state, settled, abort: () => leaving.abort() }
 }
 
-export const uploadedName = ({ state }: ChosenFile) => ('filename' in state.value ? state.value.filename : undefined)
+async function sendFile(client: Client, file: File, options: RequestOptions): Promise<string> {
+  const query = { filename: file.name }
+  const { attachment } = await client.request('POST /files/binary', { query, body: file, ...options })
+  return attachment.filename
+}
+
+async function sendImage(client: Client, channelId: string, file: File, options: RequestOptions): Promise<string> {
+  const body = { filename: file.name, image: await base64Of(file) }
+  const { filename } = channelId.startsWith('dm:')
+    ? await client.request('POST /conversations/:conversationId/messages/image', {
+        params: { conversationId: channelId },
+        body,
+        ...options,
+      })
+    : await client.request('POST /channels/:channelId/messages/image', { params: { channelId }, body, ...options })
+  return filename
+}
+
+export const isTravelling = ({ state }: ChosenFile) => 'sent' in state.value
+
+/** What a message says of its files, all of which have arrived. */
+export function filesOfMessage(files: readonly ChosenFile[]) {
+  const namesOf = (isImage: boolean) =>
+    files.flatMap((file) =>
+      file.isImage === isImage && 'filename' in file.state.value ? file.state.value.filename : [],
+    )
+  const [images, attachments] = [namesOf(true), namesOf(false).map((filename) => ({ filename }))]
+  return { ...(images.length > 0 && { images }), ...(attachments.length > 0 && { attachments }) }
+}
+
+export type ChosenFiles = ReturnType<typeof createChosenFiles>
+
+/** The files that wait for a message, by channel, conversation or thread: they stay when another one is opened. */
+export function createChosenFiles(client: Client) {
+  const byPlace = new Map<string, Signal<readonly ChosenFile[]>>()
+  function of(place: string) {
+    const known = byPlace.get(place) ?? signal<readonly ChosenFile[]>([])
+    byPlace.set(place, known)
+    return known
+  }
+  return {
+    of: (place: string) => of(place).value,
+    /** Of a channel or conversation, or of the thread `place` in it. */
+    add(place: string, channelId: string, files: Iterable<File> | null | undefined) {
+      const added = [...(files ?? [])].map((file) => upload(client, channelId, file))
+      if (added.length > 0) of(place).value = [...of(place).value, ...added]
+    },
+    remove(place: string, file: ChosenFile) {
+      file.abort()
+      of(place).value = of(place).value.filter((one) => one !== file)
+    },
+    /** They belong to a message now. */
+    clear(place: string) {
+      of(place).value = []
+    },
+  }
+}

@@ -1,17 +1,20 @@
+import { RequestFailed } from '@parley/client'
 import type { Message } from '@parley/contract'
 import { useSignal } from '@preact/signals'
+import { memo } from 'preact/compat'
 import { useEffect, useRef } from 'preact/hooks'
-import { channelAddress, navigate } from '../app/address.ts'
+import { address, channelAddress, messageAddress, navigate } from '../app/address.ts'
+import { isLookedAt } from '../app/attention.ts'
 import { attempt } from '../app/problems.ts'
-import { nameOfPlace, readStateOfPlace, type Workspace } from '../app/workspace.ts'
-import { ChannelSettings } from '../dialogs/channel-settings.tsx'
-import { PinnedMessages } from '../dialogs/pinned-messages.tsx'
+import { nameOfPlace, type Place, readStateOfPlace, type Workspace } from '../app/workspace.ts'
 import { Composer } from '../messages/composer.tsx'
 import { MessageList } from '../messages/message-list.tsx'
-import { type ChosenFile, upload } from '../messages/uploads.ts'
+import { Whispers } from '../messages/whispers.tsx'
 import { t } from '../texts/texts.ts'
-import { Icon, IconButton } from '../ui/icons.tsx'
-import { Announcements } from './announcements.tsx'
+import { useFileDrop } from '../ui/file-drop.ts'
+import { useStable } from '../ui/stable.ts'
+import { ChannelHead } from './channel-head.tsx'
+import { useReading } from './reading.ts'
 
 interface ChannelViewProps {
   workspace: Workspace
@@ -19,144 +22,175 @@ interface ChannelViewProps {
   messageId: string | undefined
 }
 
-const readPauseMs = 500
-
 /** One channel or conversation: its head, its messages, and where one writes. */
 export function ChannelView({ workspace, id, messageId }: ChannelViewProps) {
   const place = workspace.place(id)
-  const dialog = useSignal<'pins' | 'settings' | null>(null)
-  const quoted = useSignal<Message | null>(null)
-  const editedId = useSignal<string | undefined>(undefined)
-  const files = useSignal<readonly ChosenFile[]>([])
-  const isAtEnd = useRef(true)
-  const isReady = workspace.isReady.value
-  // A message that the address names is shown among its neighbours, once they are there.
-  const named = messageId === undefined ? undefined : workspace.message(id, messageId)
-  const spot = named && { seq: named.seq }
-  const messages = messageId !== undefined && !named ? undefined : workspace.messages(id, spot)
-  const outbox = workspace.outbox(id).filter(({ parentId }) => parentId === undefined)
-  // The line stays where it was when the channel was opened.
-  const readSeq = useRef<number | undefined>(undefined)
-  if (readSeq.current === undefined && place) readSeq.current = readStateOfPlace(place).readSeq
+  const isMissing = useSignal(false)
 
   useEffect(() => {
-    if (!isReady || !place) return
-    void (messageId === undefined ? workspace.open(id) : workspace.openAround(id, { id: messageId }))
-  }, [isReady, place !== undefined, messageId])
+    const opened = messageId === undefined ? workspace.open(id) : openMessage(workspace, id, messageId)
+    opened.then(
+      () => (isMissing.value = false),
+      (error) => {
+        if (!(error instanceof RequestFailed)) throw error
+        isMissing.value = true
+      },
+    )
+  }, [messageId])
   useEffect(() => () => workspace.close(id), [id])
 
-  const newestSeq = messages?.at(-1)?.seq ?? 0
-  const unreadCount = place ? readStateOfPlace(place).unreadCount : 0
-  useEffect(() => {
-    if (unreadCount === 0) return
-    const timer = setTimeout(() => {
-      if (isAtEnd.current && document.visibilityState === 'visible' && document.hasFocus())
-        markRead(workspace, id, newestSeq)
-    }, readPauseMs)
-    return () => clearTimeout(timer)
-  }, [newestSeq, unreadCount])
-
-  if (!place) {
+  if (isMissing.value) {
     return (
-      <main class="main" aria-busy={!isReady}>
-        {isReady && (
-          <div class="empty">
-            <h1>{t('Not found')}</h1>
-            <p>{t('There is no such channel, or you may not read it.')}</p>
-          </div>
-        )}
+      <main class="main">
+        <div class="empty">
+          <h1>{t('Not found')}</h1>
+          <p>{t('There is no such channel or message, or you may not read it.')}</p>
+        </div>
       </main>
     )
   }
+  if (!place) return <main class="main" aria-busy="true" />
+  return <OpenChannel workspace={workspace} id={id} place={place} messageId={messageId} />
+}
 
-  const name = nameOfPlace(place)
-  const isChannel = place.kind === 'channel'
-  const editLast = () => {
-    editedId.value = messages?.findLast(({ author }) => author.id === workspace.myId)?.id
+/** A reply is shown in its thread, beside the channel. */
+async function openMessage(workspace: Workspace, id: string, messageId: string) {
+  const known = workspace.message(id, messageId)
+  const { client } = workspace
+  const { message } = known
+    ? { message: known }
+    : await client.request('GET /messages/:messageId', { params: { messageId } })
+  if (message.channelId !== id || message.threadId !== null) {
+    navigate(messageAddress(message.channelId, messageId, message.threadId), { replace: true })
+    return
   }
-  const typing = workspace.typing.names(id)
+  await workspace.openAround(id, { id: messageId })
+}
+
+type OpenChannelProps = ChannelViewProps & { place: Place }
+
+function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
+  const quoted = useSignal<Message | null>(null)
+  const editedId = useSignal<string | undefined>(undefined)
+  const isAtEnd = useSignal(messageId === undefined)
+  /** The messages around the first unread one are shown. */
+  const unreadSeq = useSignal<number | undefined>(undefined)
+  const named = messageId === undefined ? undefined : workspace.message(id, messageId)
+  const seq = named?.seq ?? unreadSeq.value
+  const spot = seq === undefined ? undefined : { seq }
+  const messages = messageId !== undefined && !named ? undefined : workspace.messages(id, spot)
+  const outbox = workspace.outbox(id).filter(({ parentId }) => parentId === undefined)
+  const newestSeq = messages?.at(-1)?.seq ?? 0
+  const { unreadCount, readSeq } = readStateOfPlace(place)
+
+  const line = useLine(workspace, id, { readSeq, unreadCount, isSeen: isAtEnd.value && isLookedAt.value })
+  const isMarked = workspace.marks.of(id) !== undefined
+  useReading(workspace, { id, unreadCount, newestSeq, isAtEnd: isAtEnd.value && !isMarked })
+  useEffect(() => {
+    unreadSeq.value = undefined
+  }, [messageId])
+
+  const drop = useFileDrop((files) => workspace.files.add(id, id, files))
+  const name = nameOfPlace(place)
+  const editLast = useStable(() => {
+    editedId.value = messages?.findLast(({ author }) => author.id === workspace.myId)?.id
+  })
+  const toNewest = useStable(() => {
+    unreadSeq.value = undefined
+    if (messageId !== undefined) navigate(channelAddress(id))
+  })
+  const forgetQuoted = useStable(() => {
+    quoted.value = null
+  })
   return (
-    <main
-      class="main"
-      onDragOver={(event) => event.preventDefault()}
-      onDrop={(event) => {
-        event.preventDefault()
-        const dropped = [...(event.dataTransfer?.files ?? [])]
-        files.value = [...files.value, ...dropped.map((file) => upload(workspace.client, file))]
-      }}
-    >
-      <header class="main-head">
-        {isChannel ? (
-          <Icon name={place.channel.isPrivate ? 'lock' : 'hash'} />
-        ) : (
-          <span class="presence" data-status={workspace.presence(place.conversation.otherUser.id)} aria-hidden="true" />
-        )}
-        <h1 dir="auto">{name}</h1>
-        <span class="topic" dir="auto">
-          {isChannel ? place.channel.topic : ''}
-        </span>
-        {isChannel && (
-          <>
-            <IconButton icon="pin" name={t('Pinned messages')} onClick={() => (dialog.value = 'pins')} />
-            <IconButton icon="settings" name={t('Channel settings')} onClick={() => (dialog.value = 'settings')} />
-          </>
-        )}
-      </header>
+    <main class="main" {...drop}>
+      <ChannelHead workspace={workspace} place={place} />
       <MessageList
+        // Another part of the channel is another list: it begins where it is told to, not where this one was.
+        key={messageId ?? (unreadSeq.value === undefined ? 'newest' : 'unread')}
         workspace={workspace}
         name={t('Messages in {name}', { name })}
         messages={messages}
-        outbox={spot ? [] : outbox}
+        outbox={spot && workspace.hasNewer(id, spot) ? [] : outbox}
         place="channel"
         hasOlder={workspace.hasOlder(id, spot)}
         onOlder={() => workspace.loadOlder(id, spot)}
         hasNewer={workspace.hasNewer(id, spot)}
         onNewer={() => workspace.loadNewer(id, spot)}
-        onNewest={() => navigate(channelAddress(id))}
-        readSeq={unreadCount > 0 || readSeq.current !== newestSeq ? readSeq.current : undefined}
-        focusedId={messageId}
+        onNewest={toNewest}
+        readSeq={line.seq}
+        onFirstUnread={() => {
+          const first = line.seq! + 1
+          void attempt(workspace.openAround(id, { seq: first })).then(() => (unreadSeq.value = first))
+        }}
+        target={messageId === undefined ? (unreadSeq.value === undefined ? undefined : 'unread') : { messageId }}
         editedId={editedId.value}
         onEdited={() => (editedId.value = undefined)}
         onQuote={(message) => (quoted.value = message)}
-        onAtEnd={(value) => {
-          isAtEnd.current = value
-          if (value && unreadCount > 0 && document.hasFocus()) markRead(workspace, id, newestSeq)
+        onUnread={(message) => {
+          workspace.marks.set(id, message.seq)
+          line.mark(message.seq - 1)
         }}
+        onAtEnd={(value) => (isAtEnd.value = value)}
+        {...(spot === undefined && { onTooMany: (most: number) => workspace.trim(id, most) })}
       />
+      <Whispers workspace={workspace} channelId={id} />
       <Composer
         workspace={workspace}
         channelId={id}
         name={t('Message {name}', { name })}
+        takesFocus={messageId === undefined && !isThreadOpen()}
         quoted={quoted.value}
-        onQuoteDone={() => (quoted.value = null)}
+        onQuoteDone={forgetQuoted}
         onEditLast={editLast}
-        files={files.value}
-        onFiles={(chosen) => (files.value = chosen)}
+        onSent={toNewest}
       />
-      <div class="below-composer">
-        {typing.length > 0 &&
-          t('{count, plural, one {{names} is typing…} other {{names} are typing…}}', {
-            count: typing.length,
-            names: new Intl.ListFormat(document.documentElement.lang).format(typing),
-          })}
-      </div>
-      <Announcements workspace={workspace} channelId={id} />
-      {dialog.value === 'pins' && isChannel && (
-        <PinnedMessages workspace={workspace} channelId={id} onClose={() => (dialog.value = null)} />
-      )}
-      {dialog.value === 'settings' && isChannel && (
-        <ChannelSettings workspace={workspace} channel={place.channel} onClose={() => (dialog.value = null)} />
-      )}
+      <Typing workspace={workspace} id={id} />
     </main>
   )
 }
 
-function markRead({ client }: Workspace, id: string, seq: number) {
-  if (seq === 0) return
-  const body = { seq }
-  void attempt(
-    id.startsWith('dm:')
-      ? client.request('PUT /conversations/:conversationId/read', { params: { conversationId: id }, body })
-      : client.request('PUT /channels/:channelId/read', { params: { channelId: id }, body }),
-  )
+const isThreadOpen = () => {
+  const shown = address.peek()
+  return shown.view === 'channel' && shown.threadId !== undefined
 }
+
+interface LineFacts {
+  readSeq: number
+  unreadCount: number
+  /** Somebody looks at the newest message. */
+  isSeen: boolean
+}
+
+/**
+ * Where the line stands before what is unread: where it was when the channel was opened, or before what came while nobody looked. It stays
+ * until somebody looks away.
+ */
+function useLine(workspace: Workspace, id: string, { readSeq, unreadCount, isSeen }: LineFacts) {
+  const seq = useSignal<number | undefined>(undefined)
+  const isNew = useRef(true)
+  if (isNew.current) {
+    const marked = workspace.marks.take(id)
+    seq.value = marked === undefined ? (unreadCount > 0 ? readSeq : undefined) : marked - 1
+    isNew.current = false
+  }
+  useEffect(() => {
+    if (isSeen) return
+    if (unreadCount === 0) seq.value = undefined
+    else seq.value ??= readSeq
+  }, [isSeen, unreadCount === 0])
+  return { seq: seq.value, mark: (next: number) => (seq.value = next) }
+}
+
+const Typing = memo(function Typing({ workspace, id }: { workspace: Workspace; id: string }) {
+  const names = workspace.typing.names(id)
+  return (
+    <div class="below-composer">
+      {names.length > 0 &&
+        t('{count, plural, one {{names} is typing…} other {{names} are typing…}}', {
+          count: names.length,
+          names: new Intl.ListFormat(document.documentElement.lang).format(names),
+        })}
+    </div>
+  )
+})

@@ -1,15 +1,27 @@
-import { closeProblem, problems } from '../app/problems.ts'
+import { notice } from '../app/problems.ts'
+import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
-import { IconButton } from '../ui/icons.tsx'
+import { isDialogOpen } from '../ui/dialog.tsx'
+import { ProblemList } from '../ui/problem-list.tsx'
 
-/** Errors of what the person did, until they are closed. */
-export const Problems = () => (
-  <div class="toasts">
-    {problems.value.map(({ id, text }) => (
-      <div key={id} class="alert" role="alert">
-        <span>{text}</span>
-        <IconButton icon="close" name={t('Close')} onClick={() => closeProblem(id)} />
+/** Errors of what the person did, until they are closed, and what can still be undone. */
+export function Problems({ workspace }: { workspace: Workspace }) {
+  const { deletions } = workspace
+  const { value: deleted } = deletions.undoable
+  return (
+    <div class="toasts">
+      <div role="status">
+        {deleted && (
+          <div class="toast">
+            <span>{t('Message deleted')}</span>
+            <button type="button" class="link-button" onClick={() => deletions.undo(deleted.id)}>
+              {t('Undo')}
+            </button>
+          </div>
+        )}
+        {notice.value !== '' && <div class="toast">{notice.value}</div>}
       </div>
-    ))}
-  </div>
-)
+      {!isDialogOpen.value && <ProblemList />}
+    </div>
+  )
+}

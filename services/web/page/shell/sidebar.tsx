@@ -1,32 +1,53 @@
 import { useSignal } from '@preact/signals'
+import { memo } from 'preact/compat'
+import { useEffect } from 'preact/hooks'
 import { address, channelAddress } from '../app/address.ts'
+import { unreadIn } from '../app/unread-marks.ts'
 import { nameOfPlace, readStateOfPlace, type Workspace } from '../app/workspace.ts'
 import { BrowseChannels } from '../dialogs/browse-channels.tsx'
 import { CreateChannel } from '../dialogs/create-channel.tsx'
 import { NewDirectMessage } from '../dialogs/new-direct-message.tsx'
+import { hasDraft } from '../messages/drafts.ts'
 import { t } from '../texts/texts.ts'
 import { Icon, IconButton } from '../ui/icons.tsx'
+import { whenIdle } from '../ui/idle.ts'
 
 /** Channels and direct messages, with what is unread in them. */
-export function Sidebar({ workspace }: { workspace: Workspace }) {
+export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChosen: () => void }) {
   const dialog = useSignal<'create' | 'browse' | 'direct' | null>(null)
   const close = () => {
     dialog.value = null
   }
+  usePresence(workspace)
+  const openId = openPlace()
+  const channelIds = workspace.channelIds()
+  const conversationIds = workspace.conversationIds()
+  const isJoined = openId === undefined || openId.startsWith('dm:') || channelIds.includes(openId)
+  const rows = useDrawnRows(channelIds.length + conversationIds.length)
   return (
-    <div class="sidebar">
+    <div
+      class="sidebar"
+      onClickCapture={(event) => {
+        if ((event.target as Element).closest('a')) onChosen()
+      }}
+    >
       <nav aria-label={t('Channels')}>
         <div class="section-head">
           <h2>{t('Channels')}</h2>
-          <span>
-            <IconButton icon="browse" name={t('Browse channels')} onClick={() => (dialog.value = 'browse')} />
-            <IconButton icon="plus" name={t('Create channel')} onClick={() => (dialog.value = 'create')} />
-          </span>
+          {/* Guests see their channels alone, and are added to others. */}
+          {workspace.me.value.role !== 'guest' && (
+            <span>
+              <IconButton icon="browse" name={t('Browse channels')} onClick={() => (dialog.value = 'browse')} />
+              <IconButton icon="plus" name={t('Create channel')} onClick={() => (dialog.value = 'create')} />
+            </span>
+          )}
         </div>
         <ul>
-          {workspace.channelIds().map((id) => (
+          {channelIds.slice(0, rows).map((id) => (
             <PlaceLink key={id} id={id} workspace={workspace} />
           ))}
+          {/* A channel that is only looked at. */}
+          {!isJoined && <PlaceLink key={openId} id={openId!} workspace={workspace} />}
         </ul>
       </nav>
       <nav aria-label={t('Direct messages')}>
@@ -35,7 +56,7 @@ export function Sidebar({ workspace }: { workspace: Workspace }) {
           <IconButton icon="plus" name={t('New direct message')} onClick={() => (dialog.value = 'direct')} />
         </div>
         <ul>
-          {workspace.conversationIds().map((id) => (
+          {conversationIds.slice(0, Math.max(0, rows - channelIds.length)).map((id) => (
             <PlaceLink key={id} id={id} workspace={workspace} />
           ))}
         </ul>
@@ -47,13 +68,40 @@ export function Sidebar({ workspace }: { workspace: Workspace }) {
   )
 }
 
-const isOpen = (id: string) => address.value.view === 'channel' && address.value.id === id
+const openPlace = () => (address.value.view === 'channel' ? address.value.id : undefined)
+const isOpen = (id: string) => openPlace() === id
+
+/** The server answers the presence of so many at once. */
+const mostPresent = 200
+
+/** The presence of those with whom the person talks. */
+function usePresence(workspace: Workspace) {
+  const isReady = workspace.isReady.value
+  const ids = workspace.conversations().map(({ otherUser }) => otherUser.id)
+  const shown = ids.slice(0, mostPresent).sort()
+  useEffect(() => (isReady && shown.length > 0 ? workspace.showPresence(shown) : undefined), [isReady, shown.join()])
+}
+
+/** Rows are at least as high. */
+const rowPx = 25
+const atOnce = 40
+
+/** How many rows of both lists are drawn: first those in sight, the others when the browser has nothing else to do. */
+function useDrawnRows(count: number): number {
+  const drawn = useSignal(Math.ceil(innerHeight / rowPx))
+  const hasMore = drawn.value < count
+  useEffect(() => {
+    if (hasMore) return whenIdle(() => (drawn.value += atOnce))
+  }, [drawn.value, hasMore])
+  return drawn.value
+}
 
 /** One line. It renders again when its own channel or conversation has changed, and for nothing else. */
-function PlaceLink({ id, workspace }: { id: string; workspace: Workspace }) {
+const PlaceLink = memo(function PlaceLink({ id, workspace }: { id: string; workspace: Workspace }) {
   const place = workspace.place(id)
   if (!place) return null
-  const { unreadCount, mentionCount } = readStateOfPlace(place)
+  const { mentionCount } = readStateOfPlace(place)
+  const unreadCount = unreadIn(workspace.marks.of(id), readStateOfPlace(place))
   return (
     <li>
       <a
@@ -70,16 +118,24 @@ function PlaceLink({ id, workspace }: { id: string; workspace: Workspace }) {
         <span class="name" dir="auto">
           {nameOfPlace(place)}
         </span>
-        <Unread count={unreadCount} mentions={place.kind === 'channel' ? mentionCount : unreadCount} />
+        {!isOpen(id) && hasDraft(workspace.myId, id) && <Draft />}
+        <Unread count={unreadCount} mentions={mentionCount} isDirect={place.kind === 'direct'} />
       </a>
     </li>
   )
-}
+})
 
-function Unread({ count, mentions }: { count: number; mentions: number }) {
+const Draft = () => (
+  <span class="draft" title={t('Draft')}>
+    <Icon name="edit" />
+    <span class="visually-hidden">{t('Draft')}</span>
+  </span>
+)
+
+function Unread({ count, mentions, isDirect }: { count: number; mentions: number; isDirect: boolean }) {
   if (count === 0) return null
   return (
-    <span class={`count ${mentions > 0 ? 'mention' : ''}`}>
+    <span class={`count ${mentions > 0 || isDirect ? 'mention' : ''}`}>
       <span aria-hidden="true">{count > 99 ? '99+' : count}</span>
       <span class="visually-hidden">
         {t('{count, plural, one {# unread message} other {# unread messages}}', { count })}

@@ -1,8 +1,10 @@
 import { useSignal, useSignalEffect } from '@preact/signals'
 import { address, navigate, searchAddress } from '../app/address.ts'
+import { isOnline } from '../app/attention.ts'
 import { attempt } from '../app/problems.ts'
 import { signOut } from '../app/session.ts'
 import type { Workspace } from '../app/workspace.ts'
+import { Avatar } from '../messages/avatar.tsx'
 import { t } from '../texts/texts.ts'
 import { IconButton } from '../ui/icons.tsx'
 import { Menu } from '../ui/menu.tsx'
@@ -14,7 +16,7 @@ interface TopBarProps {
 }
 
 export function TopBar({ workspace, onNavigation, onShortcuts }: TopBarProps) {
-  const isAdmin = workspace.me.value?.isAdmin === true
+  const { value: me } = workspace.me
   return (
     <header class="top-bar">
       <span class="only-narrow">
@@ -36,6 +38,8 @@ export function TopBar({ workspace, onNavigation, onShortcuts }: TopBarProps) {
             name="q"
             aria-label={t('Search')}
             placeholder={t('Search')}
+            // What is searched for stands in the field, also after Back.
+            key={address.value.view === 'search' ? address.value.query : ''}
             defaultValue={address.value.view === 'search' ? address.value.query : ''}
           />
         </form>
@@ -44,12 +48,15 @@ export function TopBar({ workspace, onNavigation, onShortcuts }: TopBarProps) {
         <Connection workspace={workspace} />
         <Menu
           icon="person"
+          face={<Avatar workspace={workspace} name={me.userName} id={workspace.myId} size="small" />}
           name={t('Account')}
           items={[
             { name: t('Profile'), href: '/profile' },
+            { name: t('Security'), href: '/security' },
             { name: t('Sessions'), href: '/sessions' },
+            { name: t('API tokens'), href: '/tokens' },
             { name: t('Preferences'), href: '/preferences' },
-            ...(isAdmin ? [{ name: t('Administration'), href: '/admin/people' }] : []),
+            ...(me.isAdmin ? [{ name: t('Administration'), href: '/admin/people' }] : []),
             { name: t('Keyboard shortcuts'), onChoose: onShortcuts },
             { name: t('Sign out'), onChoose: () => void attempt(signOut()) },
           ]}
@@ -59,8 +66,8 @@ export function TopBar({ workspace, onNavigation, onShortcuts }: TopBarProps) {
   )
 }
 
-/** Short losses are not worth a word: it says something after two seconds. */
-const quietMs = 2_000
+/** Short losses are not worth a word; after two seconds at the latest it has said something. */
+const quietMs = 1_500
 
 function Connection({ workspace }: { workspace: Workspace }) {
   const isLate = useSignal(false)
@@ -73,10 +80,10 @@ function Connection({ workspace }: { workspace: Workspace }) {
     return () => clearTimeout(timer)
   })
   const { value: connection } = workspace.connection
-  const text = navigator.onLine ? (connection === 'connecting' ? t('Connecting…') : t('Reconnecting…')) : t('Offline')
+  const waiting = connection === 'connecting' ? t('Connecting…') : t('Reconnecting…')
   return (
     <span class="connection" role="status">
-      {connection !== 'live' && isLate.value ? text : ''}
+      {isOnline.value ? connection !== 'live' && isLate.value && waiting : t('Offline')}
     </span>
   )
 }

@@ -1,10 +1,15 @@
-import { type Reply, RequestFailed } from '@parley/client'
+import type { Reply } from '@parley/client'
 import { useEffect, useState } from 'preact/hooks'
 import { address, navigate } from '../app/address.ts'
+import { showPasskey } from '../app/passkeys.ts'
 import { textOf } from '../app/problems.ts'
-import { client, enter } from '../app/session.ts'
+import { client } from '../app/session.ts'
+import { showTitle } from '../shell/browser-tab.ts'
 import { t } from '../texts/texts.ts'
 import { Field, Form } from '../ui/form.tsx'
+import { NewPassword, readNewPassword } from '../ui/new-password.tsx'
+import { arrive, waiting } from './arrival.ts'
+import { PasskeyForm, SecondStep } from './second-step.tsx'
 
 type SignInOptions = Reply<'GET /config.json'>['auth']
 type Provider = Reply<'GET /auth/oauth/providers'>['providers'][number]
@@ -17,27 +22,32 @@ export function SignIn() {
   const [failure, setFailure] = useState<string>()
   const [page, setPage] = useState<Page>('sign-in')
   const [sentTo, setSentTo] = useState<string>()
-  const link = readLink()
+  // The address loses the token when it has been used.
+  const [link] = useState(readLink)
 
   useEffect(() => {
     void load().catch((error) => setFailure(textOf(error)))
   }, [])
 
   async function load() {
-    document.title = 'Parley'
+    showTitle('Parley')
     const { auth } = await client.request('GET /config.json')
     setOptions(auth)
     if (auth.oauthEnabled) setProviders((await client.request('GET /auth/oauth/providers')).providers)
     if (link.refusal) setFailure(link.refusal)
-    if (link.token && address.value.view !== 'reset') {
-      await signInByLink(link.email, link.token)
-    }
+    const { value: shown } = address
+    if (shown.view !== 'link' || link.token === null || shown.kind === 'reset') return
+    // Only where people have passwords does an invitation ask for one.
+    if (shown.kind === 'sign-in' || auth.mode !== 'password') await signInByLink(link.email, link.token)
   }
 
   const content = () => {
     if (failure && !options) return <p role="alert">{failure}</p>
     if (!options) return <p role="status">{t('Connecting…')}</p>
-    if (address.value.view === 'reset') return <ChoosePassword email={link.email} token={link.token} />
+    if (waiting.value) return <SecondStep signIn={waiting.value} onBack={() => (waiting.value = null)} />
+    const { value: shown } = address
+    if (shown.view === 'link' && shown.kind !== 'sign-in')
+      return <ChoosePassword email={link.email} token={link.token} />
     if (sentTo) return <LinkSent email={sentTo} onBack={() => setSentTo(undefined)} />
     if (page === 'forgotten') return <ForgottenPassword onSent={setSentTo} onBack={() => setPage('sign-in')} />
     if (page === 'register') return <Register onBack={() => setPage('sign-in')} />
@@ -45,17 +55,15 @@ export function SignIn() {
   }
 
   return (
-    <div class="sign-in">
-      <main>
-        <img class="brand" src="/icon.svg" alt="" />
-        {failure && options && (
-          <div class="alert" role="alert">
-            {failure}
-          </div>
-        )}
-        {content()}
-      </main>
-    </div>
+    <>
+      <img class="brand" src="/icon.svg" alt="" width={40} height={40} />
+      {failure && options && (
+        <div class="alert" role="alert">
+          {failure}
+        </div>
+      )}
+      {content()}
+    </>
   )
 }
 
@@ -89,6 +97,12 @@ function Ways({ options, providers, onPage, onSent }: WaysProps) {
           <Field label={t('Password')} name="password" type="password" autoComplete="current-password" required />
         )}
       </Form>
+      <PasskeyForm
+        onSubmit={async () => {
+          const credential = await showPasskey(client)
+          await arrive(() => client.signIn('POST /auth/passkeys/sign-in', { body: { credential } }))
+        }}
+      />
       {options.passwordResetEnabled && (
         <button type="button" class="link-button" onClick={() => onPage('forgotten')}>
           {t('Forgot password?')}
@@ -129,8 +143,10 @@ const BackToSignIn = ({ onBack }: { onBack: () => void }) => (
 
 const LinkSent = ({ email, onBack }: { email: string; onBack: () => void }) => (
   <>
-    <h1>{t('Look into your mail')}</h1>
-    <p role="status">{t('If {email} may sign in here, a mail with a link is on its way.', { email })}</p>
+    <div role="status">
+      <h1>{t('Look into your mail')}</h1>
+      <p>{t('If {email} may sign in here, a mail with a link is on its way.', { email })}</p>
+    </div>
     <BackToSignIn onBack={onBack} />
   </>
 )
@@ -156,19 +172,13 @@ const Register = ({ onBack }: { onBack: () => void }) => (
     <h1>{t('Create account')}</h1>
     <Form
       action={t('Create account')}
-      onSubmit={({ email = '', password = '' }) =>
-        arrive(() => client.signIn('POST /auth/register', { body: { email, password } }))
-      }
+      onSubmit={(fields) => {
+        const body = { email: fields.email!, password: readNewPassword(fields) }
+        return arrive(() => client.signIn('POST /auth/register', { body }))
+      }}
     >
       <EmailField />
-      <Field
-        label={t('Password')}
-        hint={t('At least 8 characters')}
-        name="password"
-        type="password"
-        autoComplete="new-password"
-        required
-      />
+      <NewPassword label={t('Password')} />
     </Form>
     <BackToSignIn onBack={onBack} />
   </>
@@ -180,32 +190,16 @@ const ChoosePassword = ({ email, token }: { email: string; token: string | null 
     <h1>{t('Choose a password')}</h1>
     <Form
       action={t('Set password')}
-      onSubmit={async ({ password = '', repeated = '' }) => {
-        if (password !== repeated) throw new RequestFailed(400, t('The two passwords differ'))
-        const body = { email, password, ...(token !== null && { token }) }
+      onSubmit={async (fields) => {
+        const body = { email, password: readNewPassword(fields), ...(token !== null && { token }) }
         await arrive(() => client.signIn('POST /auth/setup-password', { body }))
       }}
     >
       <EmailField email={email} />
-      <Field
-        label={t('New password')}
-        hint={t('At least 8 characters')}
-        name="password"
-        type="password"
-        autoComplete="new-password"
-        required
-      />
-      <Field label={t('Repeat password')} name="repeated" type="password" autoComplete="new-password" required />
+      <NewPassword isRepeated />
     </Form>
   </>
 )
-
-async function arrive(signIn: () => Promise<unknown>) {
-  await signIn()
-  const { user } = await client.request('GET /auth/me')
-  const { view } = address.value
-  enter(user.id, view === 'sign-in' || view === 'reset' || view === 'home' ? '/' : location.pathname + location.search)
-}
 
 /** A link of a mail signs in by itself; its token must not stay in the address. */
 async function signInByLink(email: string, token: string) {

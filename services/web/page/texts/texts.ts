@@ -12,6 +12,9 @@ const others: Record<Exclude<Language, 'en'>, () => Promise<{ default: unknown }
   ar: () => import('./ar.json'),
 }
 
+// An English text without values stands for itself: the page carries only the others.
+i18n.setMessagesCompiler((text) => [text])
+
 export const language = signal<Language>('en')
 
 /** The text in the chosen language. `source` is the English text, in ICU's message format. Components render again when the language changes. */
@@ -35,25 +38,59 @@ export function startTexts(chosen: Language | 'system'): Promise<void> {
   return setLanguage(chosen === 'system' ? ((wished as Language | undefined) ?? 'en') : chosen)
 }
 
-/** `14:05` on the same day; the locale decides about 12 or 24 hours. */
-export const timeOf = (at: number) =>
-  new Intl.DateTimeFormat(language.value, { hour: 'numeric', minute: '2-digit' }).format(at)
+/** Of the countries that speak the language, the browser's: some have hours from 1 to 12, some months before days. */
+const locale = () => navigator.languages.find((tag) => tag.slice(0, 2) === language.value) ?? language.value
+const formats = new Map<string, Intl.DateTimeFormat>()
 
-/** `Sunday, 22 November 2026` */
-export const dayOf = (at: number) => new Intl.DateTimeFormat(language.value, { dateStyle: 'full' }).format(at)
+/** In the language of the page. To make a format takes far longer than to use it. */
+function format(name: string, options: Intl.DateTimeFormatOptions, at: number): string {
+  const key = `${language.value} ${name}`
+  const known = formats.get(key) ?? new Intl.DateTimeFormat(locale(), options)
+  formats.set(key, known)
+  return known.format(at)
+}
+
+/** `14:05` on the same day; the locale decides about 12 or 24 hours. */
+export const timeOf = (at: number) => format('time', { hour: 'numeric', minute: '2-digit' }, at)
+
+/** The beginning of the day that it is now. */
+const today = signal(startOfDay(Date.now()))
+// A page that stays open overnight has another "today" in the morning.
+setInterval(() => (today.value = startOfDay(Date.now())), 60_000)
+
+function startOfDay(at: number): number {
+  return new Date(at).setHours(0, 0, 0, 0)
+}
+
+/** `Today`, `Yesterday`, `Sunday, 22 November`, or with its year when that is another one. */
+export function dayOf(at: number): string {
+  const days = Math.round((startOfDay(at) - today.value) / 86_400_000)
+  if (days === 0 || days === -1) {
+    const text = new Intl.RelativeTimeFormat(language.value, { numeric: 'auto' }).format(days, 'day')
+    return text.charAt(0).toLocaleUpperCase(language.value) + text.slice(1)
+  }
+  if (new Date(at).getFullYear() !== new Date(today.value).getFullYear())
+    return format('day', { dateStyle: 'full' }, at)
+  return format('day of this year', { weekday: 'long', day: 'numeric', month: 'long' }, at)
+}
+
+/** `14:05` today, otherwise `22 Nov 2026, 14:05` */
+export const momentOf = (at: number) => (startOfDay(at) === today.value ? timeOf(at) : dateTimeOf(at))
 
 /** `22 Nov 2026, 14:05` */
-export const dateTimeOf = (at: number) =>
-  new Intl.DateTimeFormat(language.value, { dateStyle: 'medium', timeStyle: 'short' }).format(at)
+export const dateTimeOf = (at: number) => format('date and time', { dateStyle: 'medium', timeStyle: 'short' }, at)
+
+/** `22 Nov 2026` */
+export const dateOf = (at: number) => format('date', { dateStyle: 'medium' }, at)
 
 /** `1.4 MB` */
 export function sizeOf(bytes: number): string {
   const units = ['byte', 'kilobyte', 'megabyte'] as const
   const step = Math.min(2, Math.floor(Math.log(Math.max(bytes, 1)) / Math.log(1000)))
-  return new Intl.NumberFormat(language.value, {
+  return new Intl.NumberFormat(locale(), {
     style: 'unit',
     unit: units[step]!,
-    unitDisplay: 'short',
+    unitDisplay: step === 0 ? 'long' : 'short',
     maximumFractionDigits: step === 2 ? 1 : 0,
   }).format(bytes / 1000 ** step)
 }

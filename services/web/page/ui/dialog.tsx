@@ -1,7 +1,13 @@
+import { computed, signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { t } from '../texts/texts.ts'
 import { IconButton } from './icons.tsx'
+import { ProblemList } from './problem-list.tsx'
+
+/** The ids of the dialogs that are open, the topmost last. */
+const open = signal<readonly string[]>([])
+export const isDialogOpen = computed(() => open.value.length > 0)
 
 interface DialogProps {
   name: string
@@ -17,7 +23,9 @@ export function Dialog({ name, onClose, children, ...props }: DialogProps) {
   useEffect(() => {
     const before = document.activeElement
     element.current!.showModal()
+    open.value = [...open.value, heading]
     return () => {
+      open.value = open.value.filter((id) => id !== heading)
       if (before instanceof HTMLElement && before.isConnected) before.focus()
     }
   }, [])
@@ -25,12 +33,26 @@ export function Dialog({ name, onClose, children, ...props }: DialogProps) {
     if (event.target === element.current) element.current!.close()
   }
   return (
-    <dialog ref={element} class={props.class} aria-labelledby={heading} onClose={onClose} onMouseDown={closeOnBackdrop}>
+    <dialog
+      ref={element}
+      class={props.class}
+      aria-labelledby={heading}
+      onClose={onClose}
+      onMouseDown={closeOnBackdrop}
+      onKeyDown={(event) => {
+        // Escape closes this dialog, and nothing below it.
+        if (event.key === 'Escape') event.stopPropagation()
+      }}
+    >
       <div class="dialog-head">
         <h2 id={heading}>{name}</h2>
         <IconButton icon="close" name={t('Close')} onClick={() => element.current!.close()} />
       </div>
-      <div class="dialog-body">{children}</div>
+      <div class="dialog-body">
+        {children}
+        {/* What lies below the topmost dialog cannot be heard or reached. */}
+        {open.value.at(-1) === heading && <ProblemList />}
+      </div>
     </dialog>
   )
 }

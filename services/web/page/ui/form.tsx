@@ -6,12 +6,15 @@ interface FieldProps {
   label: string
   name: string
   hint?: string
-  type?: 'text' | 'email' | 'password'
+  type?: 'text' | 'email' | 'password' | 'date' | 'datetime-local'
   defaultValue?: string
   value?: string
   placeholder?: string
   maxLength?: number
   autoComplete?: string
+  inputMode?: 'numeric'
+  /** Addresses have one direction in every language. */
+  dir?: 'ltr'
   autoFocus?: boolean
   readOnly?: boolean
   required?: boolean
@@ -56,17 +59,50 @@ export function Select<T extends string>({ label, value, options, onSelect }: Se
   )
 }
 
+interface FormSelectProps {
+  label: string
+  /** Of the field in the form. */
+  name: string
+  hint?: string
+  options: readonly (readonly [value: string, name: string])[]
+}
+
+/** A choice that is sent with its form. */
+export function FormSelect({ label, name, hint, options }: FormSelectProps) {
+  const id = useId()
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <select id={id} class="input" name={name} aria-describedby={hint && `${id}-hint`}>
+        {options.map(([option, text]) => (
+          <option key={option} value={option}>
+            {text}
+          </option>
+        ))}
+      </select>
+      {hint && (
+        <span class="hint" id={`${id}-hint`}>
+          {hint}
+        </span>
+      )}
+    </div>
+  )
+}
+
 interface FormProps {
   /** Gets the fields by their names. What it throws is shown in the form, which keeps what was typed. */
   onSubmit: (fields: Record<string, string>) => Promise<unknown>
   /** The text of the button. */
   action: string
   name?: string
+  class?: string
+  /** Another form of the page is the one that most people need. */
+  isSecondary?: boolean
   children: ComponentChildren
 }
 
 /** A form with one button. While it is busy it cannot be sent again; a refusal is told as an alert. */
-export function Form({ onSubmit, action, name, children }: FormProps) {
+export function Form({ onSubmit, action, name, isSecondary = false, children, ...props }: FormProps) {
   const [isBusy, setBusy] = useState(false)
   const [refusal, setRefusal] = useState<string | null>(null)
 
@@ -88,14 +124,14 @@ export function Form({ onSubmit, action, name, children }: FormProps) {
   }
 
   return (
-    <form onSubmit={submit} aria-label={name} noValidate>
+    <form class={props.class} onSubmit={submit} aria-label={name} noValidate>
       {children}
       {refusal !== null && (
         <div class="alert" role="alert">
           {refusal}
         </div>
       )}
-      <button type="submit" class="button primary" disabled={isBusy}>
+      <button type="submit" class={isSecondary ? 'button' : 'button primary'} disabled={isBusy}>
         {action}
       </button>
     </form>

@@ -1,3 +1,5 @@
+import type { ComponentChildren } from 'preact'
+
 /** Outlines drawn for Parley on a grid of 24; each is decoration, the button around it has the name. */
 const outlines = {
   hash: 'M9 4 7 20M17 4l-2 16M4 9h16M3.5 15h16',
@@ -10,12 +12,12 @@ const outlines = {
   person: 'M12 4a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM4.5 20a7.5 7.5 0 0 1 15 0',
   pin: 'M9 4h6l-1 6 3 3v2H7v-2l3-3zM12 15v5',
   settings:
-    'M12 9a3 3 0 1 0 0 6 3 3 0 0 0 0-6zM12 3v3M12 18v3M3 12h3M18 12h3M5.6 5.6l2.2 2.2M16.2 16.2l2.2 2.2M18.4 5.6l-2.2 2.2M7.8 16.2l-2.2 2.2',
+    'M4 8h8M18 8h2M15 5.500a2.500 2.500 0 1 0 0 5 2.500 2.500 0 0 0 0-5zM4 16h2M12 16h8M9 13.500a2.500 2.500 0 1 0 0 5 2.500 2.500 0 0 0 0-5z',
   smile: 'M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16zM9 10v.5M15 10v.5M8.5 14a4 4 0 0 0 7 0',
   thread: 'M5 5h14v10h-8l-4 4v-4H5zM9 9h6M9 12h4',
   edit: 'M5 19l1-4L16 5l3 3L9 18zM14 7l3 3',
   trash: 'M5 7h14M9 7V4h6v3M7 7l1 13h8l1-13',
-  more: 'M6 12h.01M12 12h.01M18 12h.01',
+  more: 'M6 11.2a.8.8 0 1 0 0 1.6.8.8 0 0 0 0-1.6zM12 11.2a.8.8 0 1 0 0 1.6.8.8 0 0 0 0-1.6zM18 11.2a.8.8 0 1 0 0 1.6.8.8 0 0 0 0-1.6z',
   attach: 'M19 11.5 12 18.5a4.5 4.5 0 0 1-6.4-6.4l7.5-7.5a3 3 0 0 1 4.3 4.3l-7.4 7.4a1.5 1.5 0 0 1-2.1-2.1l6.6-6.6',
   send: 'M4 12 20 5l-6 15-3-6z',
   quote: 'M5 7v6h5V7zM14 7v6h5V7zM10 13c0 3-2 4-4 4M19 13c0 3-2 4-4 4',
@@ -37,26 +39,40 @@ export const Icon = ({ name }: { name: IconName }) => (
 
 interface IconButtonProps {
   icon: IconName
+  /** Stands there instead of the icon. */
+  face?: ComponentChildren
   /** The accessible name, shown as a tooltip too. */
   name: string
   onClick?: (event: MouseEvent) => void
+  /** The shortcut, which stands in the tooltip. */
+  keys?: string
   class?: string
   disabled?: boolean
   expanded?: boolean
   tabIndex?: number
 }
 
-export const IconButton = ({ icon, name, onClick, disabled, expanded, tabIndex, ...props }: IconButtonProps) => (
+export const IconButton = ({
+  icon,
+  face,
+  name,
+  keys,
+  onClick,
+  disabled,
+  expanded,
+  tabIndex,
+  ...props
+}: IconButtonProps) => (
   <button
     type="button"
     class={`icon-button ${props.class ?? ''}`}
     aria-label={name}
-    title={name}
+    title={keys === undefined ? name : `${name} (${keys})`}
     onClick={onClick}
     disabled={disabled}
     tabIndex={tabIndex}
     {...(expanded !== undefined && { 'aria-expanded': expanded, 'aria-haspopup': true })}
   >
-    <Icon name={icon} />
+    {face ?? <Icon name={icon} />}
   </button>
 )

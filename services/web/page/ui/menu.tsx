@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { IconButton, type IconName } from './icons.tsx'
 
@@ -12,12 +13,14 @@ interface MenuProps {
   /** The name of the button that opens the menu. */
   name: string
   icon: IconName
+  /** Stands in the button instead of the icon. */
+  face?: ComponentChildren
   items: readonly MenuItem[]
   tabIndex?: number
 }
 
 /** A button with a menu: arrows move, Enter chooses, Escape closes and gives the focus back to the button. */
-export function Menu({ name, icon, items, tabIndex }: MenuProps) {
+export function Menu({ name, icon, face, items, tabIndex }: MenuProps) {
   const [isOpen, setOpen] = useState(false)
   const box = useRef<HTMLDivElement>(null)
   const root = useRef<HTMLSpanElement>(null)
@@ -25,6 +28,8 @@ export function Menu({ name, icon, items, tabIndex }: MenuProps) {
 
   useEffect(() => {
     if (!isOpen) return
+    // Above everything, and where it is put: not cut off by the list in which its button is.
+    box.current!.showPopover()
     place(box.current!, button())
     box.current!.querySelector<HTMLElement>('[role=menuitem]')?.focus()
     const closeOutside = (event: Event) => {
@@ -41,22 +46,37 @@ export function Menu({ name, icon, items, tabIndex }: MenuProps) {
       button().focus()
       return
     }
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-    if (step === undefined) return
-    event.preventDefault()
-    event.stopPropagation()
     const all = [...box.current!.querySelectorAll<HTMLElement>('[role=menuitem]')]
     const at = all.indexOf(document.activeElement as HTMLElement)
-    all[(at + step + all.length) % all.length]?.focus()
+    const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 }[event.key]
+    if (next === undefined) return
+    event.preventDefault()
+    event.stopPropagation()
+    all.at(next % all.length)?.focus()
   }
 
   return (
     <span ref={root}>
-      <IconButton icon={icon} name={name} expanded={isOpen} tabIndex={tabIndex} onClick={() => setOpen(!isOpen)} />
+      <IconButton
+        icon={icon}
+        face={face}
+        name={name}
+        expanded={isOpen}
+        tabIndex={tabIndex}
+        onClick={() => setOpen(!isOpen)}
+      />
       {isOpen && (
-        <div ref={box} class="menu" role="menu" aria-label={name} onKeyDown={onKeyDown}>
+        <div ref={box} class="menu" popover="manual" role="menu" aria-label={name} onKeyDown={onKeyDown}>
           {items.map((item) => (
-            <Item key={item.name} item={item} close={() => setOpen(false)} />
+            <Item
+              key={item.name}
+              item={item}
+              close={() => {
+                setOpen(false)
+                // What the item opens gives the focus back to where it is now.
+                button().focus()
+              }}
+            />
           ))}
         </div>
       )}
@@ -92,6 +112,7 @@ function place(box: HTMLElement, button: HTMLElement) {
   const { offsetWidth: width, offsetHeight: height } = box
   const below = at.bottom + 4
   const top = below + height > innerHeight ? Math.max(4, at.top - height - 4) : below
+  box.style.inset = 'auto'
   box.style.top = `${top}px`
   box.style.left = `${Math.min(Math.max(4, at.right - width), innerWidth - width - 4)}px`
 }

@@ -1,0 +1,18 @@
+import type { Workspace } from '../app/workspace.ts'
+import { t } from '../texts/texts.ts'
+import { allScopes, Tokens } from '../tokens/tokens.tsx'
+
+/** The person's own API tokens, for programs that act as them. */
+export const ApiTokens = ({ workspace: { client, me } }: { workspace: Workspace }) => (
+  <>
+    <p>
+      {t('A program with a token acts as you, without your password. Give each its own, and no more than it needs.')}
+    </p>
+    <Tokens
+      scopes={me.value.isAdmin ? allScopes : allScopes.filter((scope) => scope !== 'admin')}
+      list={() => client.request('GET /auth/tokens')}
+      create={(body) => client.request('POST /auth/tokens', { body })}
+      remove={(tokenId) => client.request('DELETE /auth/tokens/:tokenId', { params: { tokenId } })}
+    />
+  </>
+)

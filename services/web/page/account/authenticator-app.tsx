@@ -1,0 +1,117 @@
+import type { Reply } from '@parley/client'
+import { useSignal } from '@preact/signals'
+import { attempt } from '../app/problems.ts'
+import { client } from '../app/session.ts'
+import { t } from '../texts/texts.ts'
+import { CodeField } from '../ui/code-field.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { Field, Form } from '../ui/form.tsx'
+import { QrCode } from '../ui/qr-code.tsx'
+import { type Factors, proofOf } from './second-factors.ts'
+
+interface AuthenticatorAppProps {
+  factors: Factors
+  onChange: () => Promise<void>
+}
+
+/** Sets up an authenticator app and removes it. */
+export function AuthenticatorApp({ factors, onChange }: AuthenticatorAppProps) {
+  const begun = useSignal<Reply<'POST /auth/totp'> | null>(null)
+  const recoveryCodes = useSignal<readonly string[] | null>(null)
+  const isRemoving = useSignal(false)
+
+  async function begin() {
+    begun.value = (await attempt(client.request('POST /auth/totp'))) ?? null
+  }
+  async function confirm(code: string) {
+    const confirmed = await client.request('POST /auth/totp/confirm', { body: { code: code.trim() } })
+    begun.value = null
+    recoveryCodes.value = confirmed.recoveryCodes
+    await onChange()
+  }
+
+  return (
+    <section>
+      <h2>{t('Authenticator app')}</h2>
+      {factors.totp ? (
+        <p>{t('It is set up. {count} recovery codes are left.', { count: factors.recoveryCodes })}</p>
+      ) : (
+        <p>{t('An app on your phone shows a code that is asked for when you sign in.')}</p>
+      )}
+      {recoveryCodes.value && <RecoveryCodes codes={recoveryCodes.value} />}
+      {begun.value && <Confirmation {...begun.value} onCode={confirm} />}
+      {!factors.totp && !begun.value && (
+        <button type="button" class="button" onClick={() => void begin()}>
+          {t('Set up')}
+        </button>
+      )}
+      {factors.totp && (
+        <button type="button" class="button" onClick={() => (isRemoving.value = true)}>
+          {t('Remove authenticator app')}
+        </button>
+      )}
+      {isRemoving.value && (
+        <Dialog name={t('Remove authenticator app')} onClose={() => (isRemoving.value = false)}>
+          <Form
+            action={t('Remove')}
+            onSubmit={async ({ code = '' }) => {
+              await client.request('DELETE /auth/totp', { body: await proofOf(code, factors) })
+              isRemoving.value = false
+              recoveryCodes.value = null
+              await onChange()
+            }}
+          >
+            <CodeField autoFocus orRecovery />
+          </Form>
+        </Dialog>
+      )}
+    </section>
+  )
+}
+
+interface ConfirmationProps {
+  secret: string
+  otpauthUrl: string
+  onCode: (code: string) => Promise<void>
+}
+
+const Confirmation = ({ secret, otpauthUrl, onCode }: ConfirmationProps) => (
+  <>
+    <p>{t('Scan this with the app, or type the secret into it. Then type the code that it shows.')}</p>
+    <QrCode text={otpauthUrl} name={t('QR code')} />
+    <Form name={t('Set up')} action={t('Confirm')} onSubmit={({ code = '' }) => onCode(code)}>
+      <Field label={t('Secret')} name="secret" value={secret} readOnly />
+      <CodeField autoFocus />
+    </Form>
+  </>
+)
+
+/** They are shown only now. */
+function RecoveryCodes({ codes }: { codes: readonly string[] }) {
+  const isCopied = useSignal(false)
+  async function copy() {
+    await navigator.clipboard.writeText(codes.join('\n'))
+    isCopied.value = true
+  }
+  return (
+    <section aria-label={t('Recovery codes')}>
+      <p>
+        {t('Keep these recovery codes now: they are shown only this once. Each signs you in once without the app.')}
+      </p>
+      <ul>
+        {codes.map((code) => (
+          <li key={code}>
+            <code>{code}</code>
+          </li>
+        ))}
+      </ul>
+      {/* Browsers have no clipboard for pages without https. */}
+      {navigator.clipboard && (
+        <button type="button" class="button" onClick={() => void copy()}>
+          {t('Copy')}
+        </button>
+      )}
+      <p role="status">{isCopied.value && t('Copied')}</p>
+    </section>
+  )
+}

@@ -1,0 +1,28 @@
+import { attempt } from '../app/problems.ts'
+import { continueSession, signOut } from '../app/session.ts'
+import { t } from '../texts/texts.ts'
+import { AuthenticatorApp } from './authenticator-app.tsx'
+import { Passkeys } from './passkeys.tsx'
+import { useFactors } from './second-factors.ts'
+
+/** For somebody who must set up a second factor before anything else. */
+export function Enrolment() {
+  const { factors, load } = useFactors()
+  const { value: own } = factors
+  return (
+    <>
+      <h1>{t('Set up a second factor')}</h1>
+      <p>{t('This server asks everybody for one beside the password.')}</p>
+      {own && <AuthenticatorApp factors={own} onChange={load} />}
+      {own && <Passkeys factors={own} onChange={load} />}
+      {own && (own.totp || own.passkeys > 0) && (
+        <button type="button" class="button primary" onClick={() => void attempt(continueSession())}>
+          {t('Continue')}
+        </button>
+      )}
+      <button type="button" class="link-button" onClick={() => void attempt(signOut())}>
+        {t('Sign out')}
+      </button>
+    </>
+  )
+}

@@ -1,0 +1,68 @@
+import { useSignal } from '@preact/signals'
+import { knowsPasskeys, makePasskey } from '../app/passkeys.ts'
+import { attempt } from '../app/problems.ts'
+import { client } from '../app/session.ts'
+import { dateTimeOf, t } from '../texts/texts.ts'
+import { Confirm } from '../ui/dialog.tsx'
+import { Field, Form } from '../ui/form.tsx'
+import { Table } from '../ui/table.tsx'
+import type { Factors, Passkey } from './second-factors.ts'
+
+/** The passkeys of the person. */
+export function Passkeys({ factors: { listed }, onChange }: { factors: Factors; onChange: () => Promise<void> }) {
+  const removed = useSignal<Passkey | null>(null)
+  async function remove(passkeyId: string) {
+    await attempt(client.request('DELETE /auth/passkeys/:passkeyId', { params: { passkeyId } }))
+    await onChange()
+  }
+  return (
+    <section>
+      <h2>{t('Passkeys')}</h2>
+      <p>{t('A passkey signs you in by fingerprint, face or PIN of a device, without a password.')}</p>
+      {listed.length > 0 && (
+        <Table heads={[t('Name'), t('Since'), t('Last used')]} hasActions>
+          {listed.map((passkey) => (
+            <tr key={passkey.id}>
+              <th scope="row" dir="auto">
+                {passkey.name}
+              </th>
+              <td class="moment">{dateTimeOf(passkey.createdAt)}</td>
+              <td class="moment">{passkey.lastUsedAt === null ? t('Never') : dateTimeOf(passkey.lastUsedAt)}</td>
+              <td>
+                <button type="button" class="button" onClick={() => (removed.value = passkey)}>
+                  {t('Remove')}
+                </button>
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+      {knowsPasskeys ? (
+        <Form
+          // The name is empty again when the passkey is in the list.
+          key={listed.length}
+          name={t('Add passkey')}
+          action={t('Add passkey')}
+          onSubmit={async ({ name = '' }) => {
+            const credential = await makePasskey(client)
+            await client.request('POST /auth/passkeys', { body: { name: name.trim() || t('Passkey'), credential } })
+            await onChange()
+          }}
+        >
+          <Field label={t('Name')} hint={t('Of the device, for example')} name="name" maxLength={80} />
+        </Form>
+      ) : (
+        <p>{t('This browser offers no passkeys here.')}</p>
+      )}
+      {removed.value && (
+        <Confirm
+          name={t('Remove passkey')}
+          question={t('Nobody can sign in with {name} any more.', { name: removed.value.name })}
+          action={t('Remove')}
+          onConfirm={() => void remove(removed.value!.id)}
+          onClose={() => (removed.value = null)}
+        />
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,67 @@
+import { useSignal } from '@preact/signals'
+import { type Density, preferences, type Theme } from '../app/preferences.ts'
+import { notificationPermission } from '../offline/announce.ts'
+import { type Language, languages, setLanguage, t } from '../texts/texts.ts'
+import { Select } from '../ui/form.tsx'
+
+export function PreferencesForm() {
+  const { theme, density, language } = preferences.value
+  const change = (next: Partial<typeof preferences.value>) => {
+    preferences.value = { ...preferences.value, ...next }
+  }
+  const themes: [Theme, string][] = [
+    ['system', t('System')],
+    ['light', t('Light')],
+    ['dark', t('Dark')],
+  ]
+  const densities: [Density, string][] = [
+    ['comfortable', t('Comfortable')],
+    ['compact', t('Compact')],
+  ]
+  return (
+    <form>
+      <Select label={t('Theme')} value={theme} options={themes} onSelect={(next) => change({ theme: next })} />
+      <Select label={t('Density')} value={density} options={densities} onSelect={(next) => change({ density: next })} />
+      <Select
+        label={t('Language')}
+        value={language === 'system' ? (document.documentElement.lang as Language) : language}
+        options={Object.entries(languages) as [Language, string][]}
+        onSelect={(next) => {
+          change({ language: next })
+          void setLanguage(next)
+        }}
+      />
+      <NotificationsChoice />
+    </form>
+  )
+}
+
+/** Whether this browser announces messages. It is asked for its permission only by this click. */
+function NotificationsChoice() {
+  const permission = useSignal(notificationPermission())
+  if (permission.value === 'unsupported') return null
+  const isOn = preferences.value.notifications && permission.value === 'granted'
+
+  async function change(wanted: boolean) {
+    permission.value = wanted ? await Notification.requestPermission() : permission.value
+    preferences.value = { ...preferences.value, notifications: wanted && permission.value === 'granted' }
+  }
+  return (
+    <div class="field">
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={isOn}
+          disabled={permission.value === 'denied'}
+          onChange={(event) => void change(event.currentTarget.checked)}
+        />
+        {t('Desktop notifications')}
+      </label>
+      <span class="hint">
+        {permission.value === 'denied'
+          ? t('This browser does not allow notifications for this page. Its settings can change that')
+          : t('For mentions and direct messages, while you look at something else')}
+      </span>
+    </div>
+  )
+}

@@ -1,0 +1,112 @@
+import type { PresenceStatus } from '@parley/contract'
+import { useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { attempt } from '../app/problems.ts'
+import type { Workspace } from '../app/workspace.ts'
+import { Avatar } from '../messages/avatar.tsx'
+import { dateOf, t } from '../texts/texts.ts'
+import { base64Of } from '../ui/base64.ts'
+import { Field, Form, Select } from '../ui/form.tsx'
+
+/** One's own name, picture and presence. */
+export function Profile({ workspace }: { workspace: Workspace }) {
+  const isSaved = useSignal(false)
+  const me = workspace.me.value
+  return (
+    <>
+      <Picture workspace={workspace} />
+      <Form
+        action={t('Save')}
+        onSubmit={async ({ userName = '' }) => {
+          isSaved.value = false
+          await workspace.client.request('PUT /users/me', { body: { userName } })
+          isSaved.value = true
+        }}
+      >
+        <Field
+          label={t('Name')}
+          name="userName"
+          defaultValue={me.userName}
+          maxLength={64}
+          required
+          autoComplete="nickname"
+        />
+        <Field label={t('Email')} name="email" value={me.email} readOnly />
+        {me.expiresAt && <Field label={t('Last day')} name="until" value={dateOf(me.expiresAt - 1)} readOnly />}
+      </Form>
+      <p role="status">{isSaved.value ? t('Saved') : ''}</p>
+      <Presence workspace={workspace} />
+    </>
+  )
+}
+
+function Picture({ workspace }: { workspace: Workspace }) {
+  const picker = useRef<HTMLInputElement>(null)
+  const isBusy = useSignal(false)
+  const { id, userName, avatarVersion } = workspace.me.value
+
+  async function change(request: () => Promise<unknown>) {
+    isBusy.value = true
+    await attempt(request())
+    isBusy.value = false
+  }
+  const upload = async (file: File) => {
+    const body = { image: await base64Of(file) }
+    await workspace.client.request('PUT /users/me/avatar', { body })
+  }
+  return (
+    <section class="picture" aria-label={t('Picture')} aria-busy={isBusy.value}>
+      <Avatar workspace={workspace} name={userName} id={id} size="256" />
+      <button type="button" class="button" disabled={isBusy.value} onClick={() => picker.current!.click()}>
+        {t('Change picture')}
+      </button>
+      <input
+        ref={picker}
+        class="visually-hidden"
+        type="file"
+        tabIndex={-1}
+        accept="image/png,image/jpeg,image/webp"
+        aria-label={t('Picture')}
+        onChange={(event) => {
+          const [file] = event.currentTarget.files ?? []
+          if (file) void change(() => upload(file))
+          event.currentTarget.value = ''
+        }}
+      />
+      {avatarVersion !== null && (
+        <button
+          type="button"
+          class="button"
+          disabled={isBusy.value}
+          onClick={() => void change(() => workspace.client.request('DELETE /users/me/avatar'))}
+        >
+          {t('Remove picture')}
+        </button>
+      )}
+    </section>
+  )
+}
+
+function Presence({ workspace }: { workspace: Workspace }) {
+  const { client, myId } = workspace
+  const chosen = useSignal<PresenceStatus | undefined>(undefined)
+  useEffect(() => workspace.showPresence([myId]), [myId])
+  const options: [PresenceStatus, string][] = [
+    ['online', t('Online')],
+    ['away', t('Away')],
+    ['offline', t('Not here')],
+  ]
+  return (
+    <form>
+      <Select
+        label={t('Status')}
+        value={chosen.value ?? workspace.presence(myId)}
+        options={options}
+        onSelect={(status) => {
+          chosen.value = status
+          void attempt(client.request('PUT /presence/me', { body: { status } }))
+        }}
+      />
+    </form>
+  )
+}

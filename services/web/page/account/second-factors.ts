@@ -1,0 +1,41 @@
+import type { Reply, Routes } from '@parley/client'
+import { RequestFailed } from '@parley/client'
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { showPasskey } from '../app/passkeys.ts'
+import { tell, textOf } from '../app/problems.ts'
+import { client } from '../app/session.ts'
+
+type SecondFactors = Reply<'GET /auth/second-factors'>
+export type Passkey = Reply<'GET /auth/passkeys'>['passkeys'][number]
+export type Proof = NonNullable<Routes['DELETE /auth/totp']['body']>
+
+export interface Factors extends SecondFactors {
+  listed: readonly Passkey[]
+}
+
+/** The second factors of the person; null where the server has none, undefined until it has answered. */
+export function useFactors() {
+  const factors = useSignal<Factors | null | undefined>(undefined)
+  async function load() {
+    try {
+      const [own, { passkeys }] = await Promise.all([
+        client.request('GET /auth/second-factors'),
+        client.request('GET /auth/passkeys'),
+      ])
+      factors.value = { ...own, listed: passkeys }
+    } catch (error) {
+      if (error instanceof RequestFailed && error.status === 404) factors.value = null
+      else tell(textOf(error))
+    }
+  }
+  useEffect(() => void load(), [])
+  return { factors, load }
+}
+
+/** What shows the second factor again: the code that was typed, of the app or for recovery, or else a passkey. */
+export async function proofOf(typed: string, { passkeys }: Pick<Factors, 'passkeys'>): Promise<Proof> {
+  const code = typed.replaceAll(/\s/g, '')
+  if (code === '') return passkeys > 0 ? { credential: await showPasskey(client) } : {}
+  return /^\d{6}$/.test(code) ? { code } : { recoveryCode: code }
+}

@@ -1,0 +1,49 @@
+import type { Session } from '@parley/contract'
+import { useListed } from '../app/listed.ts'
+import { attempt } from '../app/problems.ts'
+import type { Workspace } from '../app/workspace.ts'
+import { dateTimeOf, t } from '../texts/texts.ts'
+import { Table } from '../ui/table.tsx'
+
+/** The person's own sessions. */
+export function Sessions({ workspace: { client } }: { workspace: Workspace }) {
+  const { listed, load } = useListed(() => client.request('GET /auth/sessions'))
+  const end = (sessionId: string) =>
+    attempt(client.request('DELETE /auth/sessions/:sessionId', { params: { sessionId } })).then(load)
+  return <SessionTable sessions={listed.value?.sessions ?? []} onEnd={(id) => void end(id)} />
+}
+
+interface SessionTableProps {
+  sessions: readonly Session[]
+  onEnd: (sessionId: string) => void
+}
+
+/** Where somebody is signed in. Each session but the one of this page can be ended. */
+export const SessionTable = ({ sessions, onEnd }: SessionTableProps) => (
+  <Table heads={[t('Device'), t('Address'), t('Last used')]} hasActions>
+    {sessions.map(({ id, userAgent, ip, lastUsedAt, isCurrent }) => (
+      <tr key={id}>
+        <th scope="row">{userAgent === null ? t('Unknown') : deviceOf(userAgent)}</th>
+        <td>{ip}</td>
+        <td class="moment">{dateTimeOf(lastUsedAt)}</td>
+        <td>
+          {isCurrent ? (
+            t('This session')
+          ) : (
+            <button type="button" class="button" onClick={() => onEnd(id)}>
+              {t('End session')}
+            </button>
+          )}
+        </td>
+      </tr>
+    ))}
+  </Table>
+)
+
+/** `Chrome, Linux` for what browsers say of themselves; anything else as it is. */
+function deviceOf(userAgent: string): string {
+  const browser = /(Edg|OPR|Firefox|Chrome|Safari)\//.exec(userAgent)?.[1]
+  const system = /(Android|iPhone|iPad|Windows|Mac OS X|CrOS|Linux)/.exec(userAgent)?.[1]
+  const names: Record<string, string> = { Edg: 'Edge', OPR: 'Opera', 'Mac OS X': 'macOS', CrOS: 'ChromeOS' }
+  return browser && system ? `${names[browser] ?? browser}, ${names[system] ?? system}` : userAgent
+}

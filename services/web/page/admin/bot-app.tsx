@@ -1,0 +1,73 @@
+import type { Bot } from '@parley/contract'
+import { useSignal } from '@preact/signals'
+import { attempt } from '../app/problems.ts'
+import type { Workspace } from '../app/workspace.ts'
+import { t } from '../texts/texts.ts'
+import { Dialog } from '../ui/dialog.tsx'
+import { Field, Form } from '../ui/form.tsx'
+import { SecretField } from '../ui/secret-field.tsx'
+
+interface BotAppProps {
+  workspace: Workspace
+  bot: Bot
+  onChanged: () => void
+  onClose: () => void
+}
+
+/** Where clicks on the buttons of a bot go, and the secret that signs what is sent to it. */
+export function BotApp({ workspace: { client }, bot, onChanged, onClose }: BotAppProps) {
+  const isSaved = useSignal(false)
+  const secret = useSignal<string | null>(null)
+  const params = { botId: bot.id }
+
+  async function rotate() {
+    const changed = await attempt(client.request('PUT /bots/:botId', { params, body: { signingSecret: 'rotate' } }))
+    if (changed?.signingSecret !== undefined) secret.value = changed.signingSecret
+  }
+  return (
+    <Dialog name={t('Buttons of {name}', { name: bot.userName })} onClose={onClose}>
+      <Form
+        action={t('Save')}
+        onSubmit={async ({ interactivityUrl = '' }) => {
+          isSaved.value = false
+          await client.request('PUT /bots/:botId', { params, body: { interactivityUrl: interactivityUrl.trim() } })
+          isSaved.value = true
+          onChanged()
+        }}
+      >
+        <Field
+          label={t('Interactivity URL')}
+          hint={t('Where clicks on the buttons of its messages go. Without one the buttons do nothing')}
+          name="interactivityUrl"
+          placeholder="https://"
+          dir="ltr"
+          defaultValue={bot.interactivityUrl ?? ''}
+          maxLength={2_000}
+          autoFocus
+        />
+      </Form>
+      <p role="status">{isSaved.value && t('Saved')}</p>
+      <section aria-label={t('Signing secret')}>
+        <h3>{t('Signing secret')}</h3>
+        {secret.value === null ? (
+          <>
+            <p class="quiet">
+              {t('It signs commands, clicks and events in the format of Slack. A new one replaces it at once.')}
+            </p>
+            <div class="dialog-actions">
+              <button type="button" class="button" onClick={() => void rotate()}>
+                {t('New signing secret')}
+              </button>
+            </div>
+          </>
+        ) : (
+          <SecretField
+            label={t('Signing secret')}
+            hint={t('The program verifies by it what this server sends.')}
+            value={secret.value}
+          />
+        )}
+      </section>
+    </Dialog>
+  )
+}

@@ -1,0 +1,126 @@
+import type { Bot } from '@parley/contract'
+import { useSignal } from '@preact/signals'
+import { useListed } from '../app/listed.ts'
+import { attempt } from '../app/problems.ts'
+import type { Workspace } from '../app/workspace.ts'
+import { dateTimeOf, t } from '../texts/texts.ts'
+import { allScopes, Tokens } from '../tokens/tokens.tsx'
+import { Confirm, Dialog } from '../ui/dialog.tsx'
+import { Field, Form } from '../ui/form.tsx'
+import { Menu } from '../ui/menu.tsx'
+import { Table } from '../ui/table.tsx'
+import { BotApp } from './bot-app.tsx'
+
+type Asked = { task: 'create' } | { task: 'tokens' | 'app' | 'remove'; bot: Bot }
+
+/** Programs that act in their own name, and the tokens by which they do. */
+export function Bots({ workspace }: { workspace: Workspace }) {
+  const { client } = workspace
+  const { listed, load } = useListed(() => client.request('GET /bots'))
+  const asked = useSignal<Asked | null>(null)
+  const bots = listed.value?.bots
+  const { value: dialog } = asked
+  const close = () => {
+    asked.value = null
+  }
+  return (
+    <>
+      <p>
+        <button type="button" class="button primary" onClick={() => (asked.value = { task: 'create' })}>
+          {t('Create bot')}
+        </button>
+      </p>
+      {bots?.length === 0 && <p class="quiet">{t('There are no bots yet.')}</p>}
+      {bots !== undefined && bots.length > 0 && (
+        <Table heads={[t('Name'), t('Full name'), t('Since')]} hasActions>
+          {bots.map((bot) => (
+            <tr key={bot.id}>
+              <th scope="row">
+                <bdi>{bot.userName}</bdi> {!bot.isActive && <span class="bot">{t('Deactivated')}</span>}
+              </th>
+              <td dir="auto">{bot.displayName}</td>
+              <td class="moment">{dateTimeOf(bot.createdAt)}</td>
+              <td>
+                <Menu
+                  icon="more"
+                  name={t('Actions for {name}', { name: bot.userName })}
+                  items={[
+                    { name: t('API tokens'), onChoose: () => (asked.value = { task: 'tokens', bot }) },
+                    { name: t('Buttons and signing secret'), onChoose: () => (asked.value = { task: 'app', bot }) },
+                    { name: t('Remove'), isDangerous: true, onChoose: () => (asked.value = { task: 'remove', bot }) },
+                  ]}
+                />
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+      {dialog?.task === 'create' && (
+        <CreateBot
+          workspace={workspace}
+          onCreated={(bot) => {
+            void load()
+            // Without a token a bot can do nothing.
+            asked.value = { task: 'tokens', bot }
+          }}
+          onClose={() => {
+            if (asked.value?.task === 'create') close()
+          }}
+        />
+      )}
+      {dialog?.task === 'tokens' && <BotTokens workspace={workspace} bot={dialog.bot} onClose={close} />}
+      {dialog?.task === 'app' && (
+        <BotApp workspace={workspace} bot={dialog.bot} onChanged={() => void load()} onClose={close} />
+      )}
+      {dialog?.task === 'remove' && (
+        <Confirm
+          name={t('Remove bot')}
+          question={t('The tokens and memberships of {name} end at once. Its messages stay.', {
+            name: dialog.bot.userName,
+          })}
+          action={t('Remove')}
+          onConfirm={() => {
+            const params = { botId: dialog.bot.id }
+            void attempt(client.request('DELETE /bots/:botId', { params })).then(load)
+          }}
+          onClose={close}
+        />
+      )}
+    </>
+  )
+}
+
+interface CreateBotProps {
+  workspace: Workspace
+  onCreated: (bot: Bot) => void
+  onClose: () => void
+}
+
+const CreateBot = ({ workspace: { client }, onCreated, onClose }: CreateBotProps) => (
+  <Dialog name={t('Create bot')} onClose={onClose}>
+    <Form
+      action={t('Create')}
+      onSubmit={async ({ userName = '', displayName = '' }) => {
+        const body = { userName, ...(displayName.trim() !== '' && { displayName }) }
+        onCreated((await client.request('POST /bots', { body })).bot)
+      }}
+    >
+      <Field label={t('Name')} hint={t('What mentions use')} name="userName" maxLength={64} required autoFocus />
+      <Field label={t('Full name')} name="displayName" maxLength={120} />
+    </Form>
+  </Dialog>
+)
+
+function BotTokens({ workspace: { client }, bot, onClose }: { workspace: Workspace; bot: Bot; onClose: () => void }) {
+  const params = { botId: bot.id }
+  return (
+    <Dialog name={t('API tokens of {name}', { name: bot.userName })} class="wide" onClose={onClose}>
+      <Tokens
+        scopes={allScopes.filter((scope) => scope !== 'admin')}
+        list={() => client.request('GET /bots/:botId/tokens', { params })}
+        create={(body) => client.request('POST /bots/:botId/tokens', { params, body })}
+        remove={(tokenId) => client.request('DELETE /bots/:botId/tokens/:tokenId', { params: { ...params, tokenId } })}
+      />
+    </Dialog>
+  )
+}

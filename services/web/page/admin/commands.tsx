@@ -1,0 +1,170 @@
+import type { Bot } from '@parley/contract'
+import { useSignal } from '@preact/signals'
+import type { Command } from '../app/commands.ts'
+import { useListed } from '../app/listed.ts'
+import { attempt } from '../app/problems.ts'
+import type { Workspace } from '../app/workspace.ts'
+import { t } from '../texts/texts.ts'
+import { Confirm, Dialog } from '../ui/dialog.tsx'
+import { Field, Form, FormSelect } from '../ui/form.tsx'
+import { Menu } from '../ui/menu.tsx'
+import { SecretField } from '../ui/secret-field.tsx'
+import { Table } from '../ui/table.tsx'
+import { CreateForBot } from './create-for-bot.tsx'
+
+/** One that a bot answers, and not the server. */
+type AppCommand = Command & { id: string }
+type Asked = { task: 'create' } | { task: 'edit' | 'remove'; command: AppCommand }
+
+/** The commands that bots answer. */
+export function Commands({ workspace }: { workspace: Workspace }) {
+  const { client } = workspace
+  const { listed, load } = useListed(async () => {
+    const [{ commands }, { bots }] = await Promise.all([client.request('GET /commands'), client.request('GET /bots')])
+    return { commands: commands.filter((command): command is AppCommand => command.id !== null), bots }
+  })
+  const asked = useSignal<Asked | null>(null)
+  const close = () => {
+    asked.value = null
+  }
+  if (!listed.value) return null
+  const { commands, bots } = listed.value
+  const { value: dialog } = asked
+  return (
+    <>
+      <p>{t('Who types a command sends it to the program of a bot, which answers.')}</p>
+      <CreateForBot
+        action={t('Create command')}
+        onCreate={() => (asked.value = { task: 'create' })}
+        bots={bots}
+        reason={t('Bots answer commands. Create a bot first.')}
+        none={t('There are no commands of bots yet.')}
+        isEmpty={commands.length === 0}
+      />
+      {commands.length > 0 && (
+        <Table heads={[t('Command'), t('Description'), t('Bot'), t('URL')]} hasActions>
+          {commands.map((command) => (
+            <tr key={command.id}>
+              <th scope="row">
+                /{command.name} <span class="quiet">{command.usageHint}</span>
+              </th>
+              <td dir="auto">{command.description}</td>
+              <td dir="auto">{bots.find(({ id }) => id === command.botId)?.userName}</td>
+              <td class="address">{command.url}</td>
+              <td>
+                <Menu
+                  icon="more"
+                  name={t('Actions for {name}', { name: `/${command.name}` })}
+                  items={[
+                    { name: t('Edit'), onChoose: () => (asked.value = { task: 'edit', command }) },
+                    {
+                      name: t('Delete'),
+                      isDangerous: true,
+                      onChoose: () => (asked.value = { task: 'remove', command }),
+                    },
+                  ]}
+                />
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+      {dialog?.task === 'create' && (
+        <EditCommand workspace={workspace} bots={bots} onChanged={() => void load()} onClose={close} />
+      )}
+      {dialog?.task === 'edit' && (
+        <EditCommand
+          workspace={workspace}
+          bots={bots}
+          command={dialog.command}
+          onChanged={() => void load()}
+          onClose={close}
+        />
+      )}
+      {dialog?.task === 'remove' && (
+        <Confirm
+          name={t('Delete command')}
+          question={t('Nobody can type {name} any more.', { name: `/${dialog.command.name}` })}
+          action={t('Delete')}
+          onConfirm={() => {
+            const params = { commandId: dialog.command.id }
+            void attempt(client.request('DELETE /commands/:commandId', { params })).then(load)
+          }}
+          onClose={close}
+        />
+      )}
+    </>
+  )
+}
+
+interface EditCommandProps {
+  workspace: Workspace
+  bots: readonly Bot[]
+  /** A new one without it. */
+  command?: AppCommand
+  onChanged: () => void
+  onClose: () => void
+}
+
+/** Creates or changes a command. The first one of a bot brings the secret that signs what is sent to it. */
+function EditCommand({ workspace: { client }, bots, command, onChanged, onClose }: EditCommandProps) {
+  const secret = useSignal<string | null>(null)
+
+  async function save({ botId = '', ...fields }: Record<string, string>) {
+    const { name = '', url = '', usageHint = '', description = '' } = fields
+    const body = { name: name.trim(), url, usageHint, description }
+    if (command) await client.request('PUT /commands/:commandId', { params: { commandId: command.id }, body })
+    else secret.value = (await client.request('POST /commands', { body: { botId, ...body } })).signingSecret ?? null
+    onChanged()
+    if (secret.value === null) onClose()
+  }
+
+  return (
+    <Dialog name={command ? t('Edit command') : t('Create command')} onClose={onClose}>
+      {secret.value === null ? (
+        <Form action={command ? t('Save') : t('Create')} onSubmit={save}>
+          <Field
+            label={t('Command')}
+            hint={t('What is typed, such as /deploy')}
+            name="name"
+            defaultValue={command?.name}
+            maxLength={33}
+            required
+            autoFocus
+          />
+          {!command && (
+            <FormSelect
+              label={t('Bot')}
+              name="botId"
+              options={bots.map(({ id, userName }) => [id, userName] as const)}
+            />
+          )}
+          <Field
+            label={t('URL')}
+            hint={t('Of the program that answers')}
+            name="url"
+            placeholder="https://"
+            dir="ltr"
+            defaultValue={command?.url}
+            maxLength={2_000}
+            required
+          />
+          <Field
+            label={t('What comes after it')}
+            hint={t('For whoever types it, such as [service]')}
+            name="usageHint"
+            defaultValue={command?.usageHint}
+            maxLength={200}
+          />
+          <Field label={t('Description')} name="description" defaultValue={command?.description} maxLength={200} />
+        </Form>
+      ) : (
+        <SecretField
+          label={t('Signing secret')}
+          hint={t('The program verifies by it what this server sends.')}
+          value={secret.value}
+        />
+      )}
+    </Dialog>
+  )
+}

@@ -1,0 +1,31 @@
+import type { Bot } from '@parley/contract'
+import { t } from '../texts/texts.ts'
+
+interface CreateForBotProps {
+  /** The text of the button. */
+  action: string
+  onCreate: () => void
+  bots: readonly Bot[]
+  /** Why there must be a bot. */
+  reason: string
+  /** What is said where there is nothing yet. */
+  none: string
+  isEmpty: boolean
+}
+
+/** The head of a page that lists what belongs to bots: the button to create one, or the way to the first bot. */
+export const CreateForBot = ({ action, onCreate, bots, reason, none, isEmpty }: CreateForBotProps) => (
+  <>
+    <p>
+      <button type="button" class="button primary" disabled={bots.length === 0} onClick={onCreate}>
+        {action}
+      </button>
+    </p>
+    {bots.length === 0 && (
+      <p>
+        {reason} <a href="/admin/bots">{t('Create bot')}</a>
+      </p>
+    )}
+    {bots.length > 0 && isEmpty && <p class="quiet">{none}</p>}
+  </>
+)

@@ -1,0 +1,102 @@
+import type { Reply } from '@parley/client'
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { attempt } from '../app/problems.ts'
+import type { Workspace } from '../app/workspace.ts'
+import { dateTimeOf, t } from '../texts/texts.ts'
+import { Dialog } from '../ui/dialog.tsx'
+import { Field, Form } from '../ui/form.tsx'
+import { Table } from '../ui/table.tsx'
+
+type Delivery = Reply<'GET /subscriptions/:subscriptionId/deliveries'>['deliveries'][number]
+
+interface DeliveriesProps {
+  workspace: Workspace
+  subscription: { id: string; url: string }
+  onClose: () => void
+}
+
+const pageSize = 50
+
+/** What was tried for a subscription, newest first, and the form to send events again. */
+export function Deliveries({ workspace: { client }, subscription, onClose }: DeliveriesProps) {
+  const params = { subscriptionId: subscription.id }
+  const deliveries = useSignal<readonly Delivery[] | undefined>(undefined)
+  const hasMore = useSignal(false)
+  const note = useSignal('')
+
+  async function load(after?: string) {
+    const query = { limit: pageSize, ...(after && { after }) }
+    const page = await attempt(client.request('GET /subscriptions/:subscriptionId/deliveries', { params, query }))
+    if (!page) return
+    deliveries.value = after ? [...(deliveries.value ?? []), ...page.deliveries] : page.deliveries
+    hasMore.value = page.hasMore
+  }
+  useEffect(() => void load(), [])
+
+  return (
+    <Dialog name={t('Deliveries')} class="wide" onClose={onClose}>
+      <p class="address">{subscription.url}</p>
+      <Form
+        name={t('Send again')}
+        action={t('Send again')}
+        isSecondary
+        onSubmit={async ({ since = '' }) => {
+          note.value = ''
+          const body = { since: new Date(since).getTime() }
+          const { events } = await client.request('POST /subscriptions/:subscriptionId/replay', { params, body })
+          note.value = t('{count, plural, one {# event is} other {# events are}} looked through again', {
+            count: events,
+          })
+          await load()
+        }}
+      >
+        <Field
+          label={t('Everything since')}
+          hint={t('As far back as the server keeps events. The receiver knows repeats by their ids')}
+          name="since"
+          type="datetime-local"
+          defaultValue={localTime(Date.now() - hourMs)}
+          required
+        />
+      </Form>
+      <p role="status">{note.value}</p>
+      {deliveries.value?.length === 0 && <p class="quiet">{t('Nothing was sent in the last days.')}</p>}
+      {deliveries.value !== undefined && deliveries.value.length > 0 && (
+        <Table heads={[t('Time'), t('Event'), t('Attempt'), t('Answer'), t('Took')]}>
+          {deliveries.value.map(({ id, createdAt, type, attempt: count, status, error, durationMs }) => (
+            <tr key={id}>
+              <td class="moment">{dateTimeOf(createdAt)}</td>
+              <td>
+                <code>{type}</code>
+              </td>
+              <td>{count}</td>
+              <td data-failed={error !== null || undefined}>
+                {status} {error}
+              </td>
+              <td>{t('{count} ms', { count: durationMs })}</td>
+            </tr>
+          ))}
+        </Table>
+      )}
+      <div class="dialog-actions">
+        {hasMore.value && (
+          <button type="button" class="button" onClick={() => void load(deliveries.value!.at(-1)!.id)}>
+            {t('Show more')}
+          </button>
+        )}
+        <button type="button" class="button" onClick={() => void load()}>
+          {t('Look again')}
+        </button>
+      </div>
+    </Dialog>
+  )
+}
+
+const hourMs = 3_600_000
+
+/** As the field takes it: `2026-11-23T14:05`, where the person is. */
+function localTime(at: number): string {
+  const date = new Date(at - new Date(at).getTimezoneOffset() * 60_000)
+  return date.toISOString().slice(0, 16)
+}

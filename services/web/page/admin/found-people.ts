@@ -1,0 +1,58 @@
+import type { User } from '@parley/contract'
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { attempt } from '../app/problems.ts'
+import type { Workspace } from '../app/workspace.ts'
+
+const pageSize = 50
+const askAfterMs = 150
+
+/** The people of the filter, kept up to date by the events. */
+export function usePeople(workspace: Workspace) {
+  const { client } = workspace
+  const query = useSignal('')
+  const people = useSignal<readonly User[]>([])
+  const hasMore = useSignal(false)
+
+  async function load(after?: string, signal?: AbortSignal) {
+    const q = query.value.trim()
+    const page = await attempt(q === '' ? list(after) : find(q))
+    if (!page || signal?.aborted) return
+    people.value = after ? [...people.value, ...page.users] : page.users
+    hasMore.value = page.hasMore
+  }
+  const list = (after?: string) => client.request('GET /users', { query: { limit: pageSize, ...(after && { after }) } })
+  /** They come without further pages: the text can be longer. Those who are deactivated come last. */
+  async function find(q: string) {
+    const query = { q, limit: pageSize }
+    const pages = await Promise.all([
+      client.request('GET /users', { query }),
+      client.request('GET /users', { query: { ...query, isActive: 'false' } }),
+    ])
+    return { users: pages.flatMap(({ users }) => users), hasMore: false }
+  }
+  function change(id: string, changed: (user: User) => User) {
+    people.value = people.value.map((user) => (user.id === id ? changed(user) : user))
+  }
+
+  useEffect(() => {
+    const leaving = new AbortController()
+    const timer = setTimeout(() => void load(undefined, leaving.signal), query.value === '' ? 0 : askAfterMs)
+    return () => {
+      clearTimeout(timer)
+      leaving.abort()
+    }
+  }, [query.value])
+  useEffect(
+    () =>
+      workspace.listen(({ type, payload }) => {
+        if (type === 'NEW_USER' && query.value === '') people.value = [payload, ...without(people.value, payload.id)]
+        if (type === 'UPDATE_USER') change(payload.id, (user) => ({ ...user, ...payload }))
+        if (type === 'REMOVE_USER' || type === 'USER_EXIT') people.value = without(people.value, payload.id)
+      }),
+    [],
+  )
+  return { query, people, hasMore, load, change }
+}
+
+const without = (people: readonly User[], id: string) => people.filter((user) => user.id !== id)

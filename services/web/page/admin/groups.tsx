@@ -1,0 +1,159 @@
+import type { Group } from '@parley/contract'
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { attempt } from '../app/problems.ts'
+import type { Workspace } from '../app/workspace.ts'
+import { MemberList } from '../dialogs/member-list.tsx'
+import { t } from '../texts/texts.ts'
+import { Confirm, Dialog } from '../ui/dialog.tsx'
+import { Field, Form } from '../ui/form.tsx'
+import { Menu } from '../ui/menu.tsx'
+import { Table } from '../ui/table.tsx'
+
+type Asked = { task: 'create' } | { task: 'edit' | 'members' | 'remove'; id: string }
+
+/** The groups of the server. Those of a directory are changed there, and only looked at here. */
+export function Groups({ workspace }: { workspace: Workspace }) {
+  const groups = useGroups(workspace)
+  const query = useSignal('')
+  const asked = useSignal<Asked | null>(null)
+  const { client } = workspace
+  const close = () => {
+    asked.value = null
+  }
+
+  const wanted = query.value.trim().toLowerCase().replace(/^@/, '')
+  const shown = groups?.filter(({ handle, name }) => `${handle} ${name}`.toLowerCase().includes(wanted))
+  const { value: dialog } = asked
+  const chosen = dialog && 'id' in dialog ? groups?.find(({ id }) => id === dialog.id) : undefined
+  return (
+    <>
+      <div class="page-bar">
+        <input
+          class="input"
+          type="search"
+          aria-label={t('Find a group')}
+          placeholder={t('Find a group')}
+          onInput={(event) => (query.value = event.currentTarget.value)}
+        />
+        <button type="button" class="button primary" onClick={() => (asked.value = { task: 'create' })}>
+          {t('Create group')}
+        </button>
+      </div>
+      {shown?.length === 0 && (
+        <p class="quiet">{wanted === '' ? t('There are no groups yet.') : t('Nothing was found')}</p>
+      )}
+      {shown !== undefined && shown.length > 0 && (
+        <Table heads={[t('Handle'), t('Name'), t('Members'), t('Kept by')]} hasActions>
+          {shown.map((group) => (
+            <GroupRow key={group.id} group={group} onTask={(task) => (asked.value = { task, id: group.id })} />
+          ))}
+        </Table>
+      )}
+      {dialog?.task === 'create' && <EditGroup workspace={workspace} onClose={close} />}
+      {dialog?.task === 'edit' && chosen && <EditGroup workspace={workspace} group={chosen} onClose={close} />}
+      {dialog?.task === 'members' && chosen && <GroupMembers workspace={workspace} group={chosen} onClose={close} />}
+      {dialog?.task === 'remove' && chosen && (
+        <Confirm
+          name={t('Delete group')}
+          question={t('Who is in channels through {name} alone is a member of them no longer.', {
+            name: `@${chosen.handle}`,
+          })}
+          action={t('Delete')}
+          onConfirm={() => void attempt(client.request('DELETE /groups/:groupId', { params: { groupId: chosen.id } }))}
+          onClose={close}
+        />
+      )}
+    </>
+  )
+}
+
+/** All groups by handle. What was missed while the connection was lost is asked for again. */
+function useGroups({ groups, connection }: Workspace): readonly Group[] | undefined {
+  const { value: state } = connection
+  useEffect(() => void groups.load(), [state])
+  return groups.isKnown() ? groups.all().sort((a, b) => a.handle.localeCompare(b.handle)) : undefined
+}
+
+function GroupRow({ group, onTask }: { group: Group; onTask: (task: 'edit' | 'members' | 'remove') => void }) {
+  const { handle, name, memberCount, source } = group
+  const sources = { local: t('Admins'), scim: t('A directory, by SCIM'), sso: t('A sign-in provider') }
+  return (
+    <tr>
+      <th scope="row" dir="auto">
+        @{handle}
+      </th>
+      <td dir="auto">{name}</td>
+      <td>{memberCount}</td>
+      <td>{sources[source]}</td>
+      <td>
+        <Menu
+          icon="more"
+          name={t('Actions for {name}', { name: handle })}
+          items={[
+            { name: t('Members'), onChoose: () => onTask('members') },
+            ...(source === 'local'
+              ? [
+                  { name: t('Edit'), onChoose: () => onTask('edit') },
+                  { name: t('Delete'), isDangerous: true, onChoose: () => onTask('remove') },
+                ]
+              : []),
+          ]}
+        />
+      </td>
+    </tr>
+  )
+}
+
+interface EditGroupProps {
+  workspace: Workspace
+  /** A new one without it. */
+  group?: Group
+  onClose: () => void
+}
+
+const EditGroup = ({ workspace: { client }, group, onClose }: EditGroupProps) => (
+  <Dialog name={group ? t('Edit group') : t('Create group')} onClose={onClose}>
+    <Form
+      action={group ? t('Save') : t('Create')}
+      onSubmit={async ({ handle = '', name = '' }) => {
+        const body = { handle: handle.trim().replace(/^@/, ''), name }
+        if (group) await client.request('PUT /groups/:groupId', { params: { groupId: group.id }, body })
+        else await client.request('POST /groups', { body })
+        onClose()
+      }}
+    >
+      <Field
+        label={t('Handle')}
+        hint={t('What mentions use, such as @sales')}
+        name="handle"
+        defaultValue={group?.handle}
+        maxLength={64}
+        required
+        autoFocus
+      />
+      <Field label={t('Name')} name="name" defaultValue={group?.name} maxLength={80} required />
+    </Form>
+  </Dialog>
+)
+
+function GroupMembers({ workspace, group, onClose }: Required<EditGroupProps>) {
+  const { client } = workspace
+  const params = { groupId: group.id }
+  const change = (body: { add?: string[]; remove?: string[] }) =>
+    client.request('PUT /groups/:groupId/members', { params, body })
+  return (
+    <Dialog name={t('Members of {name}', { name: `@${group.handle}` })} onClose={onClose}>
+      {group.source !== 'local' && <p>{t('The directory of the organisation keeps this group: change it there.')}</p>}
+      <MemberList
+        workspace={workspace}
+        count={group.memberCount}
+        ask={(query) => client.request('GET /groups/:groupId/members', { params, query })}
+        {...(group.source === 'local' && {
+          onAdd: (userId) => change({ add: [userId] }),
+          onRemove: (userId) => change({ remove: [userId] }),
+        })}
+      />
+    </Dialog>
+  )
+}

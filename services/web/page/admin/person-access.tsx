@@ -1,0 +1,49 @@
+import type { User } from '@parley/contract'
+import { SessionTable } from '../account/sessions.tsx'
+import { useListed } from '../app/listed.ts'
+import { attempt } from '../app/problems.ts'
+import type { Workspace } from '../app/workspace.ts'
+import { t } from '../texts/texts.ts'
+import { Tokens } from '../tokens/tokens.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+
+interface PersonAccessProps {
+  workspace: Workspace
+  user: User
+  onClose: () => void
+}
+
+/** What gives somebody access: the sessions and API tokens, each of which can be ended. */
+export function PersonAccess({ workspace: { client }, user, onClose }: PersonAccessProps) {
+  const params = { id: user.id }
+  const { listed, load } = useListed(() => client.request('GET /users/:id/sessions', { params }))
+  const sessions = listed.value?.sessions ?? []
+  const end = (sessionId: string) =>
+    attempt(client.request('DELETE /users/:id/sessions/:sessionId', { params: { ...params, sessionId } })).then(load)
+  const endAll = () => attempt(client.request('DELETE /users/:id/sessions', { params })).then(load)
+  return (
+    <Dialog name={t('Access of {name}', { name: user.userName })} class="wide" onClose={onClose}>
+      {!user.isBot && (
+        <section aria-label={t('Sessions')}>
+          <h3>{t('Sessions')}</h3>
+          {listed.value && sessions.length === 0 && <p class="quiet">{t('There are no sessions.')}</p>}
+          {sessions.length > 0 && <SessionTable sessions={sessions} onEnd={(id) => void end(id)} />}
+          {sessions.some(({ isCurrent }) => !isCurrent) && (
+            <div class="dialog-actions">
+              <button type="button" class="button danger" onClick={() => void endAll()}>
+                {t('End all sessions')}
+              </button>
+            </div>
+          )}
+        </section>
+      )}
+      <section aria-label={t('API tokens')}>
+        <h3>{t('API tokens')}</h3>
+        <Tokens
+          list={() => client.request('GET /users/:id/tokens', { params })}
+          remove={(tokenId) => client.request('DELETE /users/:id/tokens/:tokenId', { params: { ...params, tokenId } })}
+        />
+      </section>
+    </Dialog>
+  )
+}

@@ -1,0 +1,110 @@
+import type { Role, User } from '@parley/contract'
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { ignoreFailure } from '../app/problems.ts'
+import type { Workspace } from '../app/workspace.ts'
+import { t } from '../texts/texts.ts'
+import { endOf } from '../ui/days.ts'
+import { Dialog } from '../ui/dialog.tsx'
+import { Field, Form, Select } from '../ui/form.tsx'
+import { NewPassword, readNewPassword } from '../ui/new-password.tsx'
+
+/** Where the server sends mail, the person chooses a password by the link of an invitation. */
+export function AddPerson({ workspace, onClose }: { workspace: Workspace; onClose: () => void }) {
+  const { client } = workspace
+  const role = useSignal<Role>('member')
+  const hasMail = useSignal<boolean | undefined>(undefined)
+  useEffect(() => {
+    client.request('GET /config.json').then(({ auth }) => {
+      hasMail.value = auth.hasEmail
+    }, ignoreFailure)
+  }, [])
+  const roles: [Role, string][] = [
+    ['member', t('Member')],
+    ['guest', t('Guest')],
+    ['admin', t('Admin')],
+  ]
+  return (
+    <Dialog name={t('Add person')} onClose={onClose}>
+      <Form
+        action={t('Add')}
+        onSubmit={async (fields) => {
+          const { email = '', until = '' } = fields
+          const [password, expiresAt] = [readNewPassword(fields), endOf(until)]
+          await client.request('POST /users/add', {
+            body: {
+              email,
+              role: role.value,
+              ...(expiresAt !== undefined && { expiresAt }),
+              ...(password !== '' && { password }),
+            },
+          })
+          onClose()
+        }}
+      >
+        <Field label={t('Email')} name="email" type="email" required autoFocus />
+        <Select label={t('Role')} value={role.value} options={roles} onSelect={(chosen) => (role.value = chosen)} />
+        {role.value === 'guest' && <LastDay />}
+        {hasMail.value === false && <NewPassword label={t('Password')} isOptional />}
+      </Form>
+    </Dialog>
+  )
+}
+
+const LastDay = () => (
+  <Field
+    label={t('Last day')}
+    hint={t('A guest is deactivated at its end. Without one the guest stays')}
+    name="until"
+    type="date"
+  />
+)
+
+interface PersonDialogProps {
+  workspace: Workspace
+  user: User
+  onClose: () => void
+}
+
+interface MakeGuestProps extends PersonDialogProps {
+  onChanged: (user: User) => void
+}
+
+/** Makes somebody a guest, or gives a guest another last day. */
+export const MakeGuest = ({ workspace, user, onChanged, onClose }: MakeGuestProps) => (
+  <Dialog name={t('Guest')} onClose={onClose}>
+    <p>{t('Guests see only the channels that they were added to, and the people in them.')}</p>
+    <Form
+      action={user.role === 'guest' ? t('Save') : t('Make a guest')}
+      onSubmit={async ({ until = '' }) => {
+        const expiresAt = endOf(until)
+        const changed = await workspace.client.request('PUT /users/:id/role', {
+          params: { id: user.id },
+          body: { role: 'guest', ...(expiresAt !== undefined && { expiresAt }) },
+        })
+        onChanged(changed.user)
+        onClose()
+      }}
+    >
+      <LastDay />
+    </Form>
+  </Dialog>
+)
+
+export const SetPassword = ({ workspace, user, onClose }: PersonDialogProps) => (
+  <Dialog name={t('Set a new password')} onClose={onClose}>
+    <p>{t('{name} will be signed out everywhere.', { name: user.userName })}</p>
+    <Form
+      action={t('Set password')}
+      onSubmit={async (fields) => {
+        await workspace.client.request('POST /users/:id/reset-password', {
+          params: { id: user.id },
+          body: { password: readNewPassword(fields) },
+        })
+        onClose()
+      }}
+    >
+      <NewPassword autoFocus />
+    </Form>
+  </Dialog>
+)

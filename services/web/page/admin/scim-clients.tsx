@@ -1,0 +1,98 @@
+import type { Reply } from '@parley/client'
+import { useSignal } from '@preact/signals'
+import { useListed } from '../app/listed.ts'
+import { attempt } from '../app/problems.ts'
+import type { Workspace } from '../app/workspace.ts'
+import { dateTimeOf, t } from '../texts/texts.ts'
+import { Confirm, Dialog } from '../ui/dialog.tsx'
+import { Field, Form } from '../ui/form.tsx'
+import { SecretField } from '../ui/secret-field.tsx'
+import { Table } from '../ui/table.tsx'
+
+type ScimClient = Reply<'GET /admin/scim-clients'>['clients'][number]
+
+/** The directories that provision people and groups. */
+export function ScimClients({ workspace }: { workspace: Workspace }) {
+  const { client } = workspace
+  const { listed, load } = useListed(() => client.request('GET /admin/scim-clients'))
+  const isCreating = useSignal(false)
+  const removed = useSignal<ScimClient | null>(null)
+  const clients = listed.value?.clients
+  return (
+    <>
+      <p>{t('A directory such as Entra ID or Okta adds, changes and deactivates people by SCIM 2.0.')}</p>
+      <dl>
+        <dt>{t('Address for the directory')}</dt>
+        <dd>
+          <code>{`${location.origin}/scim/v2`}</code>
+        </dd>
+      </dl>
+      <p>
+        <button type="button" class="button primary" onClick={() => (isCreating.value = true)}>
+          {t('Create SCIM client')}
+        </button>
+      </p>
+      {clients?.length === 0 && <p class="quiet">{t('No directory is connected yet.')}</p>}
+      {clients !== undefined && clients.length > 0 && (
+        <Table heads={[t('Name'), t('Since'), t('Last used')]} hasActions>
+          {clients.map((one) => (
+            <tr key={one.id}>
+              <th scope="row" dir="auto">
+                {one.name}
+              </th>
+              <td class="moment">{dateTimeOf(one.createdAt)}</td>
+              <td class="moment">{one.lastUsedAt === null ? t('Never') : dateTimeOf(one.lastUsedAt)}</td>
+              <td>
+                <button type="button" class="button" onClick={() => (removed.value = one)}>
+                  {t('Remove')}
+                </button>
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+      {isCreating.value && (
+        <CreateClient workspace={workspace} onCreated={() => void load()} onClose={() => (isCreating.value = false)} />
+      )}
+      {removed.value && (
+        <Confirm
+          name={t('Remove SCIM client')}
+          question={t('{name} is refused from then on. The people stay as they are.', { name: removed.value.name })}
+          action={t('Remove')}
+          onConfirm={() => {
+            const params = { clientId: removed.value!.id }
+            void attempt(client.request('DELETE /admin/scim-clients/:clientId', { params })).then(load)
+          }}
+          onClose={() => (removed.value = null)}
+        />
+      )}
+    </>
+  )
+}
+
+interface CreateClientProps {
+  workspace: Workspace
+  onCreated: () => void
+  onClose: () => void
+}
+
+function CreateClient({ workspace, onCreated, onClose }: CreateClientProps) {
+  const token = useSignal<string | null>(null)
+  return (
+    <Dialog name={t('Create SCIM client')} onClose={onClose}>
+      {token.value === null ? (
+        <Form
+          action={t('Create')}
+          onSubmit={async ({ name = '' }) => {
+            token.value = (await workspace.client.request('POST /admin/scim-clients', { body: { name } })).token
+            onCreated()
+          }}
+        >
+          <Field label={t('Name')} hint={t('Of the directory')} name="name" maxLength={80} required autoFocus />
+        </Form>
+      ) : (
+        <SecretField label={t('Token')} hint={t('The directory signs in with it.')} value={token.value} />
+      )}
+    </Dialog>
+  )
+}

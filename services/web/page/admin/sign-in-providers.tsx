@@ -1,0 +1,91 @@
+import type { Reply } from '@parley/client'
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { attempt } from '../app/problems.ts'
+import type { Workspace } from '../app/workspace.ts'
+import { t } from '../texts/texts.ts'
+
+type Provider = Reply<'GET /admin/sso'>['providers'][number]
+type Outcome = Reply<'POST /admin/sso/:providerId/test'>
+
+/** The providers that people sign in with: what they must know about this server, and what is wrong with them. */
+export function SignInProviders({ workspace }: { workspace: Workspace }) {
+  const providers = useSignal<Provider[] | null>(null)
+  const { client } = workspace
+
+  useEffect(() => {
+    void attempt(client.request('GET /admin/sso')).then((reply) => {
+      providers.value = reply?.providers ?? []
+    })
+  }, [])
+
+  if (providers.value === null) return <p role="status">{t('Connecting…')}</p>
+  if (providers.value.length === 0) {
+    return <p>{t('No provider is configured. The configuration file of the server names them.')}</p>
+  }
+  return providers.value.map((provider) => <Entry key={provider.id} workspace={workspace} provider={provider} />)
+}
+
+function Entry({ workspace, provider }: { workspace: Workspace; provider: Provider }) {
+  const outcome = useSignal<Outcome | null>(null)
+  const isBusy = useSignal(false)
+  const { id, name, protocol, callbackUrl, logoutUrl, entityId } = provider
+  const protocols = { oauth: 'OAuth 2.0', openid: 'OpenID Connect', saml: 'SAML 2.0' }
+
+  async function test() {
+    isBusy.value = true
+    const params = { providerId: id }
+    outcome.value = (await attempt(workspace.client.request('POST /admin/sso/:providerId/test', { params }))) ?? null
+    isBusy.value = false
+  }
+
+  return (
+    <section aria-label={name}>
+      <h2>
+        {name} <span class="bot">{protocols[protocol]}</span>
+      </h2>
+      <dl>
+        <dt>{t('Address for the provider to send people back to')}</dt>
+        <dd>
+          <code>{callbackUrl}</code>
+        </dd>
+        {entityId && <dt>{t('Entity id of this server')}</dt>}
+        {entityId && (
+          <dd>
+            <code>{entityId}</code>
+          </dd>
+        )}
+        {logoutUrl && <dt>{t('Address for the provider to report logouts to')}</dt>}
+        {logoutUrl && (
+          <dd>
+            <code>{logoutUrl}</code>
+          </dd>
+        )}
+      </dl>
+      <button type="button" class="button" disabled={isBusy.value} onClick={() => void test()}>
+        {t('Test this provider')}
+      </button>
+      <div role="status">{outcome.value && <Findings outcome={outcome.value} />}</div>
+    </section>
+  )
+}
+
+const Findings = ({ outcome: { works, findings } }: { outcome: Outcome }) => {
+  const levels = { ok: t('Good'), warning: t('Warning'), error: t('Error') }
+  return (
+    <>
+      <p>
+        <strong>
+          {works ? t('Nothing stands in the way of signing in.') : t('Nobody can sign in with this provider.')}
+        </strong>
+      </p>
+      <ul>
+        {findings.map(({ level, message }) => (
+          <li key={message}>
+            <strong>{levels[level]}:</strong> {message}
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}

@@ -1,0 +1,129 @@
+import type { User } from '@parley/contract'
+import { useSignal } from '@preact/signals'
+import { useListed } from '../app/listed.ts'
+import { attempt } from '../app/problems.ts'
+import type { Workspace } from '../app/workspace.ts'
+import { dateTimeOf, t } from '../texts/texts.ts'
+import { Confirm } from '../ui/dialog.tsx'
+import { Menu } from '../ui/menu.tsx'
+import { Table } from '../ui/table.tsx'
+import { CreateForBot } from './create-for-bot.tsx'
+import { Deliveries } from './deliveries.tsx'
+import { EditSubscription, type Subscription } from './edit-subscription.tsx'
+
+type Asked = { task: 'create' } | { task: 'edit' | 'deliveries' | 'remove'; subscription: Subscription }
+
+/** The addresses to which the server sends what bots may read. */
+export function Subscriptions({ workspace }: { workspace: Workspace }) {
+  const { client } = workspace
+  const { listed, load } = useListed(async () => {
+    const [{ subscriptions }, { bots }] = await Promise.all([
+      client.request('GET /subscriptions'),
+      client.request('GET /bots'),
+    ])
+    return { subscriptions, bots }
+  })
+  const asked = useSignal<Asked | null>(null)
+  const close = () => {
+    asked.value = null
+  }
+  const setPaused = ({ id }: Subscription, isPaused: boolean) => {
+    const params = { subscriptionId: id }
+    return attempt(client.request('PUT /subscriptions/:subscriptionId', { params, body: { isPaused } })).then(load)
+  }
+  if (!listed.value) return null
+  const { subscriptions, bots } = listed.value
+  const { value: dialog } = asked
+  return (
+    <>
+      <CreateForBot
+        action={t('Create subscription')}
+        onCreate={() => (asked.value = { task: 'create' })}
+        bots={bots}
+        reason={t('Events are sent to bots. Create a bot first.')}
+        none={t('There are no subscriptions yet.')}
+        isEmpty={subscriptions.length === 0}
+      />
+      {subscriptions.length > 0 && (
+        <Table heads={[t('URL'), t('Bot'), t('Events'), t('State')]} hasActions>
+          {subscriptions.map((subscription) => (
+            <tr key={subscription.id}>
+              <th scope="row" class="address">
+                {subscription.url}
+              </th>
+              <td dir="auto">{nameOf(bots, subscription.botId)}</td>
+              <td title={subscription.events.join(', ')}>{subscription.events.length}</td>
+              <td>
+                <State subscription={subscription} />
+              </td>
+              <td>
+                <Menu
+                  icon="more"
+                  name={t('Actions for {name}', { name: subscription.url })}
+                  items={[
+                    { name: t('Edit'), onChoose: () => (asked.value = { task: 'edit', subscription }) },
+                    {
+                      name: t('Deliveries'),
+                      onChoose: () => (asked.value = { task: 'deliveries', subscription }),
+                    },
+                    subscription.isPaused
+                      ? { name: t('Continue'), onChoose: () => void setPaused(subscription, false) }
+                      : { name: t('Pause'), onChoose: () => void setPaused(subscription, true) },
+                    {
+                      name: t('Delete'),
+                      isDangerous: true,
+                      onChoose: () => (asked.value = { task: 'remove', subscription }),
+                    },
+                  ]}
+                />
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+      {dialog?.task === 'create' && (
+        <EditSubscription workspace={workspace} bots={bots} onChanged={() => void load()} onClose={close} />
+      )}
+      {dialog?.task === 'edit' && (
+        <EditSubscription
+          workspace={workspace}
+          bots={bots}
+          subscription={dialog.subscription}
+          onChanged={() => void load()}
+          onClose={close}
+        />
+      )}
+      {dialog?.task === 'deliveries' && (
+        <Deliveries workspace={workspace} subscription={dialog.subscription} onClose={close} />
+      )}
+      {dialog?.task === 'remove' && (
+        <Confirm
+          name={t('Delete subscription')}
+          question={t('Nothing more is sent to {name}.', { name: dialog.subscription.url })}
+          action={t('Delete')}
+          onConfirm={() => {
+            const params = { subscriptionId: dialog.subscription.id }
+            void attempt(client.request('DELETE /subscriptions/:subscriptionId', { params })).then(load)
+          }}
+          onClose={close}
+        />
+      )}
+    </>
+  )
+}
+
+const nameOf = (bots: readonly User[], id: string) => bots.find((bot) => bot.id === id)?.userName ?? t('Unknown')
+
+function State({ subscription }: { subscription: Subscription }) {
+  const { isPaused, pauseReason, failingSince, nextAttemptAt } = subscription
+  if (isPaused) return pauseReason === null ? t('Paused') : t('Paused: {reason}', { reason: pauseReason })
+  if (failingSince === null) return t('Active')
+  return (
+    <>
+      {t('Fails since {time}', { time: dateTimeOf(failingSince) })}
+      {nextAttemptAt !== null && (
+        <div class="quiet">{t('Tried again at {time}', { time: dateTimeOf(nextAttemptAt) })}</div>
+      )}
+    </>
+  )
+}

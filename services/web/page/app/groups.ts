@@ -1,0 +1,68 @@
+import type { Client } from '@parley/client'
+import type { Group, WireEvent } from '@parley/contract'
+import { signal } from '@preact/signals'
+import { ignoreFailure } from './problems.ts'
+
+export type Groups = ReturnType<typeof createGroups>
+type GroupEvent = Extract<WireEvent, { type: 'NEW_GROUP' | 'UPDATE_GROUP' | 'DELETE_GROUP' }>
+
+const prefix = 'group:'
+export const isOfGroup = (mention: string) => mention.startsWith(prefix)
+
+/**
+ * The groups of people of this server, kept up to date by the events. They are asked for when a text mentions one, somebody begins to write
+ * a mention, or an admin looks at them. Guests have none.
+ */
+export function createGroups(client: Client, isGuest: () => boolean) {
+  /** Undefined until they were asked for. */
+  const byId = signal<ReadonlyMap<string, Group> | undefined>(undefined)
+  let loading: Promise<void> | undefined
+  let missed: GroupEvent[] = []
+  /** Whether what is known is what the server has. `generation` counts how often that ended. */
+  let isCurrent = false
+  let generation = 0
+
+  function load(): Promise<void> {
+    if (isCurrent || isGuest()) return Promise.resolve()
+    loading ??= fetchAll()
+      .catch(ignoreFailure)
+      .finally(() => {
+        loading = undefined
+      })
+    return loading
+  }
+
+  async function fetchAll() {
+    const begun = generation
+    missed = []
+    const { groups } = await client.request('GET /groups')
+    byId.value = new Map(groups.map((group) => [group.id, group]))
+    isCurrent = begun === generation
+    missed.forEach(change)
+  }
+
+  function change({ type, payload }: GroupEvent) {
+    const next = new Map(byId.value)
+    if (type === 'DELETE_GROUP') next.delete(payload.id)
+    else next.set(payload.id, payload)
+    byId.value = next
+  }
+
+  return {
+    load,
+    /** Events may have been missed: what is known is asked for again when it is needed. */
+    forget() {
+      isCurrent = false
+      generation++
+    },
+    apply(event: WireEvent) {
+      if (event.type !== 'NEW_GROUP' && event.type !== 'UPDATE_GROUP' && event.type !== 'DELETE_GROUP') return
+      if (loading) missed.push(event)
+      if (isCurrent) change(event)
+    },
+    all: () => [...(byId.value?.values() ?? [])],
+    isKnown: () => byId.value !== undefined,
+    /** The group of a mention; undefined for mentions of something else, and until it is known. */
+    mentioned: (mention: string) => (isOfGroup(mention) ? byId.value?.get(mention.slice(prefix.length)) : undefined),
+  }
+}

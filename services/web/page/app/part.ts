@@ -1,0 +1,27 @@
+import { signal } from '@preact/signals'
+
+/** What is loaded when it is first shown: a component, or what stands instead of it until then. */
+export type Part<T> = T | 'loading' | 'failed'
+
+/**
+ * A part of the page that is no part of the first view. Whoever reads it lets it load, and renders again when it is there. It fails
+ * without a network, and when the server has a newer build: then a reload helps.
+ */
+export function createPart<T extends object>(load: () => Promise<T>): () => Part<T> {
+  const part = signal<Part<T>>('loading')
+  let isAsked = false
+  return () => {
+    if (!isAsked) {
+      isAsked = true
+      load().then(
+        (loaded) => {
+          part.value = loaded
+        },
+        () => {
+          part.value = 'failed'
+        },
+      )
+    }
+    return part.value
+  }
+}

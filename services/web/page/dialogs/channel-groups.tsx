@@ -1,0 +1,90 @@
+import type { KnownChannel } from '@parley/client'
+import type { Group } from '@parley/contract'
+import { useSignal } from '@preact/signals'
+import { useListed } from '../app/listed.ts'
+import { attempt } from '../app/problems.ts'
+import type { Workspace } from '../app/workspace.ts'
+import { t } from '../texts/texts.ts'
+import type { Choice } from './pick-one.tsx'
+import { PickOne } from './pick-one.tsx'
+
+interface ChannelGroupsProps {
+  workspace: Workspace
+  channel: KnownChannel
+  mayChange: boolean
+}
+
+/** The groups whose people are members of a channel. Nothing where there are none and none can be added. */
+export function ChannelGroups({ workspace, channel, mayChange }: ChannelGroupsProps) {
+  const { client } = workspace
+  const params = { channelId: channel.id }
+  const findIds = async () => (await client.request('GET /channels/:channelId', { params })).channel.groups ?? []
+  const { listed, load } = useListed(async () => {
+    const ids = await findIds()
+    // Most channels have none.
+    if (ids.length === 0) return []
+    return (await client.request('GET /groups')).groups.filter(({ id }) => ids.includes(id))
+  })
+  const choices = useSignal<readonly Choice[] | null>(null)
+  const groups = listed.value ?? []
+
+  /** The request replaces the whole list, so it begins with the list of this moment. */
+  async function change(next: (ids: string[]) => string[]) {
+    await client.request('PUT /channels/:channelId', { params, body: { groups: next(await findIds()) } })
+    await load()
+  }
+  async function choose() {
+    const all = await attempt(client.request('GET /groups'))
+    if (all) choices.value = all.groups.filter(({ id }) => !groups.some((one) => one.id === id)).map(choiceOf)
+  }
+
+  if (groups.length === 0 && !mayChange) return null
+  return (
+    <section aria-label={t('Groups')}>
+      <h3>{t('Groups')}</h3>
+      <p class="quiet">{t('Who is in one of these groups is a member for as long.')}</p>
+      {groups.length > 0 && (
+        <ul class="rows">
+          {groups.map(({ id, handle, name }) => (
+            <li key={id} class="member-row">
+              <span class="name" dir="auto">
+                @{handle} <span class="quiet">{name}</span>
+              </span>
+              {mayChange && (
+                <button
+                  type="button"
+                  class="link-button"
+                  aria-label={t('Remove {name}', { name: handle })}
+                  onClick={() => void attempt(change((ids) => ids.filter((one) => one !== id)))}
+                >
+                  {t('Remove')}
+                </button>
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+      {mayChange && (
+        <button type="button" class="button" onClick={() => void choose()}>
+          {t('Add a group')}
+        </button>
+      )}
+      {choices.value && (
+        <PickOne
+          workspace={workspace}
+          name={t('Add a group')}
+          label={t('Group')}
+          choices={choices.value}
+          find={() => Promise.resolve([])}
+          onClose={() => (choices.value = null)}
+          onChoose={({ id }) => {
+            choices.value = null
+            void attempt(change((ids) => [...new Set([...ids, id])]))
+          }}
+        />
+      )}
+    </section>
+  )
+}
+
+const choiceOf = ({ id, handle, name }: Group): Choice => ({ id, name: `@${handle}`, hint: name, isPerson: false })

@@ -1,0 +1,33 @@
+import type { KnownChannel } from '@parley/client'
+import type { Workspace } from '../app/workspace.ts'
+import { MemberList } from './member-list.tsx'
+
+interface ChannelMembersProps {
+  workspace: Workspace
+  channel: KnownChannel
+  /** Add and remove people. */
+  mayChange: boolean
+}
+
+/** Who is in a channel. */
+export function ChannelMembers({ workspace: { client }, workspace, channel, mayChange }: ChannelMembersProps) {
+  const { id, memberCount, createdBy } = channel
+  const params = { channelId: id }
+
+  /** Whoever joins, leaves or is added meanwhile stays as they are. */
+  const change = (body: { addMembers: string[] } | { removeMembers: string[] }) =>
+    client.request('PUT /channels/:channelId', { params, body })
+
+  return (
+    <MemberList
+      workspace={workspace}
+      count={memberCount}
+      ask={(query) => client.request('GET /channels/:channelId/members', { params, query })}
+      {...(mayChange && {
+        onAdd: (userId) => change({ addMembers: [userId] }),
+        onRemove: (userId) => change({ removeMembers: [userId] }),
+      })}
+      keptId={createdBy}
+    />
+  )
+}

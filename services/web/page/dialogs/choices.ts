@@ -1,0 +1,35 @@
+import type { Workspace } from '../app/workspace.ts'
+import type { Choice } from './pick-one.tsx'
+
+const mostAnswered = 12
+
+const personChoice = ({ id, userName, email }: { id: string; userName: string; email: string }): Choice => ({
+  id,
+  name: userName,
+  hint: email,
+  isPerson: true,
+})
+const channelChoice = ({ id, name, topic }: { id: string; name: string; topic: string | null }): Choice => ({
+  id,
+  name: `#${name}`,
+  hint: topic ?? '',
+  isPerson: false,
+})
+
+/** Those with whom the person has talked, the last one first. */
+export const knownPeople = (workspace: Workspace): Choice[] =>
+  workspace.conversations().map(({ otherUser }) => personChoice({ ...otherUser, email: '' }))
+
+export const knownChannels = (workspace: Workspace): Choice[] => workspace.channels.value.map(channelChoice)
+
+/** Others, by the beginning of a word of their names or of their addresses. */
+export async function findPeople({ client, myId }: Workspace, text: string, signal: AbortSignal): Promise<Choice[]> {
+  const { users } = await client.request('GET /users', { query: { q: text, limit: mostAnswered }, signal })
+  return users.filter(({ id }) => id !== myId).map(personChoice)
+}
+
+export async function findChannels({ client }: Workspace, text: string, signal: AbortSignal): Promise<Choice[]> {
+  const query = { q: text, members: 'false', limit: mostAnswered } as const
+  const { channels } = await client.request('GET /channels', { query, signal })
+  return channels.map(channelChoice)
+}

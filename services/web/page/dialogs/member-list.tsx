@@ -1,0 +1,96 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { attempt } from '../app/problems.ts'
+import type { Workspace } from '../app/workspace.ts'
+import { Avatar } from '../messages/avatar.tsx'
+import { t } from '../texts/texts.ts'
+import { findPeople } from './choices.ts'
+import { PickOne } from './pick-one.tsx'
+
+interface Member {
+  id: string
+  userName: string
+}
+
+interface MemberListProps {
+  workspace: Workspace
+  /** How many they are. When it changes, the list is asked for again. */
+  count: number
+  ask: (page: { limit: number; after?: string }) => Promise<{ members: readonly Member[]; hasMore: boolean }>
+  /** Where people can be added and removed. */
+  onAdd?: (userId: string) => Promise<unknown>
+  onRemove?: (userId: string) => Promise<unknown>
+  /** Somebody who stays. */
+  keptId?: string | null
+}
+
+const pageSize = 50
+
+/** Who belongs to something, page by page. */
+export function MemberList({ workspace, count, ask, onAdd, onRemove, keptId }: MemberListProps) {
+  const members = useSignal<readonly Member[]>([])
+  const hasMore = useSignal(false)
+  const isAdding = useSignal(false)
+
+  async function load(after?: string) {
+    const page = await attempt(ask({ limit: pageSize, ...(after && { after }) }))
+    if (!page) return
+    members.value = after ? [...members.value, ...page.members] : page.members
+    hasMore.value = page.hasMore
+  }
+  useEffect(() => void load(), [count])
+
+  async function change(changing: Promise<unknown>) {
+    if (await attempt(changing)) await load()
+  }
+
+  return (
+    <section aria-label={t('Members')}>
+      <h3>{t('{count, plural, one {# member} other {# members}}', { count })}</h3>
+      <ul class="rows">
+        {members.value.map(({ id, userName }) => (
+          <li key={id} class="member-row">
+            <Avatar workspace={workspace} name={userName} id={id} size="small" />
+            <span class="name" dir="auto">
+              {userName}
+            </span>
+            {onRemove && id !== keptId && (
+              <button
+                type="button"
+                class="link-button"
+                aria-label={t('Remove {name}', { name: userName })}
+                onClick={() => void change(onRemove(id))}
+              >
+                {t('Remove')}
+              </button>
+            )}
+          </li>
+        ))}
+      </ul>
+      {hasMore.value && (
+        <button type="button" class="button" onClick={() => void load(members.value.at(-1)!.id)}>
+          {t('Show more')}
+        </button>
+      )}
+      {onAdd && (
+        <button type="button" class="button" onClick={() => (isAdding.value = true)}>
+          {t('Add a member')}
+        </button>
+      )}
+      {isAdding.value && onAdd && (
+        <PickOne
+          workspace={workspace}
+          name={t('Add a member')}
+          label={t('Person')}
+          choices={[]}
+          find={(text, signal) => findPeople(workspace, text, signal)}
+          onClose={() => (isAdding.value = false)}
+          onChoose={({ id }) => {
+            isAdding.value = false
+            void change(onAdd(id))
+          }}
+        />
+      )}
+    </section>
+  )
+}

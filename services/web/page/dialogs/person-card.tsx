@@ -1,0 +1,72 @@
+import { useEffect } from 'preact/hooks'
+import { shownPerson } from '../app/shown-person.ts'
+import type { Workspace } from '../app/workspace.ts'
+import { Avatar } from '../messages/avatar.tsx'
+import { dateOf, t } from '../texts/texts.ts'
+import { Dialog } from '../ui/dialog.tsx'
+import { openConversation } from './new-direct-message.tsx'
+
+/** Who somebody is, and the way to write to them. */
+export function PersonCard({ workspace, id }: { workspace: Workspace; id: string }) {
+  const isReady = workspace.isReady.value
+  const known = id === workspace.myId ? workspace.me.value : workspace.user(id)
+  useEffect(() => workspace.loadUser(id), [id])
+  useEffect(() => (isReady ? workspace.showPresence([id]) : undefined), [id, isReady])
+  const close = () => {
+    if (shownPerson.value === id) shownPerson.value = null
+  }
+  const status = workspace.presence(id)
+  const statuses = { online: t('Online'), away: t('Away'), offline: t('Not here') }
+  const roles = { admin: t('Admin'), member: t('Member'), guest: t('Guest') }
+  const name = known?.userName ?? t('Unknown')
+  return (
+    <Dialog name={name} onClose={close}>
+      <div class="person-card">
+        <Avatar workspace={workspace} name={name} id={id} size="256" />
+        {known && (
+          <div>
+            {known.displayName && <p dir="auto">{known.displayName}</p>}
+            {known.title && (
+              <p class="quiet" dir="auto">
+                {known.title}
+              </p>
+            )}
+            <p>
+              <span class="presence" data-status={status} aria-hidden="true" /> {statuses[status]}
+            </p>
+            {!known.isBot && (
+              <p>
+                <a href={`mailto:${known.email}`}>{known.email}</a>
+              </p>
+            )}
+            <p class="quiet">
+              {roles[known.role]}
+              {known.expiresAt ? `, ${t('Until {day}', { day: dateOf(known.expiresAt - 1) })}` : ''}
+              {!known.isActive && `, ${t('Deactivated')}`}
+            </p>
+          </div>
+        )}
+      </div>
+      <div class="dialog-actions">
+        {id === workspace.myId ? (
+          <a class="button" href="/profile" onClick={close}>
+            {t('Profile')}
+          </a>
+        ) : (
+          known?.isActive && (
+            <button
+              type="button"
+              class="button primary"
+              onClick={() => {
+                close()
+                void openConversation(workspace, id)
+              }}
+            >
+              {t('Message {name}', { name })}
+            </button>
+          )
+        )}
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,56 @@
+import { sizeOf, t } from '../texts/texts.ts'
+import { IconButton } from '../ui/icons.tsx'
+import type { ChosenFile } from './uploads.ts'
+
+interface ChosenFilesProps {
+  files: readonly ChosenFile[]
+  onRemove: (file: ChosenFile) => void
+}
+
+/** The files of the message that is being written, each with its progress. */
+export function ChosenFileList({ files, onRemove }: ChosenFilesProps) {
+  if (files.length === 0) return null
+  return (
+    <ul class="chosen-files">
+      {files.map((chosen) => (
+        <li key={chosen.id} class="chosen-file">
+          <span class="name" dir="auto">
+            {chosen.file.name}
+          </span>
+          <span class="quiet">{sizeOf(chosen.file.size)}</span>
+          <Progress chosen={chosen} />
+          <IconButton
+            icon="close"
+            name={t('Remove {name}', { name: chosen.file.name })}
+            onClick={() => onRemove(chosen)}
+          />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function Progress({ chosen: { file, state } }: { chosen: ChosenFile }) {
+  const { value } = state
+  if ('failure' in value) {
+    return (
+      <span class="send-state" data-failed role="alert">
+        {value.failure}
+      </span>
+    )
+  }
+  if (!('sent' in value)) return null
+  const percent = Math.round(value.sent * 100)
+  return (
+    <span
+      class="quiet"
+      role="progressbar"
+      aria-label={file.name}
+      aria-valuemin={0}
+      aria-valuemax={100}
+      aria-valuenow={percent}
+    >
+      {percent} %
+    </span>
+  )
+}

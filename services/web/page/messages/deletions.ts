@@ -1,0 +1,55 @@
+import type { Client } from '@parley/client'
+import type { Message } from '@parley/contract'
+import { signal } from '@preact/signals'
+import { attempt } from '../app/problems.ts'
+import { deleteMessage } from './message-actions.ts'
+
+const undoMs = 3_000
+
+export type Deletions = ReturnType<typeof createDeletions>
+
+/**
+ * A deleted message disappears at once, and is deleted at the server a moment later: until then it can be brought back. Whoever leaves
+ * the page does not bring it back.
+ */
+export function createDeletions(client: Client) {
+  /** Messages that are not shown any more. */
+  const hidden = signal<ReadonlySet<string>>(new Set())
+  /** The last one that can still be brought back. */
+  const undoable = signal<Message | null>(null)
+  const waiting = new Map<string, () => Promise<unknown>>()
+
+  const hide = (id: string) => {
+    hidden.value = new Set([...hidden.value, id])
+  }
+  const show = (id: string) => {
+    hidden.value = new Set([...hidden.value].filter((one) => one !== id))
+  }
+  const forget = (id: string) => {
+    if (undoable.value?.id === id) undoable.value = null
+    return waiting.delete(id)
+  }
+
+  return {
+    hidden,
+    undoable,
+    begin(message: Message) {
+      const { id } = message
+      const carryOut = async (keepalive = false) => {
+        clearTimeout(timer)
+        if (!forget(id)) return
+        const done = await attempt(deleteMessage(client, message, keepalive))
+        if (!done) show(id)
+      }
+      hide(id)
+      undoable.value = message
+      const timer = setTimeout(carryOut, undoMs)
+      waiting.set(id, () => carryOut(true))
+    },
+    undo(id: string) {
+      if (forget(id)) show(id)
+    },
+    /** Deletes at once what still waits. */
+    flush: () => Promise.all([...waiting.values()].map((carryOut) => carryOut())),
+  }
+}

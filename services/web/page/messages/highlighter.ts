@@ -1,0 +1,59 @@
+import { workerAddress } from '../offline/worker-address.ts'
+import address from './highlighter-worker.ts?worker&url'
+
+export type CodeKind = 'keyword' | 'string' | 'comment' | 'number' | 'name' | 'type' | 'added' | 'removed'
+/** Text and what it is, null for everything without a colour of its own. */
+export type CodePiece = [kind: CodeKind | null, text: string]
+export interface CodeToHighlight {
+  language: string
+  text: string
+}
+
+/** Longer texts, and such as would become more elements, stay as they are. */
+const mostCharacters = 8_000
+const mostPieces = 1_500
+/** Whoever writes a text that takes a library longer than this gets no colours. */
+const patienceMs = 1_000
+const mostRemembered = 100
+
+let worker: Worker | undefined
+let last: Promise<unknown> = Promise.resolve()
+const found = new Map<string, readonly CodePiece[] | null>()
+const keyOf = ({ language, text }: CodeToHighlight) => `${language} ${text}`
+
+/** What was found already. */
+export const knownPieces = (code: CodeToHighlight) => found.get(keyOf(code)) ?? null
+
+/** The parts of a code, one after the other; null when it gets no colours. The library runs in a worker, loaded with the first code. */
+export function findPieces(code: CodeToHighlight): Promise<readonly CodePiece[] | null> {
+  const key = keyOf(code)
+  if (found.has(key) || code.text.length > mostCharacters) return Promise.resolve(found.get(key) ?? null)
+  const asked = last.then(async () => {
+    const pieces = await ask(code)
+    const isSmall = pieces !== null && pieces.length <= mostPieces
+    found.set(key, isSmall ? pieces : null)
+    if (found.size > mostRemembered) found.delete(found.keys().next().value!)
+    return found.get(key) ?? null
+  })
+  last = asked
+  return asked
+}
+
+function ask(code: CodeToHighlight): Promise<readonly CodePiece[] | null> {
+  return new Promise((resolve) => {
+    worker ??= new Worker(workerAddress(address))
+    const giveUp = () => {
+      worker!.terminate()
+      worker = undefined
+      finish(null)
+    }
+    const timer = setTimeout(giveUp, patienceMs)
+    const finish = (pieces: readonly CodePiece[] | null) => {
+      clearTimeout(timer)
+      resolve(pieces)
+    }
+    worker.onmessage = ({ data }: MessageEvent<readonly CodePiece[] | null>) => finish(data)
+    worker.onerror = giveUp
+    worker.postMessage(code)
+  })
+}

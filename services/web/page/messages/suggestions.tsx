@@ -1,0 +1,134 @@
+import { useSignal } from '@preact/signals'
+import type { RefObject } from 'preact'
+import { useEffect, useId, useRef } from 'preact/hooks'
+import type { Workspace } from '../app/workspace.ts'
+import { t } from '../texts/texts.ts'
+import { Avatar } from './avatar.tsx'
+import { findOptions, joinOptions, knownOptions, type Option, type TypedWord, wordBefore } from './completion.ts'
+
+interface Suggested {
+  word: TypedWord
+  options: readonly Option[]
+}
+
+const askAfterMs = 100
+
+/**
+ * Suggestions for the word before the caret of a text box, as a combobox has them: arrows move, Enter or Tab takes, Escape closes.
+ * What is known is shown at once, what the server knows a moment later.
+ */
+export function useSuggestions(
+  box: RefObject<HTMLTextAreaElement | null>,
+  workspace: Workspace,
+  channelId: string,
+  onTaken: () => void,
+  /** Whether commands can be typed here. */
+  hasCommands = false,
+) {
+  const shown = useSignal<Suggested | null>(null)
+  const chosen = useSignal(0)
+  const asking = useRef<AbortController | undefined>(undefined)
+  const id = useId()
+  useEffect(() => () => asking.current?.abort(), [])
+
+  function close() {
+    asking.current?.abort()
+    shown.value = null
+  }
+
+  function suggest() {
+    close()
+    const { value, selectionStart, selectionEnd } = box.current!
+    const word = selectionStart === selectionEnd ? wordBefore(value, selectionStart) : null
+    if (!word || (word.sign === '/' && !hasCommands)) return
+    const known = knownOptions(word, workspace)
+    const show = (options: readonly Option[]) => {
+      shown.value = options.length > 0 ? { word, options } : null
+      chosen.value = Math.min(chosen.value, Math.max(0, options.length - 1))
+    }
+    chosen.value = 0
+    show(known)
+    const leaving = new AbortController()
+    asking.current = leaving
+    setTimeout(() => {
+      if (leaving.signal.aborted) return
+      findOptions(word, workspace, channelId, leaving.signal).then(
+        (found) => {
+          if (!leaving.signal.aborted) show(joinOptions(known, found))
+        },
+        () => {
+          // What is known already has to do.
+        },
+      )
+    }, askAfterMs)
+  }
+
+  function take({ text }: Option) {
+    const { from, to } = shown.value!.word
+    close()
+    box.current!.setRangeText(text, from, to, 'end')
+    box.current!.focus()
+    onTaken()
+  }
+
+  /** Answers whether the key was meant for the suggestions. */
+  function onKeyDown(event: KeyboardEvent): boolean {
+    const { value: open } = shown
+    if (!open) return false
+    // A command that is typed out is sent.
+    if (event.key === 'Enter' && isTypedOut(open, chosen.value)) {
+      close()
+      return false
+    }
+    const step = event.altKey ? undefined : { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (step !== undefined) chosen.value = (chosen.value + step + open.options.length) % open.options.length
+    else if ((event.key === 'Enter' && !event.shiftKey) || event.key === 'Tab') take(open.options[chosen.value]!)
+    else if (event.key === 'Escape') {
+      event.stopPropagation()
+      close()
+    } else return false
+    event.preventDefault()
+    return true
+  }
+
+  const { value: open } = shown
+  return {
+    suggest,
+    close,
+    onKeyDown,
+    /** For the text box. */
+    aria: {
+      'aria-autocomplete': 'list',
+      'aria-haspopup': 'listbox',
+      'aria-controls': open ? id : undefined,
+      'aria-activedescendant': open ? `${id}-${chosen.value}` : undefined,
+    } as const,
+    list: open && (
+      <div class="options" role="listbox" id={id} aria-label={t('Suggestions')}>
+        {open.options.map((option, index) => (
+          <div
+            key={option.key}
+            id={`${id}-${index}`}
+            class="option"
+            role="option"
+            tabIndex={-1}
+            aria-selected={index === chosen.value}
+            onPointerDown={(event) => {
+              event.preventDefault()
+              take(option)
+            }}
+          >
+            {option.person && (
+              <Avatar workspace={workspace} name={option.person.userName} id={option.person.id} size="small" />
+            )}
+            <span dir="auto">{option.label}</span>
+            <span class="quiet">{option.hint}</span>
+          </div>
+        ))}
+      </div>
+    ),
+  }
+}
+
+const isTypedOut = ({ word, options }: Suggested, chosen: number) =>
+  word.sign === '/' && options[chosen]!.key === word.typed

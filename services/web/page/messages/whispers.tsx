@@ -1,0 +1,60 @@
+import type { EphemeralMessage } from '@parley/contract'
+import { useEffect, useId, useRef } from 'preact/hooks'
+import type { Workspace } from '../app/workspace.ts'
+import { t, timeOf } from '../texts/texts.ts'
+import { IconButton } from '../ui/icons.tsx'
+import { Avatar } from './avatar.tsx'
+import { Blocks } from './blocks.tsx'
+import { Text } from './markup.tsx'
+
+/** What the person alone is told by commands and buttons, above the composer, until it is dismissed. */
+export function Whispers({ workspace, channelId }: { workspace: Workspace; channelId: string }) {
+  const told = workspace.commands.toldIn(channelId)
+  const box = useRef<HTMLElement>(null)
+  const newest = told.at(-1)?.id
+  useEffect(() => {
+    box.current?.scrollTo({ top: box.current.scrollHeight })
+  }, [newest])
+  if (told.length === 0) return null
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
+    <section ref={box} class="whispers" aria-label={t('Only visible to you')} tabIndex={0}>
+      {told.map((whisper) => (
+        <Whisper key={whisper.id} whisper={whisper} workspace={workspace} />
+      ))}
+    </section>
+  )
+}
+
+function Whisper({ whisper, workspace }: { whisper: EphemeralMessage; workspace: Workspace }) {
+  const { id, author, content, blocks, createdAt, updatedAt, clickToken } = whisper
+  const ids = useId()
+  return (
+    <article class="message" data-head aria-labelledby={`${ids}-head`} aria-describedby={`${ids}-text`}>
+      <Avatar workspace={workspace} name={author.userName} id={author.id} icon={author.icon} />
+      <div class="message-body">
+        <div class="message-head" id={`${ids}-head`}>
+          <span class="author">
+            <bdi>{author.userName}</bdi> {author.isBot && <span class="bot">{t('BOT')}</span>}
+          </span>
+          <time class="time" dateTime={new Date(createdAt).toISOString()}>
+            {timeOf(createdAt)}
+          </time>
+          <span class="quiet">{t('Only visible to you')}</span>
+          <IconButton icon="close" name={t('Dismiss')} onClick={() => workspace.commands.dismiss(id)} />
+        </div>
+        {blocks.length > 0 ? (
+          <Blocks
+            // What a button says about its click does not belong to what replaces it.
+            key={updatedAt}
+            id={`${ids}-text`}
+            message={{ content, blocks, mentions: [], ...(clickToken && { id, clickToken }) }}
+            workspace={workspace}
+          />
+        ) : (
+          <Text id={`${ids}-text`} content={content} mentions={[]} workspace={workspace} />
+        )}
+      </div>
+    </article>
+  )
+}

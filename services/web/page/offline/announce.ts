@@ -1,0 +1,36 @@
+import type { Message, WireEvent } from '@parley/contract'
+import { messageAddress, threadAddress } from '../app/address.ts'
+import { preferences } from '../app/preferences.ts'
+import { nameOfPlace, type Workspace } from '../app/workspace.ts'
+import { t } from '../texts/texts.ts'
+import { tellWorker } from './worker.ts'
+
+const mostCharacters = 200
+
+/** Whether this browser can show notifications, and what the person has said to it. */
+export const notificationPermission = () => ('Notification' in globalThis ? Notification.permission : 'unsupported')
+
+/** Announces messages that are meant for the person, as long as the session lasts. Answers a function that ends it. */
+export function announceMessages(workspace: Workspace): () => void {
+  return workspace.listen((event) => {
+    const message = announcedMessage(event, workspace)
+    if (!message || !preferences.value.notifications || notificationPermission() !== 'granted') return
+    const { id, author, channelId, threadId, content } = message
+    const place = workspace.place(channelId)
+    const name = author.userName
+    const title =
+      place?.kind === 'channel' ? t('{name} in {channel}', { name, channel: `#${nameOfPlace(place)}` }) : name
+    const [...characters] = content
+    const body = characters.length > mostCharacters ? `${characters.slice(0, mostCharacters).join('')}…` : content
+    const address = threadId ? threadAddress(channelId, threadId) : messageAddress(channelId, id)
+    // The worker knows whether somebody looks at any of the tabs.
+    tellWorker({ kind: 'announce', announcement: { id, title, body, address } })
+  })
+}
+
+/** Direct messages, and those that mention the person. */
+function announcedMessage({ type, payload }: WireEvent, { myId, mentionsMe }: Workspace): Message | undefined {
+  if (type !== 'NEW_MESSAGE' && type !== 'NEW_DM_MESSAGE') return undefined
+  if (payload.author.id === myId) return undefined
+  return type === 'NEW_DM_MESSAGE' || mentionsMe(payload.mentions) ? payload : undefined
+}

@@ -1,0 +1,13 @@
+import { t } from '../texts/texts.ts'
+import { hasUpdate, takeUpdate } from './worker.ts'
+
+/** Says that a newer build of the page is there. It is shown when the person asks for it, so that nothing is torn from their hands. */
+export const UpdateNotice = () =>
+  hasUpdate.value ? (
+    <div class="update-notice" role="status">
+      <span>{t('A new version of this page is ready')}</span>
+      <button type="button" class="button" onClick={takeUpdate}>
+        {t('Reload')}
+      </button>
+    </div>
+  ) : null

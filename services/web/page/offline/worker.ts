@@ -1,0 +1,39 @@
+import { signal } from '@preact/signals'
+import type { NoteToPage, NoteToWorker } from '../../worker/notes.ts'
+import { navigate } from '../app/address.ts'
+import { workerAddress } from './worker-address.ts'
+
+/** A newer build of the page is there and waits for a reload. */
+export const hasUpdate = signal(false)
+
+const { serviceWorker } = navigator as { serviceWorker?: ServiceWorkerContainer }
+let registration: ServiceWorkerRegistration | undefined
+
+/** Registers the service worker, where the browser has any: on https and on this machine. */
+export async function startWorker(): Promise<void> {
+  if (!serviceWorker) return
+  registration = await serviceWorker.register(workerAddress('/worker.js'))
+  serviceWorker.addEventListener('message', ({ data }: MessageEvent<NoteToPage>) => navigate(data.address))
+  registration.addEventListener('updatefound', () => {
+    const { installing } = registration!
+    installing!.addEventListener('statechange', noteUpdate)
+  })
+  noteUpdate()
+}
+
+function noteUpdate() {
+  // The first worker has nobody to wait for.
+  hasUpdate.value = serviceWorker?.controller != null && registration?.waiting != null
+}
+
+/** Shows the newer build. */
+export function takeUpdate() {
+  serviceWorker!.addEventListener('controllerchange', () => location.reload(), { once: true })
+  const note: NoteToWorker = { kind: 'take over' }
+  registration!.waiting!.postMessage(note)
+}
+
+/** Does nothing where there is no worker. */
+export function tellWorker(note: NoteToWorker) {
+  registration?.active?.postMessage(note)
+}

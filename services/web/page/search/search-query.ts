@@ -1,0 +1,47 @@
+/** What a search is narrowed by: `from:ann`, `in:harbour`, `after:`, `before:` and `on:` with days as 2026-11-22. */
+export const operators = ['from', 'in', 'after', 'before', 'on'] as const
+export type Operator = (typeof operators)[number]
+
+export interface SearchQuery {
+  words: string
+  filters: Partial<Record<Operator, string>>
+}
+
+/** Reads what somebody typed. A name with spaces stands in quotes: `from:"Ann Lee"`. */
+export function parseQuery(text: string): SearchQuery {
+  const filters: SearchQuery['filters'] = {}
+  const words = text.replace(
+    operatorPattern,
+    (whole, before: string, operator: Operator, quoted: string, plain: string) => {
+      const value = (quoted ?? plain).trim().replace(/^[@#]/, '')
+      if (value === '' || (isDay(operator) && Number.isNaN(startOf(value)))) return whole
+      filters[operator] = value
+      return before
+    },
+  )
+  return { words: words.trim().replace(/\s+/g, ' '), filters }
+}
+
+export function formatQuery({ words, filters }: SearchQuery): string {
+  const parts = operators.flatMap((operator) => {
+    const value = filters[operator]
+    return value ? [`${operator}:${/\s/.test(value) ? `"${value}"` : value}`] : []
+  })
+  return [words, ...parts].filter((part) => part !== '').join(' ')
+}
+
+/** Epoch milliseconds, both inclusive, as the server takes them. */
+export function timesOf({ after, before, on }: SearchQuery['filters']): { from?: number; to?: number } {
+  const from = on !== undefined ? startOf(on) : after !== undefined ? startOf(after, 1) : undefined
+  const to = on !== undefined ? startOf(on, 1) - 1 : before !== undefined ? startOf(before) - 1 : undefined
+  return { ...(from !== undefined && { from }), ...(to !== undefined && { to }) }
+}
+
+const operatorPattern = /(^|\s)(from|in|after|before|on):(?:"([^"]*)"|(\S+))/g
+const isDay = (operator: Operator) => operator === 'after' || operator === 'before' || operator === 'on'
+
+/** The first moment of a day, or of one some days later, where the person is. */
+function startOf(day: string, later = 0): number {
+  const [, year, month, date] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(day) ?? []
+  return new Date(Number(year), Number(month) - 1, Number(date) + later).getTime()
+}

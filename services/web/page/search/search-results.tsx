@@ -1,0 +1,123 @@
+import type { Message } from '@parley/contract'
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { channelAddress, navigate, searchAddress } from '../app/address.ts'
+import { attempt, ignoreFailure, textOf } from '../app/problems.ts'
+import { nameOfPlace, type Workspace } from '../app/workspace.ts'
+import { MessageArticle } from '../messages/message.tsx'
+import { t } from '../texts/texts.ts'
+import { Empty } from '../ui/empty.tsx'
+import { IconButton } from '../ui/icons.tsx'
+import { pageSize, search } from './search.ts'
+import { SearchFilters } from './search-filters.tsx'
+import { formatQuery, type Operator, operators, parseQuery } from './search-query.ts'
+
+/** What the search found, newest first. */
+export function SearchResults({ workspace, query }: { workspace: Workspace; query: string }) {
+  const found = useSignal<readonly Message[] | undefined>(undefined)
+  const hasMore = useSignal(false)
+  const failure = useSignal<string | null>(null)
+  const isReady = workspace.isReady.value
+
+  useEffect(() => {
+    if (!isReady || query === '') return
+    const leaving = new AbortController()
+    search(workspace, query, { signal: leaving.signal }).then(take, (error) => {
+      if (!leaving.signal.aborted) failure.value = textOf(error)
+    })
+    return () => leaving.abort()
+  }, [query, isReady])
+
+  function take(messages: readonly Message[]) {
+    found.value = [...(found.value ?? []), ...messages]
+    hasMore.value = messages.length === pageSize
+  }
+
+  async function showMore() {
+    const next = await attempt(search(workspace, query, { before: found.value!.at(-1)!.id }))
+    if (next) take(next)
+  }
+
+  const isBusy = found.value === undefined && failure.value === null && query !== ''
+  return (
+    <main class="main">
+      <header class="main-head">
+        <h1>{t('Search results')}</h1>
+        <Chips query={query} />
+      </header>
+      <div class="page">
+        <SearchFilters query={query} />
+        {failure.value !== null && (
+          <p class="alert" role="alert">
+            {failure.value}
+          </p>
+        )}
+        <section aria-label={t('Search results')} aria-busy={isBusy}>
+          {found.value?.length === 0 && (
+            <Empty icon="search" title={t('Nothing was found')} hint={t('Try other words, or fewer filters.')} />
+          )}
+          {found.value?.map((message) => (
+            <div key={message.id} class="found">
+              <p class="where">
+                <PlaceName workspace={workspace} id={message.channelId} />
+              </p>
+              <MessageArticle message={message} workspace={workspace} isHead place="search" />
+            </div>
+          ))}
+        </section>
+        {hasMore.value && (
+          <button type="button" class="button" onClick={() => void showMore()}>
+            {t('Show more')}
+          </button>
+        )}
+      </div>
+    </main>
+  )
+}
+
+/** The words and each filter of the search; a filter can be taken away. */
+function Chips({ query }: { query: string }) {
+  const { words, filters } = parseQuery(query)
+  const without = (operator: Operator) => {
+    const { [operator]: _, ...rest } = filters
+    return searchAddress(formatQuery({ words, filters: rest }))
+  }
+  return (
+    <span class="topic chips">
+      <bdi>{words}</bdi>
+      {operators
+        .filter((operator) => filters[operator])
+        .map((operator) => (
+          <span key={operator} class="chip">
+            <bdi>
+              {operator}:{filters[operator]}
+            </bdi>
+            <IconButton
+              icon="close"
+              name={t('Remove {name}', { name: `${operator}:${filters[operator]}` })}
+              onClick={() => navigate(without(operator))}
+            />
+          </span>
+        ))}
+    </span>
+  )
+}
+
+/** Also of a channel that the person has not joined. */
+function PlaceName({ workspace, id }: { workspace: Workspace; id: string }) {
+  const place = workspace.place(id)
+  const fetched = useSignal('')
+  const isUnknown = place === undefined && !id.startsWith('dm:')
+  useEffect(() => {
+    if (!isUnknown) return
+    workspace.client.request('GET /channels/:channelId', { params: { channelId: id } }).then(({ channel }) => {
+      fetched.value = channel.name
+    }, ignoreFailure)
+  }, [id, isUnknown])
+  const name = place ? nameOfPlace(place) : fetched.value
+  return (
+    <a href={channelAddress(id)}>
+      <bdi>{name !== '' && !id.startsWith('dm:') ? `#${name}` : name}</bdi>
+    </a>
+  )
+}

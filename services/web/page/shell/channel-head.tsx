@@ -1,0 +1,93 @@
+import { signal, useSignal } from '@preact/signals'
+import { memo } from 'preact/compat'
+import { useEffect } from 'preact/hooks'
+import { attempt } from '../app/problems.ts'
+import { nameOfPlace, type Place, type Workspace } from '../app/workspace.ts'
+import { ChannelSettings } from '../dialogs/channel-settings.tsx'
+import { PinnedMessages } from '../dialogs/pinned-messages.tsx'
+import { t } from '../texts/texts.ts'
+import { Icon, IconButton } from '../ui/icons.tsx'
+import { whenIdle } from '../ui/idle.ts'
+
+/** Whether the first view stands there. The formats of numbers take longer to load than a channel to draw. */
+const isFirstDrawn = signal(false)
+
+interface ChannelHeadProps {
+  workspace: Workspace
+  place: Place
+}
+
+/** What is open, and what can be done with it. It is drawn again when that has changed, not with each message. */
+export const ChannelHead = memo(function ChannelHead({ workspace, place }: ChannelHeadProps) {
+  const dialog = useSignal<'pins' | 'settings' | null>(null)
+  const close = () => {
+    dialog.value = null
+  }
+  useEffect(() => (isFirstDrawn.value ? undefined : whenIdle(() => (isFirstDrawn.value = true))), [])
+  return (
+    <header class="main-head">
+      {place.kind === 'channel' ? (
+        <Icon name={place.channel.isPrivate ? 'lock' : 'hash'} />
+      ) : (
+        <PresenceDot workspace={workspace} userId={place.conversation.otherUser.id} />
+      )}
+      <h1 dir="auto">{nameOfPlace(place)}</h1>
+      <span class="topic" dir="auto">
+        {place.kind === 'channel' ? place.channel.topic : ''}
+      </span>
+      {place.kind === 'channel' && (
+        <>
+          <span class="members">
+            {isFirstDrawn.value &&
+              t('{count, plural, one {# member} other {# members}}', { count: place.channel.memberCount })}
+          </span>
+          {!place.channel.isMember && !place.channel.isPrivate && (
+            <button
+              type="button"
+              class="button primary"
+              onClick={() =>
+                void attempt(
+                  workspace.client.request('POST /channels/:channelId/join', {
+                    params: { channelId: place.channel.id },
+                  }),
+                )
+              }
+            >
+              {t('Join channel')}
+            </button>
+          )}
+          <IconButton icon="pin" name={t('Pinned messages')} onClick={() => (dialog.value = 'pins')} />
+          <IconButton icon="settings" name={t('Channel settings')} onClick={() => (dialog.value = 'settings')} />
+          {dialog.value === 'pins' && (
+            <PinnedMessages workspace={workspace} channelId={place.channel.id} onClose={close} />
+          )}
+          {dialog.value === 'settings' && (
+            <ChannelSettings workspace={workspace} channel={place.channel} onClose={close} />
+          )}
+        </>
+      )}
+    </header>
+  )
+}, isSameHead)
+
+/** What every message changes. */
+const counted = ['lastSeq', 'readSeq', 'unreadCount', 'mentionCount', 'lastMessageAt']
+
+function isSameHead(one: ChannelHeadProps, next: ChannelHeadProps): boolean {
+  const [before, now] = [factsOf(one.place), factsOf(next.place)]
+  return [...new Set([...Object.keys(before), ...Object.keys(now)])].every(
+    (key) => counted.includes(key) || before[key] === now[key],
+  )
+}
+
+const factsOf = (place: Place) =>
+  (place.kind === 'channel' ? place.channel : place.conversation) as unknown as Record<string, unknown>
+
+/** Whether somebody is there, as a dot and in words. */
+export function PresenceDot({ workspace, userId }: { workspace: Workspace; userId: string }) {
+  const isReady = workspace.isReady.value
+  useEffect(() => (isReady ? workspace.showPresence([userId]) : undefined), [userId, isReady])
+  const status = workspace.presence(userId)
+  const names = { online: t('Online'), away: t('Away'), offline: t('Not here') }
+  return <span class="presence" data-status={status} title={names[status]} aria-hidden="true" />
+}

@@ -1,0 +1,41 @@
+import type { ComponentChildren, ComponentType } from 'preact'
+import type { Part } from '../app/part.ts'
+import type { Workspace } from '../app/workspace.ts'
+import { t } from '../texts/texts.ts'
+
+export type PageContent = ComponentType<{ workspace: Workspace }>
+
+interface PageProps {
+  workspace: Workspace
+  name: string
+  content: Part<PageContent>
+  /** Above the content, such as links to other pages. */
+  children?: ComponentChildren
+}
+
+/** A page beside the channels: its heading stands there at once, its content when it is loaded. */
+export function Page({ workspace, name, content: Content, children }: PageProps) {
+  const isReady = workspace.isReady.value
+  return (
+    <main class="main" aria-busy={!isReady || Content === 'loading'}>
+      <header class="main-head">
+        <h1>{name}</h1>
+      </header>
+      {children}
+      <div class="page">
+        {Content === 'failed' && <NotLoaded />}
+        {typeof Content !== 'string' && isReady && <Content workspace={workspace} />}
+      </div>
+    </main>
+  )
+}
+
+/** Stands for a part of the page that could not be loaded. */
+export const NotLoaded = () => (
+  <div class="alert" role="alert">
+    <span>{t('This part of the page could not be loaded.')}</span>
+    <button type="button" class="link-button" onClick={() => location.reload()}>
+      {t('Reload')}
+    </button>
+  </div>
+)

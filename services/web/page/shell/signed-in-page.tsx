@@ -1,0 +1,178 @@
+import { useSignal, useSignalEffect } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { Account } from '../account/account.tsx'
+import { Administration } from '../admin/administration.tsx'
+import { type Address, accountPages, address, channelAddress, navigate } from '../app/address.ts'
+import { accountPageName, adminPageName } from '../app/page-names.ts'
+import { shownPerson } from '../app/shown-person.ts'
+import { unreadIn } from '../app/unread-marks.ts'
+import { nameOfPlace, readStateOfPlace, type Workspace } from '../app/workspace.ts'
+import { KeyboardShortcuts } from '../dialogs/keyboard-shortcuts.tsx'
+import { PersonCard } from '../dialogs/person-card.tsx'
+import { QuickSwitcher } from '../dialogs/quick-switcher.tsx'
+import { SearchResults } from '../search/search-results.tsx'
+import { t } from '../texts/texts.ts'
+import { Announcements } from './announcements.tsx'
+import { markIcon, showTitle } from './browser-tab.ts'
+import { ChannelView } from './channel-view.tsx'
+import { Problems } from './problems.tsx'
+import { Sidebar } from './sidebar.tsx'
+import { ThreadPanel } from './thread-panel.tsx'
+import { TopBar } from './top-bar.tsx'
+
+/** The whole page of a signed-in person: top bar, sidebar, the chosen view and dialogs. */
+export function SignedInPage({ workspace }: { workspace: Workspace }) {
+  const navigation = useSignal(false)
+  const dialog = useSignal<'switcher' | 'shortcuts' | null>(null)
+  const wasHome = useRef(true)
+  const { value: shown } = address
+
+  useSignalEffect(() => {
+    const { view } = address.value
+    // The first channel opens by itself: that closes nothing which somebody has opened meanwhile.
+    if (wasHome.current) wasHome.current = view === 'home'
+    else navigation.value = false
+    if (view === 'home' && workspace.isReady.value) {
+      const [first] = [...workspace.channelIds(), ...workspace.conversationIds()]
+      if (first) navigate(channelAddress(first), { replace: true })
+    }
+    // Where the focus was has gone: the page begins at its heading. A channel puts it into the text box itself.
+    if (view !== 'channel' && view !== 'home') requestAnimationFrame(focusHeading)
+  })
+  useSignalEffect(() => {
+    showTitle(titleOf(workspace))
+  })
+  useSignalEffect(() => void markIcon(isAwaited(workspace)))
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      const isTyping =
+        event.target instanceof HTMLElement && event.target.matches('input, textarea, select, [contenteditable]')
+      if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') {
+        event.preventDefault()
+        dialog.value = 'switcher'
+      } else if ((event.key === '?' && !isTyping) || ((event.ctrlKey || event.metaKey) && event.key === '/')) {
+        event.preventDefault()
+        dialog.value = 'shortcuts'
+      } else if (
+        event.altKey &&
+        !event.ctrlKey &&
+        !event.shiftKey &&
+        (event.key === 'ArrowUp' || event.key === 'ArrowDown')
+      ) {
+        event.preventDefault()
+        goToNeighbour(workspace, event.key === 'ArrowDown' ? 1 : -1)
+      }
+    }
+    document.addEventListener('keydown', onKeyDown)
+    return () => document.removeEventListener('keydown', onKeyDown)
+  }, [workspace])
+
+  // A dialog tells a little later that it was closed. Another one may be open by then.
+  const closes = (which: 'switcher' | 'shortcuts') => () => {
+    if (dialog.value === which) dialog.value = null
+  }
+
+  const threadId = shown.view === 'channel' ? shown.threadId : undefined
+  return (
+    <div class="workspace" data-panel={threadId && 'thread'} data-navigation={navigation.value ? 'open' : 'closed'}>
+      <TopBar
+        workspace={workspace}
+        onNavigation={() => (navigation.value = !navigation.value)}
+        onShortcuts={() => (dialog.value = 'shortcuts')}
+      />
+      <Sidebar workspace={workspace} onChosen={() => (navigation.value = false)} />
+      <Main workspace={workspace} />
+      {shown.view === 'channel' && threadId && (
+        <ThreadPanel
+          key={threadId}
+          workspace={workspace}
+          channelId={shown.id}
+          parentId={threadId}
+          replyId={shown.messageId}
+        />
+      )}
+      {dialog.value === 'switcher' && <QuickSwitcher workspace={workspace} onClose={closes('switcher')} />}
+      {dialog.value === 'shortcuts' && <KeyboardShortcuts onClose={closes('shortcuts')} />}
+      {shownPerson.value !== null && (
+        <PersonCard key={shownPerson.value} workspace={workspace} id={shownPerson.value} />
+      )}
+      <Announcements workspace={workspace} />
+      <Problems workspace={workspace} />
+    </div>
+  )
+}
+
+function Main({ workspace }: { workspace: Workspace }) {
+  const { value: shown } = address
+  if (shown.view === 'channel')
+    return (
+      <ChannelView
+        key={shown.id}
+        workspace={workspace}
+        id={shown.id}
+        messageId={shown.threadId === undefined ? shown.messageId : undefined}
+      />
+    )
+  if (shown.view === 'search') return <SearchResults key={shown.query} workspace={workspace} query={shown.query} />
+  if (shown.view === 'admin') return <Administration workspace={workspace} page={shown.page} />
+  const account = accountPages.find((page) => page === shown.view)
+  if (account) return <Account workspace={workspace} page={account} />
+  return <main class="main" aria-busy={!workspace.isReady.value} />
+}
+
+function titleOf(workspace: Workspace): string {
+  const { value: shown } = address
+  const unread = workspace.totals().unreadCount + markedIn(workspace)
+  const server = workspace.settings().name || 'Parley'
+  const open = nameOfView(workspace, shown)
+  return `${unread > 0 ? `(${unread}) ` : ''}${open ? `${open} – ` : ''}${server}`
+}
+
+/** Whether somebody has mentioned the person, or written to them directly. */
+const isAwaited = (workspace: Workspace) =>
+  workspace.totals().mentionCount > 0 || workspace.conversations().some(({ unreadCount }) => unreadCount > 0)
+
+/** What the person has marked as unread beyond what the server counts. */
+function markedIn(workspace: Workspace): number {
+  const counts = [...workspace.marks.all().keys()].map((id) => {
+    const place = workspace.place(id)
+    if (!place) return 0
+    const state = readStateOfPlace(place)
+    return unreadIn(workspace.marks.of(id), state) - state.unreadCount
+  })
+  return counts.reduce((sum, count) => sum + count, 0)
+}
+
+function nameOfView(workspace: Workspace, shown: Address): string | undefined {
+  switch (shown.view) {
+    case 'channel': {
+      const place = workspace.place(shown.id)
+      return place && `${place.kind === 'channel' ? '#' : ''}${nameOfPlace(place)}`
+    }
+    case 'search':
+      return t('Search results')
+    case 'admin':
+      return adminPageName(shown.page)
+    case 'home':
+    case 'link':
+      return undefined
+    default:
+      return accountPageName(shown.view)
+  }
+}
+
+function focusHeading() {
+  const heading = document.querySelector<HTMLElement>('main h1')
+  if (!heading || document.querySelector('dialog[open]')) return
+  heading.tabIndex = -1
+  heading.focus()
+}
+
+/** The order is that of the sidebar. */
+function goToNeighbour(workspace: Workspace, step: 1 | -1) {
+  const { value: shown } = address
+  const all = [...workspace.channelIds(), ...workspace.conversationIds()]
+  const at = shown.view === 'channel' ? all.indexOf(shown.id) : -1
+  const next = all[(at + step + all.length) % all.length]
+  if (next) navigate(channelAddress(next))
+}

@@ -1,0 +1,63 @@
+import { useState } from 'preact/hooks'
+import { knowsPasskeys, showPasskey } from '../app/passkeys.ts'
+import { client } from '../app/session.ts'
+import { t } from '../texts/texts.ts'
+import { CodeField } from '../ui/code-field.tsx'
+import { Field, Form } from '../ui/form.tsx'
+import { arrive, type WaitingSignIn } from './arrival.ts'
+
+/** Asks for the second factor of a sign-in. */
+export function SecondStep({ signIn: { mfaToken, methods }, onBack }: { signIn: WaitingSignIn; onBack: () => void }) {
+  const [isLost, setLost] = useState(false)
+  const asksForCode = methods.includes('totp') && !isLost
+  return (
+    <>
+      <h1>{t('Second step')}</h1>
+      {methods.includes('passkey') && (
+        <PasskeyForm
+          onSubmit={async () => {
+            const credential = await showPasskey(client, mfaToken)
+            await arrive(() => client.signIn('POST /auth/mfa', { body: { mfaToken, credential } }))
+          }}
+        />
+      )}
+      {(asksForCode || isLost) && (
+        <Form
+          key={asksForCode}
+          action={t('Verify')}
+          onSubmit={({ code = '', recoveryCode = '' }) => {
+            const body = asksForCode ? { mfaToken, code: code.trim() } : { mfaToken, recoveryCode: recoveryCode.trim() }
+            return arrive(() => client.signIn('POST /auth/mfa', { body }))
+          }}
+        >
+          {asksForCode ? (
+            <CodeField autoFocus />
+          ) : (
+            <Field label={t('Recovery code')} name="recoveryCode" autoFocus required />
+          )}
+        </Form>
+      )}
+      {methods.includes('recovery') && !isLost && (
+        <button type="button" class="link-button" onClick={() => setLost(true)}>
+          {t('Use a recovery code')}
+        </button>
+      )}
+      {methods.includes('totp') && isLost && (
+        <button type="button" class="link-button" onClick={() => setLost(false)}>
+          {t('Use the authenticator app')}
+        </button>
+      )}
+      <button type="button" class="link-button" onClick={onBack}>
+        {t('Back to sign in')}
+      </button>
+    </>
+  )
+}
+
+/** The button to show a passkey, where the browser can. */
+export const PasskeyForm = ({ onSubmit }: { onSubmit: () => Promise<unknown> }) =>
+  knowsPasskeys ? (
+    <Form action={t('Use a passkey')} onSubmit={onSubmit} isSecondary>
+      {null}
+    </Form>
+  ) : null

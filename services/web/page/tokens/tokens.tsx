@@ -1,0 +1,124 @@
+import type { ApiToken, NewApiToken, TokenScope } from '@parley/contract'
+import { useSignal } from '@preact/signals'
+import { useListed } from '../app/listed.ts'
+import { attempt } from '../app/problems.ts'
+import { dateTimeOf, t } from '../texts/texts.ts'
+import { endOf } from '../ui/days.ts'
+import { Confirm, Dialog } from '../ui/dialog.tsx'
+import { Field, Form, FormSelect } from '../ui/form.tsx'
+import { SecretField } from '../ui/secret-field.tsx'
+import { Table } from '../ui/table.tsx'
+
+/** From the least to the most: each includes those before it. */
+export const allScopes: readonly TokenScope[] = ['read', 'write', 'admin']
+
+type CreateToken = (body: NewApiToken) => Promise<{ token: string }>
+
+interface TokensProps {
+  list: () => Promise<{ tokens: readonly ApiToken[] }>
+  remove: (tokenId: string) => Promise<unknown>
+  /** Where tokens can be made, and not only ended. */
+  create?: CreateToken
+  /** What a new one may be allowed to do. */
+  scopes?: readonly TokenScope[]
+}
+
+/** The API tokens of somebody: made here, shown once, and ended here. */
+export function Tokens({ list, remove, create, scopes = [] }: TokensProps) {
+  const { listed, load } = useListed(() => list())
+  const isCreating = useSignal(false)
+  const removed = useSignal<ApiToken | null>(null)
+  const tokens = listed.value?.tokens
+  return (
+    <>
+      {create && (
+        <p>
+          <button type="button" class="button primary" onClick={() => (isCreating.value = true)}>
+            {t('Create token')}
+          </button>
+        </p>
+      )}
+      {tokens?.length === 0 && <p class="quiet">{t('There are no API tokens.')}</p>}
+      {tokens !== undefined && tokens.length > 0 && (
+        <Table heads={[t('Name'), t('Scope'), t('Since'), t('Last used'), t('Expires')]} hasActions>
+          {tokens.map((token) => (
+            <tr key={token.id}>
+              <th scope="row" dir="auto">
+                {token.name}
+              </th>
+              <td>{scopeName(token.scopes)}</td>
+              <td class="moment">{dateTimeOf(token.createdAt)}</td>
+              <td class="moment">{token.lastUsedAt === null ? t('Never') : dateTimeOf(token.lastUsedAt)}</td>
+              <td class="moment">{token.expiresAt === null ? t('Never') : dateTimeOf(token.expiresAt)}</td>
+              <td>
+                <button type="button" class="button" onClick={() => (removed.value = token)}>
+                  {t('Revoke')}
+                </button>
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+      {isCreating.value && create && (
+        <NewToken
+          scopes={scopes}
+          create={create}
+          onCreated={() => void load()}
+          onClose={() => (isCreating.value = false)}
+        />
+      )}
+      {removed.value && (
+        <Confirm
+          name={t('Revoke token')}
+          question={t('Programs that use {name} are refused from then on.', { name: removed.value.name })}
+          action={t('Revoke')}
+          onConfirm={() => void attempt(remove(removed.value!.id)).then(load)}
+          onClose={() => (removed.value = null)}
+        />
+      )}
+    </>
+  )
+}
+
+interface NewTokenProps {
+  scopes: readonly TokenScope[]
+  create: CreateToken
+  onCreated: () => void
+  onClose: () => void
+}
+
+/** Makes an API token and shows it, once. */
+function NewToken({ scopes, create, onCreated, onClose }: NewTokenProps) {
+  const token = useSignal<string | null>(null)
+  return (
+    <Dialog name={t('Create token')} onClose={onClose}>
+      {token.value === null ? (
+        <Form
+          action={t('Create')}
+          onSubmit={async ({ name = '', scope, until = '' }) => {
+            const expiresAt = endOf(until)
+            const body = { name, scopes: [scope as TokenScope], ...(expiresAt !== undefined && { expiresAt }) }
+            token.value = (await create(body)).token
+            onCreated()
+          }}
+        >
+          <Field label={t('Name')} hint={t('What the token is for')} name="name" maxLength={80} required autoFocus />
+          <FormSelect
+            label={t('Scope')}
+            name="scope"
+            options={scopes.map((scope) => [scope, scopeName([scope])] as const)}
+          />
+          <Field label={t('Last day')} hint={t('Without one it lasts until it is revoked')} name="until" type="date" />
+        </Form>
+      ) : (
+        <SecretField label={t('Token')} value={token.value} />
+      )}
+    </Dialog>
+  )
+}
+
+/** What a token with these scopes may do. */
+function scopeName(scopes: readonly TokenScope[]): string {
+  const names = { read: t('Read'), write: t('Read and write'), admin: t('Everything that an admin may do') }
+  return names[allScopes.findLast((scope) => scopes.includes(scope)) ?? 'read']
+}

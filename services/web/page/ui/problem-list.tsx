@@ -1,0 +1,12 @@
+import { closeProblem, problems } from '../app/problems.ts'
+import { t } from '../texts/texts.ts'
+import { IconButton } from './icons.tsx'
+
+/** What went wrong, until it is closed. */
+export const ProblemList = () =>
+  problems.value.map(({ id, text }) => (
+    <div key={id} class="alert" role="alert">
+      <span>{text}</span>
+      <IconButton icon="close" name={t('Close')} onClick={() => closeProblem(id)} />
+    </div>
+  ))

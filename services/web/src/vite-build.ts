@@ -1,0 +1,20 @@
+/** `vite-build.ts <folder>` builds the page into a folder. A program of its own, because Vite takes NODE_ENV and memory of its process. */
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { build, mergeConfig } from 'vite'
+import pageConfig, { workerConfig } from './vite-config.ts'
+
+const outDir = process.argv[2]!
+const into = (config: object) => build({ configFile: false, ...mergeConfig(config, { build: { outDir } }) })
+
+await into(pageConfig)
+await into(workerConfig(await readShell()))
+
+/** What a first view loads, as the page names it. */
+async function readShell() {
+  const page = await readFile(join(outDir, 'index.html'), 'utf8')
+  const assets = [...page.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, file]) => file!)
+  const files = ['/', '/icon.svg', '/icons/192.png', '/manifest.webmanifest', ...assets]
+  return { build: createHash('sha256').update(page).digest('base64url').slice(0, 16), files }
+}

@@ -1,0 +1,31 @@
+import type { NoteToWorker } from './notes.ts'
+import { createNotifications } from './notifications.ts'
+import { createShell, type Shell } from './shell.ts'
+
+declare const self: ServiceWorkerGlobalScope
+/** Put in when the page is built. */
+declare const SHELL: Shell
+
+const shell = createShell(SHELL)
+const notifications = createNotifications()
+
+self.addEventListener('install', (event) => event.waitUntil(shell.keep()))
+self.addEventListener('activate', (event) => event.waitUntil(shell.removeOld().then(() => self.clients.claim())))
+self.addEventListener('fetch', (event) => {
+  const answer = shell.answer(event.request)
+  if (answer) event.respondWith(answer)
+})
+self.addEventListener('notificationclick', (event) => event.waitUntil(notifications.open(event.notification)))
+self.addEventListener('message', (event) => {
+  const note = event.data as NoteToWorker
+  switch (note.kind) {
+    case 'announce':
+      return event.waitUntil(notifications.announce(note.announcement))
+    case 'seen':
+      return event.waitUntil(notifications.seen(note.address))
+    case 'forget':
+      return event.waitUntil(Promise.all([notifications.forget(), shell.forget()]))
+    case 'take over':
+      return event.waitUntil(self.skipWaiting())
+  }
+})
