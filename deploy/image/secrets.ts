@@ -48,7 +48,8 @@ export function makeSecrets({ postgres, redis }: ServerAddresses): Secrets {
   }
 }
 
-const randomText = (bytes: number) => randomBytes(bytes).toString('base64url')
+/** A secret of so many random bytes. */
+export const randomText = (bytes: number) => randomBytes(bytes).toString('base64url')
 
 /** One folder for each process, with the secrets that it needs. */
 export const asFolders = ({ shared, firstStart, database, postgres, redis }: Secrets): Record<string, Files> => {

@@ -1,13 +1,15 @@
 /**
  * The first start of an installation: makes its secrets and shows the first admin's password, once.
  *
- *     setup --directory D    writes a folder of files for each process (docker-compose.yml); a second time it changes nothing
+ *     setup --directory D    writes a folder of files for each process (docker-compose.yml); later only for services that are new
  *     setup --kubernetes     prints Secrets for `kubectl apply -f -`, and the password on standard error
  */
-import { access, chmod, mkdir, rm, writeFile } from 'node:fs/promises'
+import { access, chmod, copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { asFolders, asManifests, firstStartFolder, makeSecrets, type Secrets } from './secrets.ts'
+import { passwordFile } from '@parley/cli/passwords'
+import { databaseRoles, roleName } from '@parley/database'
+import { asFolders, asManifests, firstStartFolder, makeSecrets, randomText, type Secrets } from './secrets.ts'
 
 const { values } = parseArgs({
   options: {
@@ -34,7 +36,7 @@ else if (values.kubernetes) {
 async function writeFolders(directory: string) {
   const folders = asFolders(secrets)
   const mark = join(directory, 'postgres', 'complete')
-  if (await exists(mark)) return void process.stdout.write('The secrets of this installation exist already.\n')
+  if (await exists(mark)) return addServices(directory)
   for (const [reader, files] of Object.entries(folders)) {
     await mkdir(join(directory, reader), { recursive: true })
     // Only one process mounts each folder, and the processes run as different users.
@@ -48,6 +50,29 @@ async function writeFolders(directory: string) {
   await chmod(join(directory, firstStartFolder), 0o777)
   process.stdout.write(announcement(secrets))
   await writeFile(mark, '', { mode: 0o444 })
+}
+
+/** A version may bring a service that the installation has no secrets for. */
+async function addServices(directory: string) {
+  const at = (reader: string, name: string) => join(directory, reader, name)
+  const migrating = new URL(await readFile(at('migrate', 'database-url'), 'utf8'))
+  for (const role of databaseRoles) {
+    const url = at(role, 'database-url')
+    if (await exists(url)) continue
+    const password = randomText(24)
+    await mkdir(join(directory, role), { recursive: true })
+    for (const name of ['jwt-secret', 'redis-url']) {
+      await rm(at(role, name), { force: true })
+      await copyFile(at('gateway', name), at(role, name))
+    }
+    await rm(at('migrate', passwordFile(role)), { force: true })
+    await writeFile(at('migrate', passwordFile(role)), password, { mode: 0o444 })
+    // Written last: without it the service counts as new.
+    const own = Object.assign(new URL(migrating), { username: roleName(role), password })
+    await writeFile(url, own.href, { mode: 0o444 })
+    process.stdout.write(`The service ${role} is new, and has its secrets now.\n`)
+  }
+  process.stdout.write('The secrets of this installation exist already.\n')
 }
 
 function exists(path: string): Promise<boolean> {

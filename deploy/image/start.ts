@@ -2,7 +2,7 @@
 const [, , name = '', ...flags] = process.argv
 process.argv.splice(2, Infinity, ...flags)
 
-const services = ['admin', 'auth', 'directory', 'gateway', 'messaging', 'realtime', 'worker']
+const services = ['admin', 'auth', 'directory', 'gateway', 'integrations', 'messaging', 'realtime', 'web', 'worker']
 
 /** Each is started like `node services/<name>/src/main.ts`. */
 const programs: Record<string, string> = {

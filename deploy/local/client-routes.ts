@@ -175,7 +175,7 @@ function plainTypeOf(schema: Schema, names: Set<string>): string {
     }
     case 'object': {
       const { properties, required = [], additionalProperties } = schema
-      if (!properties) {
+      if (!properties || Object.keys(properties).length === 0) {
         const value = typeof additionalProperties === 'object' ? typeOf(additionalProperties, names) : 'unknown'
         return `Record<string, ${value}>`
       }

@@ -6,7 +6,7 @@ import { keptPort } from '@parley/embedded'
 
 const repository = resolve(import.meta.dirname, '../..')
 const databaseUsers: readonly string[] = databaseRoles
-const upstreamServices = ['auth', 'directory', 'messaging', 'admin', 'realtime', 'web'] as const
+const upstreamServices = ['auth', 'directory', 'messaging', 'admin', 'integrations', 'realtime', 'web'] as const
 
 /** One process of the cluster. */
 export interface ProcessPlan {
@@ -58,17 +58,19 @@ export async function planCluster({
     })
     return address
   }
+  const upstreams: Record<string, string[]> = {}
   const addReplicas = async (service: string, stage: ProcessPlan['stage']) => {
+    // It calls services that are planned already.
+    const gateway = service === 'integrations' ? { gateway: { upstreams: { ...upstreams } } } : {}
     const addresses: string[] = []
     for (let replica = 1; replica <= replicas; replica++) {
       const server = { host: '127.0.0.1', port: await portOf(`${service}-${replica}`) }
-      addresses.push(add(service, replica, stage, `http://${server.host}:${server.port}`, { server }))
+      addresses.push(add(service, replica, stage, `http://${server.host}:${server.port}`, { server, ...gateway }))
     }
     return addresses
   }
 
   await addReplicas('worker', 'worker')
-  const upstreams: Record<string, string[]> = {}
   for (const service of upstreamServices) upstreams[service] = await addReplicas(service, 'service')
   for (let replica = 1; replica <= replicas; replica++) {
     const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`

@@ -2,7 +2,7 @@ import type { RunningProcess } from '@parley/embedded'
 import { expect, test } from 'vitest'
 import { cleanUp, processTree, signIn, startReady, stillRunning, temporaryDirectory } from './launcher.testing.ts'
 
-const services = ['admin', 'auth', 'directory', 'gateway', 'messaging', 'realtime', 'web', 'worker']
+const services = ['admin', 'auth', 'directory', 'gateway', 'integrations', 'messaging', 'realtime', 'web', 'worker']
 
 test('npm run cluster restarts a process that dies, and no process outlives the launcher', {
   timeout: 240_000,

@@ -3,6 +3,7 @@ import { auth } from '@parley/auth'
 import type { DatabaseRole } from '@parley/database'
 import { directory } from '@parley/directory'
 import { gateway } from '@parley/gateway'
+import { integrations, subscriptionDelivery } from '@parley/integrations'
 import { messaging } from '@parley/messaging'
 import { realtime } from '@parley/realtime'
 import { buildApp, type Checks, type Deps, databaseCheck, type Service } from '@parley/service'
@@ -42,6 +43,7 @@ export async function composeSolo(
     { plugin: directory(as('directory')) },
     { plugin: messaging(as('messaging')) },
     { plugin: admin(as('admin')) },
+    { plugin: integrations(as('integrations')), ...subscriptionDelivery(as('integrations')) },
     realtime(deps),
     ...others,
   ]

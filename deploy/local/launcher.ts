@@ -23,13 +23,16 @@ export class StartRefused extends Error {
 const stepPatienceMs = 1_500
 /** How long one step is undone before the next one begins beside it. */
 const undoPatienceMs = 3_000
-/** How long undoing may take in all. */
-const stopLimitMs = 8_000
+/**
+ * How long undoing may take in all: the services and Redis each have `undoPatienceMs`, and PostgreSQL, whose last checkpoint waits for
+ * the disk, has eight seconds (`libs/embedded`).
+ */
+const stopLimitMs = 15_000
 
 /**
- * Runs `start` and keeps the process until SIGINT or SIGTERM. Then it undoes all steps and exits, within 10 s. Further signals are
- * ignored. A start that fails, and a later crash, are undone as well; the exit code is 1 then. With `--version` it prints the
- * version and starts nothing.
+ * Runs `start` and keeps the process until SIGINT or SIGTERM. Then it undoes all steps and exits: usually in less than two seconds, and
+ * within 17 s. Further signals are ignored. A start that fails, and a later crash, are undone as well; the exit code is 1 then. With
+ * `--version` it prints the version and starts nothing.
  */
 export async function launch(start: (launcher: Launcher) => Promise<void>): Promise<void> {
   if (process.argv.includes('--version')) {

@@ -76,7 +76,7 @@ describe('the OpenAPI description', async () => {
     const { properties } = paths['/users/add']!.post!.requestBody!.content['application/json']!.schema
     expect(properties).toMatchObject({
       email: { type: 'string' },
-      role: { type: ['string', 'null'], enum: ['user', 'admin', null] },
+      role: { type: ['string', 'null'], enum: ['admin', 'member', 'guest', 'user', null] },
       password: { type: ['string', 'null'] },
     })
   })

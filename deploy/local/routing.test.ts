@@ -5,6 +5,7 @@ import { admin } from '@parley/admin'
 import { auth } from '@parley/auth'
 import { directory } from '@parley/directory'
 import { distributedGateway, routedServices } from '@parley/gateway'
+import { integrations } from '@parley/integrations'
 import { messaging } from '@parley/messaging'
 import { realtime } from '@parley/realtime'
 import { buildApp, type Deps, openDeps, type Service } from '@parley/service'
@@ -19,6 +20,7 @@ const create: Record<ApiService, (deps: Deps) => Service | FastifyPluginAsync> =
   directory,
   messaging,
   admin,
+  integrations,
   realtime,
 }
 

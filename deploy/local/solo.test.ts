@@ -13,6 +13,7 @@ test('npm start serves, refuses a second start, and keeps its data over a stop a
   const start = async () => {
     const running = await startReady('start', directory)
     seen.push(...(await processTree(running.pid)))
+    expect((await fetch(`${running.address}/health/ready`)).status).toBe(200)
     return running
   }
 

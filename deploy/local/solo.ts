@@ -8,6 +8,7 @@ import { composeSolo } from './compose.ts'
 import { greeting } from './greeting.ts'
 import { launch } from './launcher.ts'
 import { startServers } from './servers.ts'
+import { untilReady } from './supervisor.ts'
 
 await launch(async (launcher) => {
   const { config, databaseUrlOf } = await startServers(launcher, { argv: process.argv.slice(2) })
@@ -22,5 +23,7 @@ await launch(async (launcher) => {
   const depsOf = databaseUrlOf && ((role: DatabaseRole) => signedInAt(databaseUrlOf(role)))
   const solo = await composeSolo(deps, depsOf, [{ plugin: web() }])
   await launcher.done(() => solo.stop())
-  launcher.say(greeting(config, await solo.start()))
+  const address = await solo.start()
+  await untilReady(address, launcher.stopAsked)
+  launcher.say(greeting(config, address))
 })

@@ -1,0 +1,8 @@
+/** Builds the web client into the image, as the first start does elsewhere, and removes what it was built from. */
+import { rm } from 'node:fs/promises'
+import { buildPage } from '@parley/web/build'
+
+await buildPage()
+for (const source of ['services/web/page', 'services/web/worker', 'tsconfig.base.json']) {
+  await rm(new URL(`../../${source}`, import.meta.url), { recursive: true })
+}
