@@ -1,6 +1,6 @@
 /**
  * What sending is measured against: a bare Fastify route that does one prepared INSERT, and nothing of what makes it a
- * message. Arguments: PostgreSQL URL, port.
+ * message, and a route that does nothing at all. Arguments: PostgreSQL URL, port.
  */
 import { connectDatabase, uuidv7 } from '@parley/database'
 import Fastify from 'fastify'
@@ -14,6 +14,7 @@ await pool.query(
 const app = Fastify()
 const text = 'insert into inserts (id, channel_id, content, created_at) values ($1, $2, $3, $4)'
 app.get('/health/ready', async () => 'OK')
+app.post('/empty', async () => ({ id: '' }))
 app.post<{ Params: { channelId: string }; Body: { content: string } }>(
   '/channels/:channelId/messages',
   async ({ params, body }) => {

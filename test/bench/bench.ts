@@ -2,20 +2,25 @@
 import { writeFile } from 'node:fs/promises'
 import { measureCatchUp } from './catch-up-part.ts'
 import { measureClient } from './client-part.ts'
+import { measureCost } from './cost-part.ts'
 import { measureEndToEnd } from './end-to-end-part.ts'
 import { measureFanOut } from './fan-out-part.ts'
 import { type Foundation, layFoundation, settingsNote } from './foundation.ts'
 import { describeMachine } from './machine.ts'
 import { measureMarkup } from './markup-part.ts'
 import { measureMemory } from './memory-part.ts'
+import { measureModel } from './model-part.ts'
 import { type Options, readOptions, usage } from './options.ts'
 import { type Row, renderReport } from './report.ts'
 import { Interrupted, openScene, type Scene } from './scene.ts'
 import { measureScope } from './scope-part.ts'
 import { measureSearch } from './search-part.ts'
 import { measureDistributed, measureSolo } from './send-part.ts'
+import { measureSoak } from './soak-part.ts'
 import { measureDistributedStorm, measureStorm } from './storm-part.ts'
+import { measureSubscriptions } from './subscriptions-part.ts'
 import { measureTeam } from './team-part.ts'
+import { measureWeb } from './web-part.ts'
 
 /** In the order of the table. Each part gets a foundation of its own, so none finds what another has left. */
 const parts: Record<string, (scene: Scene, foundation: Foundation) => Promise<Row[]>> = {
@@ -24,18 +29,26 @@ const parts: Record<string, (scene: Scene, foundation: Foundation) => Promise<Ro
   fanout: measureFanOut,
   endtoend: measureEndToEnd,
   scope: measureScope,
+  cost: measureCost,
+  subscriptions: measureSubscriptions,
   markup: measureMarkup,
   catchup: measureCatchUp,
   client: measureClient,
+  web: measureWeb,
   memory: measureMemory,
   storm: measureStorm,
   stormdistributed: measureDistributedStorm,
   search: measureSearch,
   team: measureTeam,
+  model: measureModel,
+  soak: measureSoak,
 }
 
 /** Those that measure on full databases. */
-const filled = ['search', 'team']
+const filled = ['search', 'team', 'soak', 'model']
+
+/** Those that take so long that they only run when they are asked for. */
+const onlyByName = ['soak']
 
 let scene = openScene()
 let interrupted = false
@@ -67,7 +80,7 @@ async function run(args: string[]): Promise<void> {
   if (unknown.length > 0) throw new Error(`--only: ${unknown.join(', ')} is none of ${Object.keys(parts).join(', ')}`)
 
   const chosen = Object.keys(parts)
-    .filter((name) => options.only.length === 0 || options.only.includes(name))
+    .filter((name) => (options.only.length === 0 ? !onlyByName.includes(name) : options.only.includes(name)))
     .filter((name) => !options.fill || filled.includes(name))
   const rows: Row[] = []
   let machine: Awaited<ReturnType<typeof describeMachine>> | undefined

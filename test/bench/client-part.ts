@@ -25,7 +25,7 @@ const fetchingAll = 3
 
 /** What `libs/client` costs on a large server: its first start, a start from its store, one change, and a surge of starts. */
 export async function measureClient(scene: Scene, foundation: Foundation): Promise<Row[]> {
-  const server = await seedLargeServer(foundation)
+  const server = await seedLargeServer(foundation, foundation.options.clientStorm)
   const parley = await startParley(scene, foundation, 'deploy/local/solo.ts')
   const api = await scene.keep(
     () => new Agent({ connections: stormAtOnce }),

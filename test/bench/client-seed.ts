@@ -12,12 +12,12 @@ export interface LargeServer {
   channelId: string
 }
 
-/** A large organisation: most of its people are away, `clients` of them have joined 200 channels each. */
-export async function seedLargeServer(foundation: Foundation): Promise<LargeServer> {
-  const { clientPeople, clientChannels, clientStorm } = foundation.options
+/** A large organisation: most of its people are away, so many of them have joined 200 channels each. */
+export async function seedLargeServer(foundation: Foundation, present: number): Promise<LargeServer> {
+  const { clientPeople, clientChannels } = foundation.options
   const people = await seedPeople(foundation, clientPeople)
   const channels = await seedChannels(foundation, clientChannels)
-  const clients = people.slice(0, clientStorm)
+  const clients = people.slice(0, present)
   const ids = clients.map(({ userId }) => userId)
   const client = await foundation.database.pool.connect()
   try {

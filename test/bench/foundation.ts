@@ -107,16 +107,26 @@ export interface Parley extends ServerProcess {
   port: number
 }
 
+interface StartOptions {
+  args?: string[]
+  nodeFlags?: string[]
+  /** What this part needs beside the usual settings. */
+  settings?: DeepPartial<Config>
+}
+
 /** Starts a launcher or a service, named by its path in the repository, on a free port. */
 export async function startParley(
   scene: Scene,
   foundation: Foundation,
   file: string,
-  { args = [], nodeFlags = [] }: { args?: string[]; nodeFlags?: string[] } = {},
+  { args = [], nodeFlags = [], settings: further = {} }: StartOptions = {},
 ): Promise<Parley> {
   const port = await freePort()
   const { profile } = foundation.options
-  const environment = childEnvironment({ ...settings(foundation), server: { port, shutdownSeconds: 4 } }, {})
+  const environment = childEnvironment(
+    { ...settings(foundation), ...further, server: { port, shutdownSeconds: 4 } },
+    {},
+  )
   const server = await startServer(scene, {
     name: file,
     command: process.execPath,

@@ -40,6 +40,10 @@ export class HttpConnection {
     })
   }
 
+  get isOpen() {
+    return this.#failure === undefined
+  }
+
   close() {
     this.#failure ??= new Error('closed')
     this.#socket.destroy()
@@ -102,7 +106,13 @@ export function openPool(port: number): ConnectionPool {
   const idle: HttpConnection[] = []
   return {
     async send(request) {
-      const connection = idle.pop() ?? (await HttpConnection.open(port))
+      let connection = idle.pop()
+      // A server that restarts has closed the connections that waited.
+      while (connection && !connection.isOpen) {
+        all.delete(connection)
+        connection = idle.pop()
+      }
+      connection ??= await HttpConnection.open(port)
       all.add(connection)
       const reply = await connection.send(request)
       idle.push(connection)

@@ -4,10 +4,16 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
 /** Resident memory of a process, in bytes. */
-async function residentBytes(pid: number): Promise<number> {
+const residentBytes = (pid: number) => memoryBytes(pid, 'VmRSS')
+
+/** Resident memory of a process without what it shares with others, such as the buffers of PostgreSQL, in bytes. */
+export const ownBytes = (pid: number) => memoryBytes(pid, 'RssAnon')
+
+/** Systems other than Linux only tell the resident memory. */
+async function memoryBytes(pid: number, field: 'VmRSS' | 'RssAnon'): Promise<number> {
   if (process.platform === 'linux') {
-    const [, kib] = /VmRSS:\s+(\d+) kB/.exec(await readFile(`/proc/${pid}/status`, 'utf8')) ?? []
-    return Number(kib) * 1024
+    const status = await readFile(`/proc/${pid}/status`, 'utf8')
+    return Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(status)?.[1]) * 1024
   }
   const { stdout } = await promisify(execFile)('ps', ['-o', 'rss=', '-p', String(pid)])
   return Number(stdout) * 1024

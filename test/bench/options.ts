@@ -33,10 +33,17 @@ export interface Options {
   clientPeople: number
   clientChannels: number
   clientStorm: number
+  /** Messages of the channel that the web client shows. */
+  webMessages: number
+  /** Events that its open page is given. */
+  webEvents: number
   /** How many people the team load is measured with, one after the other. */
   teamPeople: readonly number[]
   /** What they have said in public before. */
   teamMessages: number
+  /** People of the soak row, and how long they stay. */
+  soakPeople: number
+  soakMinutes: number
 }
 
 export const usage = `npm run bench [-- options]
@@ -45,6 +52,7 @@ export const usage = `npm run bench [-- options]
   --rounds N           how often each side is measured, instead of 5 times
   --data DIR           keep the databases there, and find them again: filling one takes minutes
   --fill               only fill them, with --data: a machine that does other things too will do for that
+  --minutes N          how long the soak row lasts, instead of 60
   --json FILE          every figure of every round
   --profile DIR        CPU profiles (.cpuprofile) of the Node.js servers
 `
@@ -61,10 +69,11 @@ export function readOptions(args: string[]): Options {
       fill: { type: 'boolean', default: false },
       json: { type: 'string' },
       profile: { type: 'string' },
+      minutes: { type: 'string' },
     },
   })
-  const rounds = values.rounds === undefined ? undefined : Number(values.rounds)
-  if (rounds !== undefined && !(Number.isInteger(rounds) && rounds > 0)) throw new TypeError('--rounds: a whole number')
+  const rounds = wholeNumber('rounds', values.rounds)
+  const minutes = wholeNumber('minutes', values.minutes)
   if (values.fill && values.data === undefined) throw new TypeError('--fill: where? Name it with --data')
   return {
     data: values.data,
@@ -86,8 +95,12 @@ export function readOptions(args: string[]): Options {
           clientPeople: 5_000,
           clientChannels: 500,
           clientStorm: 500,
+          webMessages: 1_000,
+          webEvents: 5_000,
           teamPeople: [250, 500],
           teamMessages: 20_000,
+          soakPeople: 250,
+          soakMinutes: 1,
         }
       : {
           rounds: 5,
@@ -102,9 +115,21 @@ export function readOptions(args: string[]): Options {
           clientPeople: 50_000,
           clientChannels: 5_000,
           clientStorm: 5_000,
+          webMessages: 10_000,
+          webEvents: 100_000,
           teamPeople: [2_000, 4_000, 6_500, 8_000, 16_000],
           teamMessages: 200_000,
+          soakPeople: 2_000,
+          soakMinutes: 60,
         }),
     ...(rounds !== undefined && { rounds }),
+    ...(minutes !== undefined && { soakMinutes: minutes }),
   }
+}
+
+function wholeNumber(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const value = Number(text)
+  if (!Number.isInteger(value) || value < 1) throw new TypeError(`--${name}: a whole number`)
+  return value
 }

@@ -34,6 +34,7 @@ export async function seedPeople(foundation: Foundation, count: number): Promise
           userName: `p-${id}`,
           userNameKey: `p-${id}`,
           email: `${id}@bench.test`,
+          autoJoined: true,
           createdAt: now,
         })),
       )

@@ -26,20 +26,53 @@ export const withProcessorTime = (roots: Record<string, number>, measure: () => 
 /** What each of these processes, with all its descendants, has used so far, and this one as `client`. */
 export async function readProcessorTime(roots: Record<string, number>): Promise<ProcessorTime> {
   if (process.platform !== 'linux') return {}
+  const times = { client: ownCpuTime(), ...(await readCpuTime(roots)) }
+  return Object.fromEntries(Object.entries(times).map(([name, { userMs, systemMs }]) => [name, userMs + systemMs]))
+}
+
+/** Processor time in the process's own code and in the kernel for it. */
+export interface CpuTime {
+  userMs: number
+  systemMs: number
+}
+
+/** What this process has used so far. */
+export function ownCpuTime(): CpuTime {
   const { user, system } = process.cpuUsage()
-  const times: ProcessorTime = { client: (user + system) / 1000 }
+  return { userMs: user / 1000, systemMs: system / 1000 }
+}
+
+/** What each of these processes, with all its descendants, has used so far. Zero where the system does not tell. */
+export async function readCpuTime(roots: Record<string, number>): Promise<Record<string, CpuTime>> {
+  const times: Record<string, CpuTime> = {}
   for (const [name, pid] of Object.entries(roots)) {
     const family = [pid, ...(await descendantsOf(pid)).map((each) => each.pid)]
     const used = await Promise.all(family.map(ofProcess))
-    times[name] = used.reduce((sum, ms) => sum + ms, 0)
+    times[name] = {
+      userMs: used.reduce((sum, { userMs }) => sum + userMs, 0),
+      systemMs: used.reduce((sum, { systemMs }) => sum + systemMs, 0),
+    }
   }
   return times
 }
 
-async function ofProcess(pid: number): Promise<number> {
+/** The processes of a server: by service in a cluster (`gateway`, `gateway-2`), otherwise `the one process`. */
+export async function serverProcesses(pid: number): Promise<Record<string, number>> {
+  const found: Record<string, number> = {}
+  for (const { pid: child, command } of await descendantsOf(pid)) {
+    const service = /services\/(\w+)\/src\/main\.ts/.exec(command)?.[1]
+    if (service === undefined) continue
+    const known = Object.keys(found).filter((name) => name.replace(/-\d+$/, '') === service).length
+    found[known === 0 ? service : `${service}-${known + 1}`] = child
+  }
+  return Object.keys(found).length === 0 ? { 'the one process': pid } : found
+}
+
+async function ofProcess(pid: number): Promise<CpuTime> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  if (stat === '') return { userMs: 0, systemMs: 0 }
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   // Of itself and of its children that have ended, which nobody could ask any more.
-  const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0)
-  return stat === '' ? 0 : ticks * tickMs
+  const [user, system, childrenUser, childrenSystem] = fields.slice(11, 15).map(Number)
+  return { userMs: (user! + childrenUser!) * tickMs, systemMs: (system! + childrenSystem!) * tickMs }
 }

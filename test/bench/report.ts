@@ -14,6 +14,8 @@ export interface Row {
   met: boolean | undefined
   /** Every figure of every round, for `--json`. */
   figures?: unknown
+  /** Further tables, in Markdown, shown below the rows. */
+  details?: string
 }
 
 export interface RateRow {
@@ -85,5 +87,6 @@ export function renderReport(machine: Machine, notes: readonly string[], rows: r
       return `| ${cells.join(' | ')} |`
     }),
     '',
+    ...rows.flatMap(({ details }) => (details === undefined ? [] : [details, ''])),
   ].join('\n')
 }

@@ -29,8 +29,8 @@ export async function measureScope(scene: Scene, foundation: Foundation): Promis
 /** Everybody joins some channels of 100 members each; answers the one that the first 100 people have joined. */
 async function seedScopes({ database: { db } }: Foundation, people: number): Promise<string> {
   await sql`
-    insert into users (id, user_name, user_name_key, email, created_at)
-    select id, id, id, id || '@scope.test', 1
+    insert into users (id, user_name, user_name_key, email, auto_joined, created_at)
+    select id, id, id, id || '@scope.test', true, 1
     from (select uuidv7() as id from generate_series(1, ${people} - (select count(*) from users)::int)) fresh`.execute(
     db,
   )

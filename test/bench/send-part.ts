@@ -67,7 +67,7 @@ async function measureSends(
 }
 
 /** Requests by many people into many channels, made beforehand and sent again and again, the same to both sides. */
-async function prepareRequests(foundation: Foundation) {
+export async function prepareRequests(foundation: Foundation) {
   const signed = await seedPeople(foundation, people)
   const channelIds = await seedChannels(foundation, channels)
   const requestOf = (index: number, count: number) => ({

@@ -15,6 +15,8 @@ export interface ServerPlan {
 export interface ServerProcess {
   name: string
   pid: number
+  /** Ends it before its scene does. */
+  stop(): Promise<void>
 }
 
 const startPatienceMs = 60_000
@@ -24,29 +26,27 @@ const stopPatienceMs = 12_000
 export async function startServer(scene: Scene, plan: ServerPlan): Promise<ServerProcess> {
   let output = ''
   let stopping = false
-  const child = await scene.keep(
-    () => {
-      // In a group of its own: Ctrl-C reaches the bench alone, which then ends the servers in order.
-      const started = spawn(plan.command, plan.args, {
-        env: plan.env,
-        stdio: ['ignore', 'pipe', 'pipe'],
-        detached: true,
+  const stop = async (started: ChildProcess) => {
+    stopping = true
+    await endProcess(started)
+  }
+  const child = await scene.keep(() => {
+    // In a group of its own: Ctrl-C reaches the bench alone, which then ends the servers in order.
+    const started = spawn(plan.command, plan.args, {
+      env: plan.env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    })
+    for (const stream of [started.stdout, started.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        output = (output + text).slice(-20_000)
       })
-      for (const stream of [started.stdout, started.stderr]) {
-        stream.setEncoding('utf8').on('data', (text: string) => {
-          output = (output + text).slice(-20_000)
-        })
-      }
-      started.once('exit', (code, signal) => {
-        if (!stopping) process.stderr.write(`${plan.name} has ended (${signal ?? code}):\n${output}\n`)
-      })
-      return started
-    },
-    async (started) => {
-      stopping = true
-      await endProcess(started)
-    },
-  )
+    }
+    started.once('exit', (code, signal) => {
+      if (!stopping) process.stderr.write(`${plan.name} has ended (${signal ?? code}):\n${output}\n`)
+    })
+    return started
+  }, stop)
   child.once('error', (error) => {
     output += error.message
   })
@@ -61,7 +61,7 @@ export async function startServer(scene: Scene, plan: ServerPlan): Promise<Serve
       },
       () => 0,
     )
-    if (status > 0 && status < 500) return { name: plan.name, pid: child.pid! }
+    if (status > 0 && status < 500) return { name: plan.name, pid: child.pid!, stop: () => stop(child) }
   }
 }
 

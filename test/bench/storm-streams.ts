@@ -51,17 +51,19 @@ export class StormStreams {
   repeated = 0
   notResumed = 0
   #port: number
+  #path: string
   #streams: Stream[] = []
   #isClosing = false
   #waits = new Set<NodeJS.Timeout>()
   #parsed: Parsed = { frames: '', numbers: [], cursor: undefined }
 
-  private constructor(port: number) {
+  private constructor(port: number, path: string) {
     this.#port = port
+    this.#path = path
   }
 
-  static async open(port: number, people: readonly Signed[]): Promise<StormStreams> {
-    const streams = new StormStreams(port)
+  static async open(port: number, people: readonly Signed[], path = '/events'): Promise<StormStreams> {
+    const streams = new StormStreams(port, path)
     await streams.add(people)
     return streams
   }
@@ -162,7 +164,7 @@ export class StormStreams {
     }
     socket.on('error', lose)
     socket.on('close', lose)
-    socket.write(getOf('/events', { authorization: `Bearer ${stream.token}`, ...resuming }))
+    socket.write(getOf(this.#path, { authorization: `Bearer ${stream.token}`, ...resuming }))
   }
 
   #read(stream: Stream, frames: string) {

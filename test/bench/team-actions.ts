@@ -4,12 +4,12 @@ import type { Signed } from './people.ts'
 import type { Team } from './team-seed.ts'
 import type { TeamStreams } from './team-streams.ts'
 
-const postsPerPersonAndHour = 2.5
+export const postsPerPersonAndHour = 2.5
 /** So often at least, whatever the mix says: a 99th percentile needs something to count. */
 const leastPerSecond = 1
 
 /** How often for each message that is posted: the public action mix of Mattermost's load tests. */
-const mix = {
+export const mix = {
   'post a message': 1,
   'switch to a channel': 6.5,
   'scroll back in history': 2,
@@ -24,8 +24,17 @@ const mix = {
 }
 export type ActionName = keyof typeof mix
 
-/** The actions of the first `count` of the team, each of whom has the stream of that number. */
-export function actionsOf(team: Team, count: number, api: ConnectionPool, streams: TeamStreams): Action[] {
+/**
+ * The actions of the first `count` of the team, each of whom has the stream of that number. With `share` they always talk in the same
+ * kind of place: below 0.1 in public channels, below 0.7 in private ones, else to one person.
+ */
+export function actionsOf(
+  team: Team,
+  count: number,
+  api: ConnectionPool,
+  streams: TeamStreams,
+  share?: number,
+): Action[] {
   const anyone = () => team.people[Math.floor(Math.random() * count)]!
   const own: { id: string; token: string }[] = []
 
@@ -38,10 +47,10 @@ export function actionsOf(team: Team, count: number, api: ConnectionPool, stream
 
   /** Where people talk: most of it is for a few. */
   function somewhere({ userId }: Signed): string {
-    const share = Math.random()
-    if (share < 0.1) return `/channels/${oneOf(team.publicChannels)}`
+    const chosen = share ?? Math.random()
+    if (chosen < 0.1) return `/channels/${oneOf(team.publicOf.get(userId))}`
     const [channel, conversation] = [oneOf(team.privateOf.get(userId)), oneOf(team.conversationsOf.get(userId))]
-    return share < 0.7 && channel ? `/channels/${channel}` : `/conversations/${conversation}`
+    return chosen < 0.7 && channel ? `/channels/${channel}` : `/conversations/${conversation}`
   }
 
   const acts: Record<ActionName, () => Promise<unknown>> = {
@@ -54,15 +63,18 @@ export function actionsOf(team: Team, count: number, api: ConnectionPool, stream
     },
     'switch to a channel'() {
       const person = anyone()
-      const path = Math.random() < 0.5 ? `/channels/${oneOf(team.publicChannels)}` : somewhere(person)
+      const path = Math.random() < 0.5 ? `/channels/${oneOf(team.publicOf.get(person.userId))}` : somewhere(person)
       return ask('GET', `${path}/messages`, person)
     },
     'scroll back in history'() {
       const { id, channelId } = oneOf(team.oldMessages)
       return ask('GET', `/channels/${channelId}/messages?before=${id}`, anyone())
     },
-    'mark as read': () =>
-      ask('PUT', `/channels/${oneOf(team.publicChannels)}/read`, anyone(), { seq: Math.ceil(Math.random() * 200) }),
+    'mark as read'() {
+      const person = anyone()
+      const channel = oneOf(team.publicOf.get(person.userId))
+      return ask('PUT', `/channels/${channel}/read`, person, { seq: Math.ceil(Math.random() * 200) })
+    },
     'open a direct conversation'() {
       const [person, other] = two(anyone)
       return ask('POST', '/conversations', person, { targetUserId: other.userId })

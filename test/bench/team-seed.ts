@@ -1,11 +1,13 @@
 import { uuidv7 } from '@parley/database'
 import { type Foundation, startParley } from './foundation.ts'
 import { type ConnectionPool, openPool, postOf } from './http-connection.ts'
-import { type Signed, seedChannels, seedPeople } from './people.ts'
+import { type Signed, seedChannels, seedMembers, seedPeople } from './people.ts'
 import { openScene, type Scene } from './scene.ts'
 import { fillWithMessages, untilProjected } from './search-seed.ts'
 
 const publicChannels = 1_000
+/** Public channels that each person has joined. */
+const joinedChannels = 10
 const privateMembers = 30
 const privateHistory = 20
 const threads = 400
@@ -16,6 +18,8 @@ const sendingAtOnce = 64
 export interface Team {
   people: Signed[]
   publicChannels: string[]
+  /** Public channels by their members. */
+  publicOf: Map<string, string[]>
   /** Private channels by their members. */
   privateOf: Map<string, string[]>
   /** Conversations by their participants. */
@@ -37,6 +41,12 @@ export async function seedTeam(scene: Scene, foundation: Foundation): Promise<Te
     await addPrivateChannels(foundation, people)
     await talk(scene, foundation, people, channels)
   }
+  await seedMembers(
+    foundation,
+    people.flatMap((author, person) =>
+      Array.from({ length: joinedChannels }, (_, n) => ({ author, channelId: channels[joinedAt(person, n)]! })),
+    ),
+  )
   await pool.query(everybodyIsOnline)
   await pool.query('vacuum analyze')
   return readTeam(foundation, people, channels)
@@ -64,6 +74,8 @@ async function addPrivateChannels({ database: { pool } }: Foundation, people: re
 }
 
 const memberAt = (channel: number, n: number, people: number) => (channel * 5 + n * 37) % people
+
+const joinedAt = (person: number, n: number) => (person * 7 + n * 101) % publicChannels
 
 /** What was said in private channels and threads, and who talks to whom; until the projection of search has all of it. */
 async function talk(scene: Scene, foundation: Foundation, people: readonly Signed[], channels: readonly string[]) {
@@ -131,13 +143,17 @@ const everybodyIsOnline = `
 async function readTeam({ database: { pool } }: Foundation, people: Signed[], channels: string[]): Promise<Team> {
   const memberships = await pool.query<{ user_id: string; kind: string; id: string }>(
     `select user_id, kind, channels.id from channel_members join channels on channels.id = channel_id
-     where deleted_at is null and kind in ('private', 'direct')`,
+     where deleted_at is null`,
   )
+  const publicOf = new Map<string, string[]>()
   const privateOf = new Map<string, string[]>()
   const conversationsOf = new Map<string, string[]>()
   for (const { user_id, kind, id } of memberships.rows) {
-    const [map, wire] = kind === 'direct' ? [conversationsOf, `dm:${id}`] : [privateOf, id]
-    map.set(user_id, [...(map.get(user_id) ?? []), wire])
+    const map = kind === 'direct' ? conversationsOf : kind === 'private' ? privateOf : publicOf
+    const known = map.get(user_id)
+    const wire = kind === 'direct' ? `dm:${id}` : id
+    if (known) known.push(wire)
+    else map.set(user_id, [wire])
   }
   const old = await pool.query<{ id: string; channelId: string }>(
     `select m.id, m.channel_id as "channelId" from messages m join channels c on c.id = m.channel_id
@@ -153,6 +169,7 @@ async function readTeam({ database: { pool } }: Foundation, people: Signed[], ch
   return {
     people,
     publicChannels: channels,
+    publicOf,
     privateOf,
     conversationsOf,
     oldMessages: old.rows,

@@ -23,7 +23,9 @@ export interface Answer {
   failure?: string
 }
 
-const streams = await StormStreams.open(workerData as number, [])
+/** As the web client asks for it. */
+const path = '/events?scope=joined&presence=none'
+const streams = await StormStreams.open(workerData as number, [], path)
 
 async function answer({ number, add, reopen }: Question): Promise<Answer> {
   try {

@@ -1,0 +1,86 @@
+import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core'
+import type { Signed } from './people.ts'
+
+/** How much slower than this machine the browser's processor is made. */
+export const slowdown = 4
+
+export interface Opened {
+  context: BrowserContext
+  page: Page
+  session: CDPSession
+}
+
+/** A browser of its own, in which this person is signed in by cookie, on a slow processor. */
+export async function openAs(browser: Browser, baseUrl: string, person: Signed): Promise<Opened> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: 'en-GB' })
+  const reply = await context.request.post(`${baseUrl}/auth/dev-login`, {
+    headers: { 'x-parley-session': 'cookie' },
+    data: { email: `${person.userId}@bench.test` },
+  })
+  if (!reply.ok()) throw new Error(`${person.userName} cannot sign in: ${reply.status()}`)
+  return { context, ...(await openTab(context)) }
+}
+
+export async function openTab(context: BrowserContext): Promise<Omit<Opened, 'context'>> {
+  const page = await context.newPage()
+  page.setDefaultTimeout(120_000)
+  const session = await context.newCDPSession(page)
+  await session.send('Emulation.setCPUThrottlingRate', { rate: slowdown })
+  await page.addInitScript({ content: probes })
+  return { page, session }
+}
+
+/** What is asked of a page is text: the types of this project know no browser. */
+export const ask = <T>(page: Page, expression: string) => page.evaluate<T>(expression)
+
+/**
+ * Put into each page before its own scripts. `paintedAt(text)` answers when an article with the text was painted, in milliseconds since the
+ * navigation; `frames` has the gaps between frames since `watchFrames()`, and `keyTimes` the time from each key to the paint behind it.
+ * `drift(milliseconds)` answers by how many pixels at most the article in the middle of the list moves, in any frame, while nobody scrolls.
+ */
+const probes = `
+  const afterPaint = (tell) => {
+    const channel = new MessageChannel()
+    channel.port1.onmessage = () => tell(performance.now())
+    channel.port2.postMessage(null)
+  }
+  window.probes = {
+    afterPaint,
+    paintedAt: (text) => new Promise((resolve) => {
+      const look = () => {
+        const newest = [...document.querySelectorAll('article')].slice(-3)
+        if (newest.some((article) => article.textContent.includes(text))) afterPaint(resolve)
+        else requestAnimationFrame(look)
+      }
+      requestAnimationFrame(look)
+    }),
+    frames: [],
+    watchFrames: () => {
+      let before = performance.now()
+      const step = (now) => {
+        window.probes.frames.push(now - before)
+        before = now
+        requestAnimationFrame(step)
+      }
+      requestAnimationFrame(step)
+    },
+    keyTimes: [],
+    watchKeys: () => addEventListener('keydown', ({ timeStamp }) => {
+      requestAnimationFrame(() => afterPaint((now) => window.probes.keyTimes.push(now - timeStamp)))
+    }, true),
+    drift: (milliseconds) => new Promise((resolve) => {
+      const list = document.querySelector('[role=feed]').getBoundingClientRect()
+      const anchor = document.elementFromPoint(list.x + list.width / 2, list.y + list.height / 2).closest('article')
+      const begun = performance.now()
+      const at = anchor?.getBoundingClientRect().top
+      let most = 0
+      const step = (now) => {
+        // Between two messages there is a line, and nothing to hold on to.
+        if (anchor) most = Math.max(most, anchor.isConnected ? Math.abs(anchor.getBoundingClientRect().top - at) : Infinity)
+        if (now - begun < milliseconds) requestAnimationFrame(step)
+        else resolve(most)
+      }
+      requestAnimationFrame(step)
+    }),
+  }
+`

@@ -1,0 +1,109 @@
+import type { Browser } from 'playwright-core'
+import { Agent, request } from 'undici'
+import { startChromium } from '../web/chromium.ts'
+import { type LargeServer, seedLargeServer, talkToFirst } from './client-seed.ts'
+import { type Foundation, startParley } from './foundation.ts'
+import type { Signed } from './people.ts'
+import { type PlainMessage, servePlainPage } from './plain-page.ts'
+import type { Scene } from './scene.ts'
+
+/** Those who talk to the reader. Everybody else is away. */
+const present = 60
+const authors = 10
+/** A day has some hundreds of them. */
+const apartMs = 120_000
+
+/** Where the web client is measured: a large server, a channel with a long history, and a plain page with the same. */
+export interface WebStage {
+  browser: Browser
+  baseUrl: string
+  /** As one of the present people. These throw unless it was answered 200. */
+  post: <Answer>(path: string, body: object, token: string) => Promise<Answer>
+  put: <Answer>(path: string, body: object, token: string) => Promise<Answer>
+  server: LargeServer
+  /** Has the browser. */
+  reader: Signed
+  /** With a long history, joined by the reader. */
+  channelId: string
+  /** What stands in that history. */
+  history: PlainMessage[]
+  plain: Awaited<ReturnType<typeof servePlainPage>>
+  rounds: number
+  /** How many events one open page is given. */
+  events: number
+}
+
+export async function prepareWebStage(scene: Scene, foundation: Foundation): Promise<WebStage> {
+  const { options } = foundation
+  const server = await seedLargeServer(foundation, present)
+  const { channelId } = server
+  const reader = server.clients[0]!
+  const history = Array.from({ length: options.webMessages }, (_, n) => ({
+    author: server.clients[1 + ((n >> 1) % authors)]!.userName,
+    content: `${n}: ${'what is said in a channel has many lengths, '.repeat(1 + ((n * 7) % 6))}as here`,
+  }))
+  await seedHistory(foundation, server, history)
+  const parley = await startParley(scene, foundation, 'deploy/local/solo.ts')
+  const baseUrl = `http://127.0.0.1:${parley.port}`
+  const api = await scene.keep(
+    () => new Agent({ connections: 64 }),
+    (agent) => agent.close(),
+  )
+  const call = async <Answer>(method: 'POST' | 'PUT', path: string, body: object, token: string) => {
+    const reply = await request(`${baseUrl}${path}`, {
+      dispatcher: api,
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    const answer = await reply.body.json()
+    if (reply.statusCode !== 200) throw new Error(`${path} was answered ${reply.statusCode}: ${JSON.stringify(answer)}`)
+    return answer as Answer
+  }
+  const post: WebStage['post'] = (path, body, token) => call('POST', path, body, token)
+  const put: WebStage['put'] = (path, body, token) => call('PUT', path, body, token)
+  await talkToFirst(post, server)
+  await put(`/channels/${channelId}/read`, { seq: Number.MAX_SAFE_INTEGER }, reader.token)
+  const browser = await scene.keep(startChromium, (started) => started.close())
+  const plain = await scene.keep(
+    () => servePlainPage(history),
+    (served) => served.close(),
+  )
+  return {
+    browser,
+    baseUrl,
+    post,
+    put,
+    server,
+    reader,
+    channelId,
+    history,
+    plain,
+    rounds: options.rounds,
+    events: options.webEvents,
+  }
+}
+
+/** In the tables as Parley itself would have left it there, unless it is there from an earlier run. */
+async function seedHistory(
+  { database: { pool } }: Foundation,
+  { clients, channelId }: LargeServer,
+  history: readonly PlainMessage[],
+) {
+  const ids = new Map(clients.map(({ userId, userName }) => [userName, userId]))
+  await pool.query(
+    `with channel as (select id, last_seq from channels where id = $1 and last_seq = 0),
+     said as (
+       insert into messages (id, channel_id, seq, author_id, content, created_at)
+       select uuidv7(), channel.id, n, author, content, $4::bigint - (cardinality($3::text[]) - n) * ${apartMs}
+       from channel, unnest($2::uuid[], $3::text[]) with ordinality as each (author, content, n)
+       returning seq)
+     update channels set last_seq = (select max(seq) from said) from channel where channels.id = channel.id`,
+    [
+      channelId,
+      history.map(({ author }) => ids.get(author)),
+      history.map(({ content }) => content),
+      Date.now() - 3_600_000,
+    ],
+  )
+}
