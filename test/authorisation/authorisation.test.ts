@@ -5,7 +5,10 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { Known } from '../hostile/routes.ts'
 import { badCredentials } from './credentials.ts'
 import { type GuardedRoute, guardedRoutes, requestRoute } from './guarded-routes.ts'
-import { table } from './table.ts'
+import { allowedBeforeEnrolment, forBots, refusedToBots, refusedToGuests, scopeFor, table } from './table.ts'
+
+/** Somebody new for each route takes long on a busy machine. */
+const patient = { timeout: 180_000 }
 
 describe('every route', () => {
   const environment = testEnvironment({ auth: { maxActiveSessions: 1_000 } })
@@ -19,10 +22,10 @@ describe('every route', () => {
     expect(guarded.routes).toHaveLength(Object.keys(table).length)
   })
 
-  test('that demands a token refuses whatever is none', async () => {
+  test('that demands a token refuses whatever is none', patient, async () => {
     const { general } = environment.channel
-    for (const [what, token] of guarded.bad) {
-      for (const route of demanding('user', 'token', 'stream', 'admin')) {
+    await inSmallGroups(demanding('user', 'token', 'stream', 'admin'), async (route) => {
+      for (const [what, token] of guarded.bad) {
         const { status, error, headers } = await requestRoute(environment.baseUrl, route, token, {
           channelId: general.id,
         })
@@ -31,12 +34,12 @@ describe('every route', () => {
         expect([route.name, headers.get('www-authenticate')]).toEqual([route.name, 'Bearer'])
         expectPrivate(route, headers)
       }
-    }
+    })
   })
 
-  test('that demands a token does not accept the session cookie instead, except for logout', async () => {
-    for (const route of demanding('user', 'token', 'stream', 'admin')) {
-      const { person, known } = await somebody(environment, `${randomUUID()}@example.com`)
+  test('that demands a token does not accept the session cookie instead, except for logout', patient, async () => {
+    const { person, known } = await somebody(environment, `${randomUUID()}@example.com`)
+    for (const route of lastLogout(demanding('user', 'token', 'stream', 'admin'))) {
       const cookie = `parley_session=${person.refreshToken}`
       const send = (more: Record<string, string>) =>
         requestRoute(environment.baseUrl, { ...route, body: undefined }, undefined, known, more)
@@ -56,16 +59,31 @@ describe('every route', () => {
     }
   })
 
-  test('lets in whoever is signed in, but to what is for admins', async () => {
-    for (const route of demanding('user', 'token', 'stream', 'admin')) {
+  test('lets in whoever is signed in, but to what is for admins', patient, async () => {
+    const refused = await somebody(environment, `${randomUUID()}@example.com`)
+    await inSmallGroups(demanding('admin'), async (route) => {
+      const { status } = await requestRoute(environment.baseUrl, route, refused.person.token, refused.known)
+      expect(`${route.name} ${status}`).toBe(`${route.name} 403`)
+    })
+    await inSmallGroups(demanding('user', 'token', 'stream'), async (route) => {
       const { person, known } = await somebody(environment, `${randomUUID()}@example.com`)
       const { status } = await requestRoute(environment.baseUrl, route, person.token, known)
-      if (route.demand === 'admin') expect(`${route.name} ${status}`).toBe(`${route.name} 403`)
-      else expectPassed(route, status)
+      expectPassed(route, status)
+    })
+  })
+
+  test('refuses a session without its second factor, but to set one up', patient, async () => {
+    const { person, known } = await somebody(environment, 'ada@example.com')
+    const { sessionId } = environment.deps.tokens.readRefresh(person.refreshToken!)
+    await environment.deps.db.updateTable('sessions').set({ mustEnrol: true }).where('id', '=', sessionId).execute()
+    for (const route of lastLogout(demanding('user', 'token', 'stream', 'admin'))) {
+      const { status, error } = await requestRoute(environment.baseUrl, route, person.token, known)
+      if (allowedBeforeEnrolment.has(route.name)) expectPassed(route, status)
+      else expect([route.name, status, error]).toEqual([route.name, 403, expect.stringContaining('second factor')])
     }
   })
 
-  test('lets in an admin', async () => {
+  test('lets in an admin', patient, async () => {
     for (const route of demanding('user', 'token', 'stream', 'admin')) {
       const { person, known } = await somebody(environment, 'ada@example.com')
       const { status, headers } = await requestRoute(environment.baseUrl, route, person.token, known)
@@ -73,7 +91,73 @@ describe('every route', () => {
       expectPrivate(route, headers)
     }
   })
+
+  test('lets in a guest, but to what is for admins and to what guests do not see', patient, async () => {
+    const { guest, known } = await guestIn(environment)
+    for (const route of lastLogout(demanding('user', 'token', 'stream', 'admin'))) {
+      const { status } = await requestRoute(environment.baseUrl, route, guest.token, known)
+      const isRefused = route.demand === 'admin' || refusedToGuests.has(route.name)
+      if (isRefused) expect(`${route.name} ${status}`).toBe(`${route.name} 403`)
+      else expectPassed(route, status)
+    }
+  })
+
+  test('lets in a bot to what is for everybody and for bots', patient, async () => {
+    const ada = await Person.signIn(environment.baseUrl, 'ada@example.com')
+    const { bot } = (await ada.post('/bots', { userName: 'a working bot' })).body
+    const { token } = (await ada.post(`/bots/${bot.id}/tokens`, { name: 'all', scopes: ['write'] })).body
+    const { known } = await somebody(environment, `${randomUUID()}@example.com`)
+    await inSmallGroups(demanding('user', 'token', 'stream', 'admin'), async (route) => {
+      const { status } = await requestRoute(environment.baseUrl, route, token, known)
+      const isRefused = ['none', 'admin'].includes(scopeFor(route.name))
+      if (isRefused) expect(`${route.name} ${status}`).toBe(`${route.name} 403`)
+      else
+        expect([401, 403].includes(status) && !refusedToBots.has(route.name), `${route.name} → ${status}`).toBe(false)
+    })
+  })
+
+  test('lets in an API token with the scope that it needs, and refuses every smaller one', patient, async () => {
+    const ada = await Person.signIn(environment.baseUrl, 'ada@example.com')
+    const scopes = ['read', 'write', 'admin'] as const
+    const replies = scopes.map((scope) => ada.post('/auth/tokens', { name: scope, scopes: [scope] }))
+    const tokens = (await Promise.all(replies)).map(({ body }) => body.token as string)
+    for (const route of demanding('user', 'token', 'stream', 'admin')) {
+      const needed = scopeFor(route.name)
+      const enough = needed === 'none' ? scopes.length : scopes.indexOf(needed)
+      for (const token of tokens.slice(0, enough)) {
+        const { status, headers } = await requestRoute(environment.baseUrl, route, token, {})
+        expect([route.name, status, headers.get('www-authenticate')]).toEqual([
+          route.name,
+          403,
+          'Bearer error="insufficient_scope"',
+        ])
+      }
+      if (enough === scopes.length) continue
+      const { known } = await somebody(environment, 'ada@example.com')
+      // An API token sets no passwords.
+      const { password: _password, ...properties } = route.body?.properties ?? {}
+      const asked = { ...route, body: route.body && { ...route.body, properties } }
+      const { status } = await requestRoute(environment.baseUrl, asked, tokens[enough], known)
+      expectPassed(route, status)
+    }
+  })
 })
+
+/** Those that end the session, and what is left of the person, come last. */
+const endsSession = new Set(['POST /auth/logout', 'DELETE /auth/sessions', 'POST /users/exit'])
+const lastLogout = (routes: GuardedRoute[]) => [
+  ...routes.filter(({ name }) => !endsSession.has(name) && !name.endsWith('/leave')),
+  ...routes.filter(({ name }) => name === 'POST /auth/logout'),
+]
+
+/** A few at a time. */
+async function inSmallGroups<T>(items: readonly T[], work: (item: T) => Promise<void>) {
+  const left = [...items]
+  const worker = async () => {
+    for (let item = left.shift(); item !== undefined; item = left.shift()) await work(item)
+  }
+  await Promise.all(Array.from({ length: 6 }, worker))
+}
 
 // Of the routes that need no access token, other ones are there in each mode.
 describe.each(['dev', 'magic-link', 'password'] as const)('a route for everybody in %s mode', (authMode) => {
@@ -136,6 +220,19 @@ async function somebody({ baseUrl }: TestEnvironment, email: string): Promise<{ 
   }
 }
 
+/** A guest, and something of everything in a channel that they are a member of. */
+async function guestIn(environment: TestEnvironment) {
+  const ada = await Person.signIn(environment.baseUrl, 'ada@example.com')
+  const email = `${randomUUID()}@example.com`
+  await ada.post('/users/add', { email, role: 'guest' })
+  const guest = await Person.signIn(environment.baseUrl, email)
+  const { known } = await somebody(environment, 'ada@example.com')
+  await ada.put(`/channels/${known.channelId}`, { members: [guest.id] })
+  // Groups are refused whatever their id.
+  const { group } = (await ada.post('/groups', { handle: `team ${randomUUID()}`, name: 'Team' })).body
+  return { guest, known: { ...known, groupId: group.id, refreshToken: guest.refreshToken! } }
+}
+
 /** No cache between, and none in the browser, keeps the answer for somebody else. */
 function expectPrivate({ name }: GuardedRoute, headers: Headers) {
   const header = headers.get('cache-control')
@@ -144,6 +241,6 @@ function expectPrivate({ name }: GuardedRoute, headers: Headers) {
 }
 
 function expectPassed({ name }: GuardedRoute, status: number) {
-  expect([401, 403], `${name} → ${status}`).not.toContain(status)
+  expect(forBots.has(name) ? [401] : [401, 403], `${name} → ${status}`).not.toContain(status)
   expect(status, name).toBeLessThan(500)
 }

@@ -1,5 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { createOneTimeLinks } from '@parley/accounts'
+import { createApiToken } from '@parley/identity'
+import { Person } from '@parley/test'
 import type { TestEnvironment } from '@parley/test/test-environment'
 
 /**
@@ -24,6 +26,12 @@ export async function badCredentials({
       createOneTimeLinks(config).issue(trx, { purpose: 'login', email: 'ann@example.com', userId, now: clock() }),
     )
   const bot = await ada.post('/webhooks', { name: 'a bot', channelId: channel.general.id })
+  const apiToken = await ann.post('/auth/tokens', { name: 'deleted', scopes: ['write'] })
+  await ann.delete(`/auth/tokens/${apiToken.body.id}`)
+  const { id: robotId } = (await ada.post('/bots', { userName: 'a stopped bot' })).body.bot
+  const ofRobot = await ada.post(`/bots/${robotId}/tokens`, { name: 'of a bot', scopes: ['write'] })
+  await ada.put(`/users/${robotId}/active`, { isActive: false })
+  const scim = await ada.post('/admin/scim-clients', { name: 'a directory' })
   await bob.post('/auth/logout', {})
   await ada.delete(`/users/${cat.id}`)
 
@@ -36,9 +44,25 @@ export async function badCredentials({
     ['alg none under our key id', `${Buffer.from(unsignedOfOurs).toString('base64url')}.${payload}.`],
     ['the token of an ended session', bob.token],
     ['the token of a removed user', cat.token],
+    ['the token of a deactivated bot', ofRobot.body.token],
+    ...(config.auth.authMode === 'dev' ? await deactivatedCredentials(ada) : []),
+    ['the token of a SCIM client', scim.body.token],
     ['the token of somebody else’s session', await tokens.issueAccess({ userId: ada.id, sessionId, seconds: 900 })],
+    ['a deleted API token', apiToken.body.token],
+    ['an API token of ours that was never made', createApiToken({ tokenId: sessionId, userId }).token],
     ['a refresh token', ann.refreshToken],
     ['a one-time token', new URL(link).searchParams.get('token')!],
     ['the token of a webhook', bot.body.webhook.token],
   ])
+}
+
+/** Those of somebody who is deactivated. */
+async function deactivatedCredentials(admin: Person): Promise<[string, string | undefined][]> {
+  const dan = await Person.signIn(admin.baseUrl, 'dan@example.com')
+  const apiToken = await dan.post('/auth/tokens', { name: 'of dan', scopes: ['write'] })
+  await admin.put(`/users/${dan.id}/active`, { isActive: false })
+  return [
+    ['the token of a deactivated person', dan.token],
+    ['an API token of a deactivated person', apiToken.body.token],
+  ]
 }

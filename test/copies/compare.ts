@@ -45,10 +45,7 @@ export async function compare(each: KeptCopy): Promise<Difference[]> {
     look('webhooks', copy.webhooks(), webhooks, false)
   } else {
     const joined: Thing[] = (await get('/channels?scope=joined&members=false')).channels
-    // Without the members nobody can tell which channels somebody who was removed has been in: the next event of the channel counts anew.
-    const withoutCount = ({ memberCount: _, ...channel }: Thing) => channel
-    const kept = copy.channels().map((channel) => withoutCount({ ...channel }))
-    look('joined channels', kept, joined.map(withoutCount), false)
+    look('joined channels', copy.channels(), joined, false)
   }
 
   const readable = new Set<string>([...channels, ...conversations].map(({ id }: { id: string }) => id))
@@ -68,7 +65,8 @@ export async function compare(each: KeptCopy): Promise<Difference[]> {
     const kept = copy.replies(channelId, parentId) ?? []
     look(`replies to ${parentId}`, kept, pageSize < mostListed ? lastOf(replies, kept.length) : replies)
   }
-  if (each.scope === 'joined') return differences
+  // Guests are not shown who is online.
+  if (each.scope === 'joined' || copy.me().role === 'guest') return differences
   const presence = await presenceOnceTold(each, get)
   look('presence', presence.kept, presence.fresh, false)
   return differences

@@ -46,7 +46,7 @@ export async function tryCopies(server: TestServer, seed: number, steps: number)
   } finally {
     for (const { close } of copies) close()
     // Others share the installation, and count on its one admin.
-    for (const { id } of world.people.slice(1)) await world.ada.put(`/users/${id}/role`, { role: 'user' })
+    for (const { id } of world.people.slice(1)) await world.ada.put(`/users/${id}/role`, { role: 'member' })
   }
 }
 

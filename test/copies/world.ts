@@ -1,21 +1,24 @@
-import type { Channel, Conversation, Message } from '@parley/contract'
+import type { Channel, Conversation, Group, Message } from '@parley/contract'
 import type { Person, Reply } from '@parley/test'
 import type { TestServer } from '../journeys/test-server.ts'
 import { type Chooser, createChooser } from '../src/chooser.ts'
 
 export type World = Awaited<ReturnType<typeof createWorld>>
 
-/** An admin and four others, with a channel for all, one for some, and what will come of that. */
+/** An admin and four others, one of them a guest, with a channel for all, one for some, a group, and what will come of that. */
 export async function createWorld(server: TestServer, seed: number) {
   const ada = await server.admin()
   const [ann, bob, cat, dan] = (await Promise.all(
     ['ann', 'bob', 'cat', 'dan'].map((name) => server.newcomer(name)),
   )) as [Person, Person, Person, Person]
-  const open = await ann.creates({ name: server.unique('copied') })
+  await ada.put(`/users/${dan.id}/role`, { role: 'guest' })
+  const open = await ann.creates({ name: server.unique('copied'), members: [dan.id] })
   const closed = await ann.creates({ name: server.unique('closed'), isPrivate: true, members: [bob.id, cat.id] })
   const pair: Conversation = (await ann.post('/conversations', { targetUserId: bob.id })).body.conversation
+  const { group } = (await ada.post('/groups', { handle: server.unique('crew'), name: 'Crew', members: [bob.id] })).body
   return {
     server,
+    group: group as Group,
     seed,
     chooser: createChooser(seed),
     ada,
@@ -45,8 +48,9 @@ export async function live(world: World, person: Person, steps: number, between:
 
 function actsOf(world: World, person: Person, chooser: Chooser): Record<string, () => Promise<unknown>> {
   const { any, below: choose } = chooser
-  const { server, people, sent, replies, direct, channels, webhooks, pair, ada } = world
-  const content = () => `${any(['hello', '@channel', ...people.map(({ userName }) => `@${userName}`)])} ${choose(1e6)}`
+  const { server, people, group, sent, replies, direct, channels, webhooks, pair, ada } = world
+  const content = () =>
+    `${any(['hello', '@channel', `@${group.handle}`, ...people.map(({ userName }) => `@${userName}`)])} ${choose(1e6)}`
   const reaction = () => ({ reaction: any(['+1', '🎉', '__proto__']) })
   const own = () => any([...sent, ...replies].filter(({ author }) => author.id === person.id))
   const anyMessage = () => any([...sent, ...replies, ...direct])
@@ -105,13 +109,22 @@ function actsOf(world: World, person: Person, chooser: Chooser): Record<string, 
     join: () => ask(person.post(`/channels/${any(channels).id}/join`)),
     leave: () => ask(person.post(`/channels/${any(channels).id}/leave`)),
     rename: () => ask(person.put('/users/me', { userName: server.unique(`${person.userName} the`) })),
-    changeRole: () => ask(ada.put(`/users/${any(people.slice(1)).id}/role`, { role: any(['user', 'admin']) })),
+    changeRole: () =>
+      ask(ada.put(`/users/${any(people.slice(1)).id}/role`, { role: any(['member', 'admin', 'guest']) })),
+    changeGroup: () => {
+      const [add, remove] = [0, 1].map(() => people.filter(() => choose(3) === 0).map(({ id }) => id))
+      return ask(ada.put(`/groups/${group.id}/members`, { add, remove }))
+    },
+    renameGroup: () => ask(ada.put(`/groups/${group.id}`, { name: content().slice(0, 40) })),
+    setGroups: () => ask(ada.put(`/channels/${any(channels).id}`, { groups: choose(2) === 0 ? [group.id] : [] })),
     async comeAndGo() {
-      const guest = await server.newcomer('guest')
-      put(sent, (await ask(guest.post(`/channels/${world.open.id}/messages`, { content: content() })))?.message)
-      await ask(ada.put(`/channels/${any(channels).id}`, { members: [guest.id, person.id] }))
-      const leaving = choose(3)
-      if (leaving < 2) await ask(leaving === 0 ? ada.delete(`/users/${guest.id}`) : guest.post('/users/exit'))
+      const newcomer = await server.newcomer('passer')
+      put(sent, (await ask(newcomer.post(`/channels/${world.open.id}/messages`, { content: content() })))?.message)
+      await ask(ada.put(`/channels/${any(channels).id}`, { members: [newcomer.id, person.id] }))
+      const leaving = choose(4)
+      if (leaving === 0) await ask(ada.delete(`/users/${newcomer.id}`))
+      else if (leaving === 1) await ask(newcomer.post('/users/exit'))
+      else if (leaving === 2) await ask(ada.put(`/users/${newcomer.id}/active`, { isActive: false }))
     },
     show: () => ask(person.put('/presence/me', { status: any(['online', 'away', 'offline']) })),
     nameServer: () => ask(ada.put('/server/settings', { name: content().slice(0, 40) })),

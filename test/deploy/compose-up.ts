@@ -5,7 +5,7 @@ import { vi } from 'vitest'
 import { composition, withoutProfile } from './composition.ts'
 import type { Container, Engine, RunOptions } from './engine.ts'
 
-/** A process of seven, on a machine that has other things to do. */
+/** A process of eight, on a machine that has other things to do. */
 const startMs = 180_000
 
 /**

@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { Ajv } from 'ajv'
 import composeverter from 'composeverter'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { composition, text, withoutProfile } from './composition.ts'
+import { composition, keyPairs, text, withoutProfile } from './composition.ts'
 import { configurationFrom } from './environment.ts'
 import { root } from './rendered.ts'
 
@@ -14,7 +14,9 @@ const made = mkdtempSync(path.join(tmpdir(), 'parley-secrets-'))
 beforeAll(() => promisify(execFile)(process.execPath, ['deploy/image/setup.ts', '--directory', made], { cwd: root }))
 afterAll(() => rmSync(made, { recursive: true }))
 
-const services = ['gateway', 'auth', 'directory', 'messaging', 'realtime', 'admin', 'worker']
+/** Those that use PostgreSQL and Redis. */
+const inside = ['auth', 'directory', 'messaging', 'realtime', 'admin', 'integrations', 'worker']
+const services = ['gateway', ...inside, 'web']
 
 test('the file is as the specification has it, and a misspelt field is found', () => {
   const validate = compileSpecification()
@@ -76,11 +78,12 @@ test('who reaches whom: PostgreSQL and Redis only those who need them, and nothi
       .filter(([, { networks = [] }]) => networks.includes(network))
       .map(([name]) => name)
       .sort()
-  const [gateway, ...inside] = services
-  expect(reaching('public')).toEqual([gateway])
+  expect(reaching('public')).toEqual(['gateway'])
   expect(reaching('database')).toEqual([...inside, 'migrate', 'parley', 'postgres'].sort())
-  expect(reaching('redis')).toEqual([gateway, ...inside, 'redis'].sort())
-  expect(reaching('services')).toEqual([...services, 'collector', 'migrate', 'parley', 'prometheus'].sort())
+  expect(reaching('redis')).toEqual(['gateway', ...inside, 'redis'].sort())
+  expect(reaching('services')).toEqual(
+    [...services, 'alertmanager', 'collector', 'migrate', 'parley', 'prometheus'].sort(),
+  )
   expect(reaching('mail')).toEqual(['mailpit', 'worker'])
   expect(composition.networks).toMatchObject({ database: { internal: true }, redis: { internal: true } })
   for (const [name, { networks, network_mode }] of Object.entries(composition.services)) {
@@ -98,13 +101,13 @@ test('the order: secrets, PostgreSQL and Redis, migrations, services, gateway', 
   const healthy = 'service_healthy'
   expect([waits('setup'), waits('postgres'), waits('redis')]).toEqual([{}, { setup: done }, { setup: done }])
   expect(waits('migrate')).toEqual({ setup: done, postgres: healthy })
-  const [, ...inside] = services
   for (const name of inside) expect(waits(name)).toEqual({ migrate: done, redis: healthy })
-  expect(waits('gateway')).toEqual(Object.fromEntries(inside.map((name) => [name, healthy])))
+  expect(waits('web')).toEqual({})
+  expect(waits('gateway')).toEqual(Object.fromEntries([...inside, 'web'].map((name) => [name, healthy])))
 })
 
 test('each reader of secrets has a folder of its own, which only the set-up may write', () => {
-  const readers = [...services, 'migrate', 'postgres', 'redis']
+  const readers = ['gateway', ...inside, 'migrate', 'postgres', 'redis']
   for (const name of readers) {
     const mounted = composition.services[name]!.volumes!.filter((volume) => volume.startsWith('secrets-'))
     expect(mounted).toEqual([`secrets-${name}:/run/secrets:ro`])
@@ -116,6 +119,7 @@ test('each reader of secrets has a folder of its own, which only the set-up may 
   )
   expect(readersOfFirst.map(([name]) => name)).toEqual(['migrate'])
   expect(composition.services.setup!.network_mode).toBe('none')
+  expect(composition.services.web!.volumes).toBeUndefined()
   for (const volume of Object.values(composition.services).flatMap(({ volumes = [] }) => volumes)) {
     const [source] = volume.split(':')
     expect(
@@ -125,29 +129,62 @@ test('each reader of secrets has a folder of its own, which only the set-up may 
   }
 })
 
+test('with key pairs auth alone has the private keys, and whoever checks tokens the public ones', () => {
+  const validate = compileSpecification()
+  expect([validate(keyPairs), validate.errors]).toEqual([true, null])
+  const checking = Object.entries(composition.services).filter(
+    ([name, { environment }]) => name !== 'auth' && environment?.PARLEY_AUTH_JWT_SECRET_FILE !== undefined,
+  )
+  expect(Object.keys(keyPairs.services).sort()).toEqual(['auth', ...checking.map(([name]) => name)].sort())
+  for (const [name, service] of Object.entries(keyPairs.services)) {
+    const [kind, setting, file] =
+      name === 'auth'
+        ? ['private', 'PARLEY_AUTH_JWT_KEYS', 'jwt-1.pem']
+        : ['public', 'PARLEY_AUTH_JWT_PUBLIC_KEYS', 'jwt-1.public.pem']
+    expect([name, service]).toEqual([
+      name,
+      { environment: { [setting!]: `/run/jwt-keys/${file}` }, volumes: [`./jwt-keys/${kind}:/run/jwt-keys:ro`] },
+    ])
+  }
+})
+
 test('the set-up gives each process the secrets that it needs and no others', () => {
   const filesOf = (name: string) => readdirSync(path.join(made, name)).sort()
   const ofService = ['database-url', 'jwt-secret', 'redis-url']
-  for (const name of ['auth', 'directory', 'messaging', 'admin', 'realtime']) expect(filesOf(name)).toEqual(ofService)
+  for (const name of ['auth', 'directory', 'messaging', 'admin', 'integrations', 'realtime'])
+    expect(filesOf(name)).toEqual(ofService)
   expect(filesOf('gateway')).toEqual(['jwt-secret', 'redis-url'])
   expect(filesOf('worker')).toEqual(['database-url', 'redis-url'])
   expect(filesOf('migrate').filter((file) => !file.startsWith('database-password-'))).toEqual(['database-url'])
   expect(filesOf('first-start')).toEqual(['initial-user-password'])
 })
 
+test('a later set-up gives a service that is new its secrets, and changes no others', async () => {
+  const textOf = (...names: string[]) => readFileSync(path.join(made, ...names), 'utf8')
+  const before = [textOf('admin', 'database-url'), textOf('integrations', 'jwt-secret')]
+  for (const folder of ['integrations', 'migrate']) {
+    for (const file of readdirSync(path.join(made, folder)))
+      if (folder === 'integrations' || file.endsWith('-integrations')) rmSync(path.join(made, folder, file))
+  }
+  await promisify(execFile)(process.execPath, ['deploy/image/setup.ts', '--directory', made], { cwd: root })
+  expect([textOf('admin', 'database-url'), textOf('integrations', 'jwt-secret')]).toEqual(before)
+  const password = textOf('migrate', 'database-password-integrations')
+  expect(textOf('integrations', 'database-url')).toBe(
+    textOf('admin', 'database-url').replace(/parley_admin:[^@]+/, `parley_integrations:${password}`),
+  )
+})
+
 test('every environment is a configuration that the code accepts', async () => {
   for (const name of [...services, 'migrate']) {
     const { environment = {}, stop_grace_period } = composition.services[name]!
-    const config = await configurationFrom(environment, readdirSync(path.join(made, name)))
+    const config = await configurationFrom(environment, name === 'web' ? [] : readdirSync(path.join(made, name)))
     expect([config.environment, config.auth.authMode, config.server.port]).toEqual(['production', 'password', 3000])
     expect(config.events.drainSeconds).toBeLessThanOrEqual(config.server.shutdownSeconds / 2)
     if (name === 'migrate') continue
     expect(Number.parseInt(stop_grace_period as string, 10)).toBeGreaterThan(config.server.shutdownSeconds)
     if (name !== 'gateway') continue
-    // The image has no web client yet.
-    const { web, ...upstreams } = config.gateway.upstreams
-    expect(web).toEqual([])
-    for (const [service, urls] of Object.entries(upstreams)) expect(urls).toEqual([`http://${service}:3000`])
+    for (const [service, urls] of Object.entries(config.gateway.upstreams))
+      expect(urls).toEqual([`http://${service}:3000`])
   }
 })
 

@@ -17,16 +17,23 @@ export interface ComposedService {
   [field: string]: unknown
 }
 
-export const text = readFileSync(path.join(root, 'docker-compose.yml'), 'utf8')
-
-/** The file as compose reads it where nothing is set: variables are their defaults, anchors are merged. */
-export const composition = parse(text.replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1').replaceAll('$$', '$'), {
-  merge: true,
-}) as {
+export interface Composition {
   services: Record<string, ComposedService>
   volumes: Record<string, null>
   networks: Record<string, { internal?: boolean }>
 }
+
+const read = (file: string) => readFileSync(path.join(root, file), 'utf8')
+
+/** A file as compose reads it where nothing is set: variables are their defaults, anchors are merged. */
+const compose = (written: string) =>
+  parse(written.replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1').replaceAll('$$', '$'), { merge: true }) as Composition
+
+export const text = read('docker-compose.yml')
+export const composition = compose(text)
+
+/** What `docker-compose.key-pairs.yml` adds. */
+export const keyPairs = compose(read('docker-compose.key-pairs.yml'))
 
 /** What `docker compose up` starts. */
 export const withoutProfile = Object.entries(composition.services)

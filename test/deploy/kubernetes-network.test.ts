@@ -16,7 +16,7 @@ import {
 } from './manifests.ts'
 import { render, root, whyNotRendered } from './rendered.ts'
 
-const withDatabase = services.filter((name) => name !== 'gateway')
+const withDatabase = services.filter((name) => !['gateway', 'web'].includes(name))
 
 describe.skipIf(whyNotRendered)(`what runs in a cluster${whyNotRendered ? ` (${whyNotRendered})` : ''}`, () => {
   test('a process that stops is given the time it takes, and gives its clients theirs', async () => {
@@ -62,10 +62,7 @@ describe.skipIf(whyNotRendered)(`what runs in a cluster${whyNotRendered ? ` (${w
         expect([targetPort, port]).toEqual([name, name === 'http' ? server.port : metrics.port])
     }
     const { gateway } = await configurationOf(base, 'gateway')
-    // The image has no web client yet.
-    const { web, ...upstreams } = gateway.upstreams
-    expect(web).toEqual([])
-    for (const [service, [url, ...others]] of Object.entries(upstreams)) {
+    for (const [service, [url, ...others]] of Object.entries(gateway.upstreams)) {
       const { hostname, port } = new URL(url!)
       expect(others).toEqual([])
       expect(Number(port)).toBe(server.port)
@@ -88,15 +85,17 @@ describe.skipIf(whyNotRendered)(`what runs in a cluster${whyNotRendered ? ` (${w
     expect(fromIngress).toEqual(['gateway', 'realtime'])
     const toPostgres = services.filter((name) => reaches(policy(name), 5432))
     expect(toPostgres).toEqual(withDatabase)
-    // OAuth providers; object storage.
-    const outside = await Promise.all(services.map(async (name) => name === 'auth' || (await readsFiles(name))))
+    expect(services.filter((name) => !reaches(policy(name), 6379))).toEqual(['web'])
+    // OAuth providers; receivers of events; object storage.
+    const calls = ['auth', 'integrations']
+    const outside = await Promise.all(services.map(async (name) => calls.includes(name) || (await readsFiles(name))))
     expect(services.filter((name) => reaches(policy(name), 443))).toEqual(services.filter((_name, i) => outside[i]))
     const toCollector = [...services, 'migrate'].filter((name) => reaches(policy(name), 4318))
     expect(toCollector).toEqual([...services, 'migrate'])
     const fromGateway = services.filter((name) =>
       JSON.stringify(policy(name).ingress ?? []).includes('"app.kubernetes.io/name":"gateway"'),
     )
-    expect(fromGateway).toEqual(['admin', 'auth', 'directory', 'messaging', 'realtime'])
+    expect(fromGateway).toEqual(['admin', 'auth', 'directory', 'integrations', 'messaging', 'realtime', 'web'])
 
     const allowed = named(evaluation, 'NetworkPolicy', 'postgres')!.spec.ingress[0].from[0].podSelector
       .matchExpressions[0].values

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
-import { evaluation, mountedSecrets, rendered, secretSources, services } from './manifests.ts'
-import { type Manifest, root, whyNotRendered } from './rendered.ts'
+import { evaluation, mountedSecrets, named, rendered, secretSources, services } from './manifests.ts'
+import { type Manifest, render, root, whyNotRendered } from './rendered.ts'
 import { faultsOf } from './schemas.ts'
 
 describe.skipIf(whyNotRendered)(`secrets of a cluster${whyNotRendered ? ` (${whyNotRendered})` : ''}`, () => {
@@ -10,8 +10,9 @@ describe.skipIf(whyNotRendered)(`secrets of a cluster${whyNotRendered ? ` (${why
       expect(documents.filter(({ kind }) => kind === 'Secret')).toEqual([])
       for (const name of [...services, 'migrate']) {
         const sources = secretSources(documents, name)
-        const shared = name === 'migrate' ? [] : ['redis-url', ...(name === 'worker' ? [] : ['jwt-secret'])]
-        const database = name === 'gateway' ? [] : ['database-url']
+        const usesRedis = !['migrate', 'web'].includes(name)
+        const shared = usesRedis ? ['redis-url', ...(name === 'worker' ? [] : ['jwt-secret'])] : []
+        const database = ['gateway', 'web'].includes(name) ? [] : ['database-url']
         expect(mountedSecrets(documents, name).sort(), name).toEqual([...shared, ...database].sort())
         expect(sources.flatMap(({ name, optional }) => (optional ? [name] : []))).toEqual([
           ...(name === 'migrate' ? ['parley-first-start'] : []),
@@ -30,6 +31,33 @@ describe.skipIf(whyNotRendered)(`secrets of a cluster${whyNotRendered ? ` (${why
         /parley-first-start|initial-user-password/.test(JSON.stringify(document)),
       )
       expect(readers.map(({ kind, metadata }) => [kind, metadata.name])).toEqual([['Deployment', 'migrate']])
+    }
+  })
+
+  test('with key pairs auth alone is given the private keys, and whoever checks tokens the public ones', async () => {
+    const documents = render('test/deploy/key-pairs-variant')
+    expect((await Promise.all(documents.map(faultsOf))).flat()).toEqual([])
+    const [lists] = documents.filter(({ metadata }) => metadata.name.startsWith('parley-jwt-keys-'))
+    for (const name of [...services, 'migrate']) {
+      const secrets = secretSources(documents, name).filter((source) => source.name.startsWith('parley-jwt'))
+      const pod = named(documents, 'Deployment', name)!.spec.template.spec
+      const { env } = (pod.initContainers ?? pod.containers)[0]
+      const keys = env.filter((each: { name: string }) => /^PARLEY_AUTH_JWT_(PUBLIC_)?KEYS$/.test(each.name))
+      const isSigning = name === 'auth'
+      if (['worker', 'web', 'migrate'].includes(name)) {
+        expect([name, secrets, keys]).toEqual([name, [], []])
+        continue
+      }
+      expect([name, secrets]).toEqual([name, [{ name: isSigning ? 'parley-jwt-keys' : 'parley-jwt-public-keys' }]])
+      expect([name, keys]).toEqual([
+        name,
+        [
+          {
+            name: isSigning ? 'PARLEY_AUTH_JWT_KEYS' : 'PARLEY_AUTH_JWT_PUBLIC_KEYS',
+            valueFrom: { configMapKeyRef: { name: lists!.metadata.name, key: isSigning ? 'signing' : 'verifying' } },
+          },
+        ],
+      ])
     }
   })
 

@@ -51,8 +51,7 @@ describe.skipIf(whyNotRendered)(`manifests${whyNotRendered ? ` (${whyNotRendered
 
   test('every service of the repository has each of its objects', async () => {
     const ofRepository = await readdir(path.join(import.meta.dirname, '../../services'))
-    // The image has no web client yet.
-    expect(ofRepository.filter((name) => name !== 'web').sort()).toEqual(services)
+    expect(ofRepository.sort()).toEqual(services)
     const kinds = [
       'Deployment',
       'Service',

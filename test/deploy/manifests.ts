@@ -1,7 +1,17 @@
 import { configurationFrom } from './environment.ts'
 import { type Manifest, render, whyNotRendered } from './rendered.ts'
 
-export const services = ['admin', 'auth', 'directory', 'gateway', 'messaging', 'realtime', 'worker']
+export const services = [
+  'admin',
+  'auth',
+  'directory',
+  'gateway',
+  'integrations',
+  'messaging',
+  'realtime',
+  'web',
+  'worker',
+]
 export const folders = ['k8s/base', 'k8s/overlays/evaluation', 'k8s/overlays/production']
 
 /** The documents of each folder; none where kubectl is missing. */

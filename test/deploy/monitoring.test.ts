@@ -95,6 +95,16 @@ test('every alert says what to do, and the runbook speaks of no others', () => {
 
 test('Prometheus asks every service', () => {
   const scraped = parse(text('deploy/observability/prometheus.yaml')).scrape_configs[0].dns_sd_configs[0]
-  expect(scraped.names.toSorted()).toEqual(['admin', 'auth', 'directory', 'gateway', 'messaging', 'realtime', 'worker'])
+  expect(scraped.names.toSorted()).toEqual([
+    'admin',
+    'auth',
+    'directory',
+    'gateway',
+    'integrations',
+    'messaging',
+    'realtime',
+    'web',
+    'worker',
+  ])
   expect(scraped.port).toBe(9464)
 })

@@ -30,7 +30,7 @@ test('what the set-up writes lets each service in once the migrations ran, with 
   await expect(as('auth', 'select 1')).rejects.toMatchObject({ code: '28P01' })
 
   await run('parley', 'migrate', '--passwords', path.join(secrets, 'migrate'))
-  for (const name of ['auth', 'directory', 'messaging', 'realtime', 'admin', 'worker']) {
+  for (const name of ['auth', 'directory', 'messaging', 'realtime', 'admin', 'integrations', 'worker']) {
     expect(await as(name, 'select current_user as name')).toEqual([{ name: `parley_${name}` }])
     await as(name, 'select name from kysely_migration')
     await expect(as(name, 'delete from audit_log')).rejects.toMatchObject({ code: '42501' })

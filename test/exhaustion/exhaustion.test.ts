@@ -2,16 +2,16 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Person } from '@parley/test'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { type Installation, launch, type Topology } from '../src/launch.ts'
+import { type Installation, launch, usualTopologies } from '../src/launch.ts'
 import { attack } from './attack.ts'
 
-/** `TEST_LONG=1` attacks for a minute. How long the others wait is printed: docs/reliability.md has the figures. */
+/** `TEST_LONG=1` attacks for a minute, and solo too. How long the others wait is printed: docs/reliability.md has the figures. */
 const seconds = process.env.TEST_LONG === undefined ? 6 : 60
 const password = 'the password of these tests'
 /** Of the others, at once. */
 const workers = 6
 
-describe.each<Topology>(['solo', 'cluster'])('%s', (topology) => {
+describe.each(usualTopologies)('%s', (topology) => {
   test('while one client occupies what it can, others sign in, send and read, and the server is ready', {
     timeout: 240_000,
   }, async () => {

@@ -4,10 +4,12 @@ import path from 'node:path'
 import { type EmbeddedServer, startPostgres, startRedis } from '@parley/embedded'
 import { Person, prepareDatabase, type Reply } from '@parley/test'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Installation, launch, type Topology } from '../src/launch.ts'
+import { type Installation, launch, usualTopologies } from '../src/launch.ts'
+import { PersistentSender, untilAcknowledged } from './persistent-sender.ts'
+import { receiverNetwork, SubscribedReceiver } from './subscribed-receiver.ts'
 
 /** PostgreSQL and Redis of our own, so that nobody starts them again before we do. */
-describe.each(['solo', 'cluster'] as const)('%s', { timeout: 90_000 }, (topology: Topology) => {
+describe.each(usualTopologies)('%s', { timeout: 90_000 }, (topology) => {
   let directory: string
   let postgres: EmbeddedServer
   let redis: EmbeddedServer
@@ -22,7 +24,11 @@ describe.each(['solo', 'cluster'] as const)('%s', { timeout: 90_000 }, (topology
     redis = await startRedis({ directory: path.join(directory, 'redis'), durable: false })
     const database = await prepareDatabase(postgres.url, 1)
     await database.close()
-    const env = { REDIS_URL: redis.url, PARLEY_RATE_LIMIT_ENABLED: 'true' }
+    const env = {
+      REDIS_URL: redis.url,
+      PARLEY_RATE_LIMIT_ENABLED: 'true',
+      PARLEY_INTEGRATIONS_ALLOWED_NETWORKS: receiverNetwork,
+    }
     installation = await launch(topology, { replicas: 1, database, env })
     ann = await Person.signIn(installation.baseUrl, 'ann@example.com')
   })
@@ -32,6 +38,17 @@ describe.each(['solo', 'cluster'] as const)('%s', { timeout: 90_000 }, (topology
     await postgres?.stop()
     await rm(directory, { recursive: true, force: true })
   })
+
+  async function killParts() {
+    const gone = [postgres, redis].map((part) => new Promise((resolve) => part.onExit(resolve)))
+    for (const part of [postgres, redis]) part.kill('SIGKILL')
+    await Promise.all(gone)
+    await Promise.all([postgres.restart(), redis.restart()])
+  }
+
+  async function killServices() {
+    for (const name of ['integrations', 'worker']) await installation.kill(name, 'SIGKILL')
+  }
 
   const ready = () => Person.nobody(installation.baseUrl).get('/health/ready')
 
@@ -122,4 +139,32 @@ describe.each(['solo', 'cluster'] as const)('%s', { timeout: 90_000 }, (topology
     await live.waitFor('NEW_MESSAGE', { id: after.id })
     await Promise.all([live.close(), stream.close()])
   })
+
+  test.runIf(topology === 'cluster')(
+    'a subscription gets every event, in order and with one id, whatever is killed',
+    { timeout: 240_000 },
+    async () => {
+      const receiver = new SubscribedReceiver()
+      await receiver.start(await Person.signIn(installation.baseUrl, 'admin@example.com'))
+      const channel = await ann.creates({ name: 'subscribed' })
+      const sender = new PersistentSender(ann, channel)
+      sender.start()
+      for (const kill of [killParts, killServices]) {
+        // One delivery is under way.
+        await receiver.hold(60_000)
+        await kill()
+        receiver.release()
+        await untilAcknowledged([sender], sender.acknowledged.length + 20)
+      }
+      await sender.stop()
+      await receiver.untilHeard(channel.id, sender.acknowledged.length, 90_000)
+      expect(receiver.heard.get(channel.id)!.map(({ content }) => content)).toEqual(
+        sender.acknowledged.map(({ content }) => content),
+      )
+      expect(receiver.faults).toEqual([])
+      // The process that delivered was killed before it had its answer.
+      expect(receiver.repetitions).toBeGreaterThan(0)
+      await receiver.stop()
+    },
+  )
 })

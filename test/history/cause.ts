@@ -95,7 +95,7 @@ export function causesOf(history: History) {
     proofOf({ id, act }: Operation): string | undefined {
       if (act.kind === 'list') return undefined
       // The topic of their events is that of an earlier change.
-      if (act.kind === 'join' || act.kind === 'leave') return undefined
+      if (act.kind === 'join' || act.kind === 'leave' || act.kind === 'group') return undefined
       if (act.kind === 'drop') return `DELETE_CHANNEL ${act.place}`
       return act.kind === 'change' ? `UPDATE_CHANNEL ${id}` : String(id)
     },

@@ -18,7 +18,7 @@ export function checkAnswers(history: History, rights: Rights, report: Report): 
         if (!may(rights.mayRead(who, act.place))) complain('nobody acts where they have no access')
         if (!may(rights.channelMayBeThere(act.place))) complain('nobody acts in a deleted channel')
       }
-      if ((act.kind === 'role' || act.kind === 'remove') && !may(rights.admin(who, true))) {
+      if (isForAdmins() && !may(rights.admin(who, true))) {
         complain('only admins do what is for admins')
       }
     } else if (outcome === 'refused' && !explains()) complain('nobody is refused without a reason')
@@ -39,15 +39,19 @@ export function checkAnswers(history: History, rights: Rights, report: Report): 
           return messageMayBeGone()
         case 400:
           // Nobody who is no longer here can be a member, or have a role.
-          if (act.kind === 'role') return may(rights.live(act.user, false))
+          if (act.kind === 'role' || act.kind === 'group') return may(rights.live(act.user, false))
           return 'members' in act && (act.members ?? []).some((user) => may(rights.live(user, false)))
         default:
           return false
       }
     }
 
+    function isForAdmins() {
+      return ['role', 'remove', 'deactivate', 'group'].includes(act.kind)
+    }
+
     function isForOwners() {
-      if (act.kind === 'role' || act.kind === 'remove') return true
+      if (isForAdmins()) return true
       return (act.kind === 'change' || act.kind === 'drop') && rights.creations.get(act.place)?.who !== who
     }
 
@@ -97,8 +101,10 @@ function checkLists(history: History, rights: Rights, report: Report) {
   }
 }
 
-export function describe({ id, who, act, invoked, completed, outcome, status, told }: Operation): string {
+export function describe({ id, who, act, invoked, completed, outcome, status, retriedFor, told }: Operation): string {
   const { listed: _, ...shown } = told
   const time = `${Math.round(invoked)}–${Math.round(completed)} ms`
-  return `#${id} by ${who} ${JSON.stringify(act)}: ${outcome} ${status ?? ''} ${JSON.stringify(shown)} (${time})`
+  const answer = `${outcome} ${status ?? ''}, told ${JSON.stringify(shown)}`
+  const tries = retriedFor.length > 0 ? `, asked again after: ${retriedFor.join('; ')}` : ''
+  return `#${id} by ${who} ${JSON.stringify(act)}: ${answer} (${time}${tries})`
 }

@@ -13,7 +13,7 @@ import type { Rights } from './rights.ts'
 export function checkCopies(history: History, rights: Rights, final: Final, report: Report): void {
   for (const reading of history.readings) {
     const opened = reading.connections[0]?.opened ?? Infinity
-    if (reading.isOver || rights.endOf(reading.user, reading.session) < Infinity) continue
+    if (reading.isOver || rights.sessionMayBeOver(reading.user, reading.session).length > 0) continue
     const places = [...rights.creations].filter(
       ([id, { invoked }]) =>
         invoked > opened && final.listed.has(id) && rights.surelyHears(reading, id, invoked, Infinity),

@@ -215,6 +215,16 @@ describe('deliveries', () => {
     expect(broken()).toEqual(['nobody hears anything after their session'])
   })
 
+  test('nothing is missed after a log-out without an answer, which may have ended the session', () => {
+    says(ann, 'open', 1, everybody())
+    const logout = begin(eve, { kind: 'logout', session: `${eve}'s` })
+    toEve.connections[0]!.ended = tick()
+    says(ann, 'open', 2, [toAnn, toBob])
+    expect(broken()).toEqual([])
+    logout.act = { kind: 'list', place: 'open' }
+    expect(broken()).toEqual(['everybody hears what is for them', 'events and listings agree'])
+  })
+
   test('a change without an answer that was told but not stored, or stored but not told', () => {
     const { message } = says(ann, 'open', 1, everybody())
     const edit = begin(ann, (id) => ({ kind: 'edit', place: 'open', message: message.id, content: tagged(id) }))
@@ -282,6 +292,31 @@ describe('deliveries to a reader who follows only what they have joined', () => 
     says(ann, 'open', 1, [toAnn])
     says(ann, 'watched', 1, [toAnn, toBob])
     expect(broken()).toEqual(['who gains a channel is told so', 'everybody hears what is for them'])
+  })
+
+  test('joining by a message that was refused, because the channel became private just then', () => {
+    const refused = begin(bob, (n) => ({ kind: 'send', place: 'open', parent: null, content: tagged(n) }))
+    toldAnew('NEW_CHANNEL', 'open', toBob)
+    toldAnew('UPDATE_CHANNEL', 'open', toAnn, toBob)
+    const closing = does(ann, (id) => ({
+      kind: 'change',
+      place: 'open',
+      topic: tagged(id),
+      isPrivate: true,
+      members: [],
+    }))
+    end(refused, {}, 403)
+    final.channels[0] = channelOf('open', closing, true, [ann])
+    allHear({ type: 'DELETE_CHANNEL', payload: { id: 'open', name: 'open' } }, toBob)
+    allHear({ type: 'UPDATE_CHANNEL', payload: final.channels[0] }, toAnn)
+    expect(broken()).toEqual([])
+  })
+
+  test('no joining by a message to a channel that was private all the time', () => {
+    makes('closed', { isPrivate: true, told: [toAnn] })
+    isRefused(bob, { kind: 'send', place: 'closed', parent: null, content: 'x' }, 403)
+    says(ann, 'closed', 1, [toAnn, toBob])
+    expect(broken()).toEqual(['nobody hears what is not for them'])
   })
 
   test('a message heard after leaving, of which they were not told', () => {

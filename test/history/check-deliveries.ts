@@ -138,7 +138,7 @@ function checkEntitlement(reading: Reading, first: readonly Delivery[], { histor
 function checkCompleteness(reading: Reading, first: readonly Delivery[], { history, rights, report, caused }: Checker) {
   const { name, user, session, connections } = reading
   const opened = connections[0]?.opened ?? Infinity
-  const over = rights.endOf(user, session)
+  const mayBeOver = rights.sessionMayBeOver(user, session)
   const heard = new Set<string>()
   const changed = new Map<string, number[]>()
   /** For each arrival the latest beginning of all operations heard until then. */
@@ -156,10 +156,11 @@ function checkCompleteness(reading: Reading, first: readonly Delivery[], { histo
   for (const operation of history.operations) {
     const { act, invoked, completed, outcome } = operation
     if (outcome !== 'ok' || invoked < opened) continue
-    const place = 'place' in act ? act.place : act.kind === 'create' ? operation.told.id : undefined
+    const place = placeOfAct(operation, history)
     if (place === undefined) continue
-    // Who heard nothing later must have heard it by now, unless their session is over.
-    const until = first[firstAbove(latest, completed)]?.at ?? (over === Infinity ? Infinity : undefined)
+    // Who heard nothing later must have heard it by now, unless their session may be over.
+    const isThere = !touches(mayBeOver, invoked, Infinity)
+    const until = first[firstAbove(latest, completed)]?.at ?? (isThere ? Infinity : undefined)
     if (until === undefined) continue
 
     const proof = caused.proofOf(operation)
@@ -170,7 +171,8 @@ function checkCompleteness(reading: Reading, first: readonly Delivery[], { histo
       )
     }
     // Admins read every channel, and are told of none. Whoever becomes one on the way reads everything anew (docs/clients.md).
-    const isOwn = (act.kind === 'join' || act.kind === 'leave') && operation.who === user
+    const isOwn =
+      act.kind === 'group' ? act.user === user : (act.kind === 'join' || act.kind === 'leave') && operation.who === user
     if ((act.kind !== 'change' && !isOwn) || touches(rights.admin(user, true), invoked, until)) continue
     // Of two changes at the same time either may have been the one that mattered.
     const wasTold = (type: string) =>
@@ -187,6 +189,12 @@ function checkCompleteness(reading: Reading, first: readonly Delivery[], { histo
       report('who loses a channel is told so', `${name} missed ${describe(operation)}`)
     }
   }
+}
+
+/** Where the event of an operation is heard. */
+function placeOfAct({ act, told }: Operation, { groups }: History): string | undefined {
+  if (act.kind === 'group') return groups.get(act.group)
+  return 'place' in act ? act.place : act.kind === 'create' ? told.id : undefined
 }
 
 /** Index of the first of these ascending numbers that is above the limit; their count when none is. */

@@ -38,7 +38,9 @@ export function checkLag(history: History, { at, place, withinMs }: LastFault, r
 
 const isLeaving = ({ operations }: History, { user, session }: Reading) =>
   operations.some(
-    ({ act }) => (act.kind === 'logout' && act.session === session) || (act.kind === 'remove' && act.user === user),
+    ({ act }) =>
+      (act.kind === 'logout' && act.session === session) ||
+      ((act.kind === 'remove' || act.kind === 'deactivate') && act.user === user),
   )
 
 /** Cursors are an epoch and a position; another epoch means that everything was read anew. */

@@ -51,7 +51,7 @@ export class Client {
       completed: Infinity,
       outcome: 'unknown',
       status: undefined,
-      attempts: 0,
+      retriedFor: [],
       told: {},
     }
     operations.push(operation)
@@ -60,7 +60,6 @@ export class Client {
     const key = operation.act.kind === 'send' ? { 'idempotency-key': randomUUID() } : {}
 
     for (let attempt = 1; ; attempt++) {
-      operation.attempts = attempt
       const answer = await this.#ask(ask, key)
       const isClear = answer.status !== undefined && answer.status !== 503 && answer.status !== 409
       if (isClear) {
@@ -77,6 +76,7 @@ export class Client {
       this.#troubles.set(why, (this.#troubles.get(why) ?? 0) + 1)
       operation.status = answer.status
       if (!isRepeatable || this.#stopping.aborted) return operation
+      operation.retriedFor.push(`${why} at ${Math.round(performance.now())}`)
       await delay(pauseMs)
     }
   }
@@ -148,6 +148,14 @@ function askOf(act: Act): Ask {
       return { method: 'DELETE', path: `/channels/${act.place}` }
     case 'role':
       return { method: 'PUT', path: `/users/${act.user}/role`, body: { role: act.isAdmin ? 'admin' : 'user' } }
+    case 'deactivate':
+      return { method: 'PUT', path: `/users/${act.user}/active`, body: { isActive: false } }
+    case 'group':
+      return {
+        method: 'PUT',
+        path: `/groups/${act.group}/members`,
+        body: act.isIn ? { add: [act.user] } : { remove: [act.user] },
+      }
     case 'remove':
       return { method: 'DELETE', path: `/users/${act.user}` }
     case 'logout':

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
-import type { Channel, Conversation, Message } from '@parley/contract'
+import type { Channel, Conversation, Message, User } from '@parley/contract'
 import { connectDatabase } from '@parley/database'
 import type { Person, Reply } from '@parley/test'
 import { sql } from 'kysely'
@@ -10,7 +10,8 @@ import type { Final, StoredMessage } from './check-storage.ts'
 /** What there is when all is quiet: as the API lists it, and the rows of PostgreSQL. */
 export async function readFinal(installation: Installation, root: Person, people: readonly Person[]): Promise<Final> {
   const channels: Channel[] = (await ok(root.get('/channels'))).channels
-  const { users } = await ok(root.get('/users'))
+  const everybody: User[] = (await ok(root.get('/users'))).users
+  const users = everybody.filter(({ isActive }) => isActive)
   const listed = new Map<string, Message[]>()
   const replies = new Map<string, Message[]>()
   for (const { id } of channels) listed.set(id, await root.readsAll(`/channels/${id}/messages`))

@@ -53,7 +53,7 @@ export function historyByHand() {
       completed: Infinity,
       outcome: 'unknown',
       status: undefined,
-      attempts: 1,
+      retriedFor: [],
       told: {},
     }
     history.operations.push(operation)
@@ -129,6 +129,8 @@ export function historyByHand() {
       attachments: [],
       images: [],
       imageSizes: {},
+      blocks: [],
+      previews: [],
       quotedMessageId: null,
       mentions: [],
       pinnedAt: null,

@@ -11,7 +11,9 @@ export type Act =
   | { kind: 'change'; place: string; topic: string; isPrivate?: boolean; members?: string[] }
   | { kind: 'join' | 'leave' | 'drop'; place: string }
   | { kind: 'role'; user: string; isAdmin: boolean }
-  | { kind: 'remove'; user: string }
+  | { kind: 'remove' | 'deactivate'; user: string }
+  /** Puts somebody into the group of a channel, or takes them out of it: they are a member for as long. */
+  | { kind: 'group'; group: string; user: string; isIn: boolean }
   | { kind: 'logout'; session: string }
 
 export type ActOf<K extends Act['kind']> = Act & { kind: K }
@@ -40,8 +42,8 @@ export interface Operation {
   outcome: 'ok' | 'refused' | 'unknown'
   /** Of the last answer; undefined when there was none. */
   status: number | undefined
-  /** How often it was asked for. */
-  attempts: number
+  /** Why each try but the last had no clear answer. */
+  retriedFor: string[]
   told: Told
 }
 
@@ -81,6 +83,8 @@ export interface Participant {
   id: string
   name: string
   isAdmin: boolean
+  /** Reads only what they are a member of, all the time. */
+  isGuest?: boolean
 }
 
 /** What clients did and saw: only ever added to. */
@@ -88,6 +92,8 @@ export interface History {
   people: Map<string, Participant>
   /** Conversations by id, with their participants. */
   conversations: Map<string, readonly string[]>
+  /** Channels whose members are those of a group, by the group’s id. Nobody joins or leaves them by hand. */
+  groups: Map<string, string>
   operations: Operation[]
   readings: Reading[]
   /** Each event once, as its first receiver got it. */
@@ -99,6 +105,7 @@ export interface History {
 export const createHistory = (): History => ({
   people: new Map(),
   conversations: new Map(),
+  groups: new Map(),
   operations: [],
   readings: [],
   events: new Map(),

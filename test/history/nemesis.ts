@@ -3,7 +3,7 @@ import type { Chooser } from '../src/chooser.ts'
 import type { Installation } from '../src/launch.ts'
 import { listProcesses, signal } from '../src/processes.ts'
 
-const services = ['gateway', 'messaging', 'realtime', 'directory', 'auth', 'admin', 'worker'] as const
+const services = ['gateway', 'messaging', 'realtime', 'directory', 'auth', 'admin', 'integrations', 'worker'] as const
 /** Those that matter most are met most often. */
 const targets = [
   ...services,

@@ -24,8 +24,10 @@ export interface Surroundings {
   people: readonly Regular[]
   /** Always there. */
   steady: readonly string[]
-  /** Channels of changing audience. */
+  /** Channels of changing audience, by hand. */
   contested: readonly string[]
+  /** These, and the channel of a group. */
+  places: readonly string[]
   conversations: readonly string[]
   /** A channel that lives for a while only, when there is one. */
   passing: () => string | undefined
@@ -34,18 +36,18 @@ export interface Surroundings {
 /** What everybody does: each call is one thing, as chance has it. */
 export function actsOf(
   regular: Regular,
-  { history, people, steady, contested, conversations, passing }: Surroundings,
+  { history, people, steady, contested, places, conversations, passing }: Surroundings,
   chooser: Chooser,
 ): () => Promise<unknown> {
   const { client, own, held } = regular
   const place = () => {
     const where = chooser.below(10)
     if (where < 3) return chooser.any(steady)
-    if (where < 7) return chooser.any(contested)
+    if (where < 7) return chooser.any(places)
     const id = passing()
     if (where < 8 && id !== undefined) return id
     const mine = conversations.filter((id) => history.conversations.get(id)!.includes(client.person.id))
-    return chooser.any(mine)
+    return chooser.any(mine.length > 0 ? mine : steady)
   }
   const sends = async (where: string, parent: string | null) => {
     const operation = await client.does((id) => ({
@@ -117,7 +119,9 @@ export function actsOf(
       await client.does(() => ({ kind: 'unpin', place: message.place, message: message.id }))
     },
     async joinOrLeave() {
-      const where = chooser.any([...contested, steady[0]!, passing() ?? contested[0]!])
+      // A guest who leaves a public channel does not come back by themselves.
+      const square = history.people.get(client.person.id)!.isGuest ? [] : [steady[0]!]
+      const where = chooser.any([...contested, ...square, passing() ?? contested[0]!])
       const isCreator = history.operations.some(({ told, who }) => told.id === where && who === client.person.id)
       // Creators stay: they are the ones who change the channel.
       const kind = isCreator || chooser.chance(0.6) ? 'join' : 'leave'

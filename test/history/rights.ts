@@ -21,13 +21,16 @@ export function findRights(history: History) {
   const creations = findCreations(history, of('create'))
   const changes = Map.groupBy(of('change'), ({ act }) => act.place)
   const roles = Map.groupBy(of('role'), ({ act }) => act.user)
-  const removals = Map.groupBy(of('remove'), ({ act }) => act.user)
+  const removals = Map.groupBy([...of('remove'), ...of('deactivate')], ({ act }) => act.user)
+  const groupings = Map.groupBy(of('group'), ({ act }) => `${act.user} ${history.groups.get(act.group)}`)
   const logouts = Map.groupBy(of('logout'), ({ act }) => act.session)
   const drops = Map.groupBy(of('drop'), ({ act }) => act.place)
   const byPersonAndPlace = ({ who, act }: Operation & { act: { place: string } }) => `${who} ${act.place}`
   const joins = Map.groupBy(of('join'), byPersonAndPlace)
   const leaves = Map.groupBy(of('leave'), byPersonAndPlace)
-  const posts = Map.groupBy(of('send'), byPersonAndPlace)
+  // A send may be refused after its author has joined, when the channel becomes private just then.
+  const sends = history.operations.filter(({ act }) => act.kind === 'send') as (Operation & { act: ActOf<'send'> })[]
+  const posts = Map.groupBy(sends, byPersonAndPlace)
   const deletions = Map.groupBy(of('delete'), ({ act }) => act.message)
   const known = new Map<string, Span[]>()
   const remembered = (key: string, find: () => Span[]) => {
@@ -72,21 +75,29 @@ export function findRights(history: History) {
           if (members === undefined || (isCreator && !members.includes(user))) return []
           return [written(change, members.includes(user))]
         }),
+        ...(groupings.get(key) ?? []).map((grouping) => written(grouping, grouping.act.isIn)),
         ...(joins.get(key) ?? []).map((join) => written(join, true)),
         ...(leaves.get(key) ?? []).map((leave) => written(leave, false)),
         // Whoever posts to a public channel joins it; it may have been private just then.
-        ...(posts.get(key) ?? []).map((post) => ({ ...written(post, true), isDoubtful: true })),
+        ...(posts.get(key) ?? [])
+          .map(({ invoked, completed }) => ({ value: true, invoked, completed, isDoubtful: true }))
+          .filter(({ invoked, completed }) => touches(open(place, true), invoked, completed)),
       ]
       return flag(isCreator || creation.act.members.includes(user), writes, value)
     })
   }
+
+  const isGuest = (user: string) => history.people.get(user)?.isGuest === true
+  /** When everybody but guests may have read it. */
+  const openFor = (user: string, place: string) => (isGuest(user) ? [] : open(place, true))
+  const closedFor = (user: string, place: string) => (isGuest(user) ? [always] : open(place, false))
 
   /** When this person may have been allowed to read that channel or conversation. */
   const mayRead = (user: string, place: string) =>
     remembered(`may ${user} ${place}`, () => {
       const participants = history.conversations.get(place)
       if (participants) return participants.includes(user) ? live(user, true) : []
-      const reasons = [...open(place, true), ...member(user, place, true), ...admin(user, true)]
+      const reasons = [...openFor(user, place), ...member(user, place, true), ...admin(user, true)]
       return intersection(live(user, true), union(reasons))
     })
 
@@ -95,7 +106,7 @@ export function findRights(history: History) {
     remembered(`lack ${user} ${place}`, () => {
       const participants = history.conversations.get(place)
       if (participants) return participants.includes(user) ? live(user, false) : [always]
-      const without = intersection(open(place, false), intersection(member(user, place, false), admin(user, false)))
+      const without = intersection(closedFor(user, place), intersection(member(user, place, false), admin(user, false)))
       return union([...live(user, false), ...without])
     })
 

@@ -25,7 +25,10 @@ const trial = await runTrial({
 })
 say(trial.report)
 say(`broken promises: ${trial.violations.length}`)
-for (const { promise, what } of trial.violations.slice(0, 50)) say(`  ${promise}: ${what}`)
+for (const [promise, violations] of Map.groupBy(trial.violations, ({ promise }) => promise)) {
+  say(`  ${promise}: ${violations.length}`)
+  for (const { what } of violations.slice(0, 20)) say(`    ${what}`)
+}
 if (values.history) {
   const { operations, readings, events } = trial.history
   await writeFile(values.history, JSON.stringify({ operations, readings, events: [...events] }))

@@ -13,8 +13,8 @@ const regulars = 6
 export type Workload = ReturnType<typeof createWorkload>
 
 /**
- * People who talk, change what they said, and whose rights change meanwhile; guests who come and have to go; readers who
- * stay, leave and come back, or dawdle. What they choose depends on the chooser, in which order it happens on the machine.
+ * People who talk, change what they said, and whose rights change meanwhile; a guest; a channel of a group; newcomers who have to go;
+ * readers who stay, leave and come back, or dawdle. What they choose depends on the chooser, in which order it happens on the machine.
  */
 export function createWorkload(baseUrl: string, history: History, choose: Chooser) {
   const stopping = new AbortController()
@@ -30,20 +30,26 @@ export function createWorkload(baseUrl: string, history: History, choose: Choose
   const steady: string[] = []
   let passing: { id: string; owner: Regular } | undefined
   let root: Regular
+  /** The group whose people are the members of a channel. */
+  let crew: string
   let names = 0
 
   async function prepare() {
-    root = { client: await comesIn('admin', true), own: [], held: [] }
+    root = { client: await comesIn('admin', { isAdmin: true }), own: [], held: [] }
     for (let n = 1; n <= regulars; n++) people.push({ client: await comesIn(`person${n}`), own: [], held: [] })
     for (const { client } of [root, ...people]) await listens(client.person, `${client.person.userName} (first)`)
+    const visitor: Regular = { client: await comesIn('visitor', { isGuest: true }), own: [], held: [] }
+    people.push(visitor)
+    await listens(visitor.client.person, 'visitor')
     const ids = people.map(({ client }) => client.person.id)
-    steady.push(await creates(people[0]!, 'square', false, []), await creates(people[1]!, 'vault', true, ids))
+    steady.push(await creates(people[0]!, 'square', false, ids), await creates(people[1]!, 'vault', true, ids))
     // What everybody hears in the end is said in the square.
     for (const { client } of [root, ...people])
       await listens(client.person, `${client.person.userName} (joined)`, [steady[0]!])
     contested.push(await creates(people[2]!, 'disputed', true, ids), await creates(people[3]!, 'seesaw', false, []))
-    for (const [index, { client }] of people.entries()) {
-      const { person } = people[(index + 1) % people.length]!.client
+    crew = await createsCrew(await creates(root, 'crew', true, []))
+    for (const [index, { client }] of people.slice(0, regulars).entries()) {
+      const { person } = people[(index + 1) % regulars]!.client
       const { status, body } = await client.person.post('/conversations', { targetUserId: person.id })
       if (status !== 200) throw new Error(`no conversation: ${status} ${JSON.stringify(body)}`)
       history.conversations.set(body.conversation.id, [client.person.id, person.id])
@@ -51,12 +57,27 @@ export function createWorkload(baseUrl: string, history: History, choose: Choose
     }
   }
 
-  async function comesIn(name: string, isAdmin = false): Promise<Client> {
+  async function comesIn(name: string, { isAdmin = false, isGuest = false } = {}): Promise<Client> {
+    if (isGuest) await asRoot('/users/add', { email: `${name}@example.com`, role: 'guest' })
     const person = await Person.signIn(baseUrl, `${name}@example.com`)
-    history.people.set(person.id, { id: person.id, name, isAdmin })
+    history.people.set(person.id, { id: person.id, name, isAdmin, isGuest })
     const client = new Client(history, person, `${name}/${++names}`, troubles, stopping.signal)
     clients.push(client)
     return client
+  }
+
+  async function asRoot(path: string, body: object, method: 'post' | 'put' = 'post') {
+    const reply = await root.client.person[method](path, body)
+    if (reply.status !== 200) throw new Error(`${path}: ${reply.status} ${JSON.stringify(reply.body)}`)
+    return reply.body
+  }
+
+  /** Whoever is in the group is a member of this channel. */
+  async function createsCrew(channelId: string): Promise<string> {
+    const { group } = await asRoot('/groups', { handle: 'crew', name: 'Crew' })
+    await asRoot(`/channels/${channelId}`, { groups: [group.id] }, 'put')
+    history.groups.set(group.id, channelId)
+    return group.id
   }
 
   /** A reader with a session of their own. */
@@ -82,7 +103,8 @@ export function createWorkload(baseUrl: string, history: History, choose: Choose
   }
 
   function start() {
-    const surroundings = { history, people, steady, contested, conversations, passing: () => passing?.id }
+    const places = [...contested, history.groups.get(crew)!]
+    const surroundings = { history, people, steady, places, contested, conversations, passing: () => passing?.id }
     for (const regular of people) {
       const chooser = choose.fork()
       const act = actsOf(regular, surroundings, chooser)
@@ -115,8 +137,11 @@ export function createWorkload(baseUrl: string, history: History, choose: Choose
         }))
       }
       const which = chooser.below(10)
-      if (which < 2) {
-        const user = chooser.any(people.slice(3)).client.person.id
+      if (chooser.chance(0.3)) {
+        const user = chooser.any(people).client.person.id
+        await root.client.does(() => ({ kind: 'group', group: crew, user, isIn: chooser.chance(0.5) }))
+      } else if (which < 2) {
+        const user = chooser.any(people.slice(3, regulars)).client.person.id
         await root.client.does(() => ({ kind: 'role', user, isAdmin: chooser.chance(0.5) }))
       } else if (which < 4) await Promise.all([change(owner), change(root)])
       else await change(which < 8 ? owner : root)
@@ -133,7 +158,7 @@ export function createWorkload(baseUrl: string, history: History, choose: Choose
         passing = undefined
         return
       }
-      const owner = chooser.any(people)
+      const owner = chooser.any(people.slice(0, regulars))
       const { told } = await owner.client.does((id) => ({
         kind: 'create',
         name: `passing-${id}`,
@@ -145,20 +170,25 @@ export function createWorkload(baseUrl: string, history: History, choose: Choose
     })
   }
 
-  /** Guests: they come in, listen, say something, and then log out or are removed, with their stream open. */
+  /** Newcomers come in, listen, say something, and then log out, are removed or deactivated, with their stream open. */
   function comeAndGo(chooser: Chooser) {
     return repeat(chooser, 3_000, async () => {
-      const guest = await comesIn(`guest${++names}`).catch(() => undefined)
-      if (!guest) return
-      const reader = new Reader(history, guest.person, guest.session, guest.session)
+      const newcomer = await comesIn(`newcomer${++names}`).catch(() => undefined)
+      if (!newcomer) return
+      const reader = new Reader(history, newcomer.person, newcomer.session, newcomer.session)
       readers.push(reader)
       await reader.start()
       for (let n = chooser.between(1, 10); n > 0 && !stopping.signal.aborted; n--) {
-        await guest.does((id) => ({ kind: 'send', place: steady[0]!, parent: null, content: tagged(id, 'good day') }))
+        await newcomer.does((id) => ({
+          kind: 'send',
+          place: steady[0]!,
+          parent: null,
+          content: tagged(id, 'good day'),
+        }))
         await delay(chooser.below(300))
       }
-      if (chooser.chance(0.5)) await guest.does(() => ({ kind: 'logout', session: guest.session }))
-      else await root.client.does(() => ({ kind: 'remove', user: guest.person.id }))
+      if (chooser.chance(0.33)) await newcomer.does(() => ({ kind: 'logout', session: newcomer.session }))
+      else await root.client.does(() => ({ kind: chooser.any(['remove', 'deactivate']), user: newcomer.person.id }))
     })
   }
 

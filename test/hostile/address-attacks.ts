@@ -63,7 +63,7 @@ export function addressAttacks(server: TargetServer) {
     }
   })
 
-  test('ids that nobody has are unstage.known, whatever they look like', async () => {
+  test('ids that nobody has are unknown, whatever they look like', async () => {
     await server.all(async (route) => {
       for (const name of route.pathParameters) {
         for (const id of [...strangeIds, '00000000-0000-7000-8000-000000000000']) {

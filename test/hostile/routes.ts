@@ -7,6 +7,7 @@ export interface Schema {
   properties?: Record<string, Schema>
   required?: string[]
   items?: Schema
+  minItems?: number
   enum?: unknown[]
   const?: unknown
   anyOf?: Schema[]
@@ -38,6 +39,9 @@ interface Operation {
   'x-access'?: string
 }
 
+/** Routes that answer in Slack's words instead of `{error}`. The tests of services/integrations attack them. */
+export const isSlack = (path: string) => path.startsWith('/hooks/') || path.startsWith('/slack/')
+
 /** Every described route, but HEAD, which is as GET, and the event stream, whose good answers do not end. */
 export async function describedRoutes(anybody: Person): Promise<Route[]> {
   const { paths } = (await anybody.get('/openapi.json')).body as { paths: Record<string, Record<string, Operation>> }
@@ -65,13 +69,14 @@ const queryOf = (parameters: NonNullable<Operation['parameters']>) =>
 /** Ids that exist, by the name a route gives them. */
 export type Known = Record<string, string>
 
-/** Messages of a conversation are not those of a channel, its images neither; a name in a body is one to be given. */
+/** Messages of a conversation are not those of a channel, its images neither; tokens belong to the bot; a name in a body is one to be given. */
 export function idsFor({ path }: Route, { directMessageId, directQuotedId, ...known }: Known): Known {
   const { directImage, channelImage, storedFile, ...rest } = known
   if (path.startsWith('/conversations/')) {
     const filename = path.endsWith('{filename}') ? directImage! : 'a picture.png'
     return { ...rest, messageId: directMessageId!, quotedMessageId: directQuotedId!, filename }
   }
+  if (path.startsWith('/users/{id}/tokens')) return { ...rest, id: known.botId! }
   if (path.endsWith('/image/{filename}')) return { ...rest, filename: channelImage! }
   if (path === '/files/{filename}') return { ...rest, filename: storedFile! }
   return { ...rest, filename: path.endsWith('/image') ? 'a picture.png' : 'notes.txt' }
@@ -94,9 +99,9 @@ export function validBody(schema: Schema, ids: Known): Record<string, unknown> {
 
 function validValue(name: string, schema: Schema, ids: Known): unknown {
   if (schema.const !== undefined) return schema.const
+  if (name in ids) return ids[name]
   if (schema.enum) return schema.enum[0]
   if (schema.anyOf) return validValue(name, schema.anyOf[0]!, ids)
-  if (name in ids) return ids[name]
   switch ([schema.type].flat()[0]) {
     case 'string':
       return name === 'email'
@@ -104,11 +109,11 @@ function validValue(name: string, schema: Schema, ids: Known): unknown {
         : `valid ${name} ${randomUUID()}`.slice(0, schema.maxLength)
     case 'integer':
     case 'number':
-      return schema.minimum ?? 1
+      return name === 'expiresAt' ? Date.now() + 86_400_000 : (schema.minimum ?? 1)
     case 'boolean':
       return true
     case 'array':
-      return []
+      return schema.minItems ? [validValue(name.replace(/s$/, ''), schema.items!, ids)] : []
     default:
       return {}
   }

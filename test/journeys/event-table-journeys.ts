@@ -154,6 +154,11 @@ export function eventTableJourneys(server: TestServer) {
       })
     }
 
+    await causes('EPHEMERAL_MESSAGE', ['ann'], async () => {
+      const { ephemeral } = await body(ann.post(`/channels/${open.id}/commands`, { text: '/help' }))
+      return about(ephemeral.id)
+    })
+
     // Two people among themselves.
     let conversation = ''
     await causes('NEW_CONVERSATION', pair, async () => {
@@ -193,6 +198,19 @@ export function eventTableJourneys(server: TestServer) {
       added = (await body(admin.post('/users/add', { email, role: 'user' }))).userId
       return about(added)
     })
+    const handle = server.unique('team')
+    const group = (await body(admin.post('/groups', { handle, name: 'Team' }))).group
+    await causes('UPDATE_GROUP', everyone, async () => {
+      await body(admin.put(`/groups/${group.id}/members`, { add: [bob.id] }))
+      return about(group.id)
+    })
+    await causes('DELETE_GROUP', everyone, async () => {
+      await body(admin.delete(`/groups/${group.id}`))
+      return about(group.id)
+    })
+    await causes('NEW_GROUP', everyone, async () =>
+      about((await body(admin.post('/groups', { handle, name: 'Team' }))).group.id),
+    )
     await causes('UPDATE_USER', everyone, async () => {
       await body(admin.put(`/users/${added}/role`, { role: 'admin' }))
       return about(added)

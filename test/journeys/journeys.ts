@@ -6,6 +6,7 @@ import { copyJourneys } from './copy-journeys.ts'
 import { eventTableJourneys } from './event-table-journeys.ts'
 import { exportJourneys } from './export-journeys.ts'
 import { fileJourneys } from './file-journeys.ts'
+import { identityJourneys } from './identity-journeys.ts'
 import { interleavingJourneys } from './interleaving-journeys.ts'
 import { listingJourneys } from './listing-journeys.ts'
 import { peopleJourneys } from './people-journeys.ts'
@@ -47,7 +48,10 @@ export function journeys(topology: Topology) {
     describe('scopes of streams', () => scopeJourneys(server))
     describe('event table', () => eventTableJourneys(server))
     describe('people and settings', () => peopleJourneys(server))
+    describe('identity', () => identityJourneys(server))
     describe('presence', () => presenceJourneys(server))
-    describe('restarts', () => restartJourneys(server))
+    // `deploy/local/solo.test.ts` stops and kills a solo server too.
+    const withRestarts = topology === 'cluster' || process.env.TEST_LONG !== undefined
+    describe.runIf(withRestarts)('restarts', () => restartJourneys(server))
   })
 }

@@ -98,10 +98,15 @@ export function scopeJourneys(server: TestServer) {
     const channel = await ann.creates({ name: server.unique('watch') })
     const secret = await ann.creates({ name: server.unique('secret'), isPrivate: true })
     const [watching, joined] = [await follow(bob, { watch: `${channel.id},${secret.id}` }), await follow(bob)]
+    // The channel's creation may reach a node after the stream was opened there.
+    await heardOf(watching, channel)
+    watching.received.length = 0
 
     await ann.says('in public', channel)
     await ann.says(`in private @${bob.userName}`, secret)
     await ann.put(`/channels/${channel.id}`, { topic: 'a topic' })
+    // Rights are judged at delivery: an event that arrives after the change is no longer for bob.
+    await watching.waitFor('UPDATE_CHANNEL', { id: channel.id, topic: 'a topic' })
     await ann.put(`/channels/${channel.id}`, { isPrivate: true })
     await ann.says(`in private @${bob.userName}`, channel)
     expect(await typesOf(watching, channel)).toEqual(['NEW_MESSAGE', 'UPDATE_CHANNEL', 'DELETE_CHANNEL'])

@@ -1,7 +1,10 @@
 import { Person } from '@parley/test'
 import type { Installation } from '../src/launch.ts'
 
-/** What every journey starts from: a running installation and people who may come in. */
+/**
+ * What every journey starts from: a running installation and people who may come in. The test environment is a server within the
+ * process of the test; these journeys stop, kill and restart theirs, as solo and as a cluster.
+ */
 export interface TestServer {
   readonly installation: Installation
   readonly baseUrl: string

@@ -54,6 +54,12 @@ const creations: Record<string, Creation> = {
     body: (mark) => ({ email: `${mark}@example.com`, password: 'a password' }),
     count: (mark) => listed(environment.people.ada, '/users', ({ email }) => email === `${mark}@example.com`),
   },
+  '/groups': {
+    as: 'ada',
+    path: () => '/groups',
+    body: (mark) => ({ handle: `team-${mark}`, name: mark }),
+    count: (mark) => listed(environment.people.ada, '/groups', ({ name }) => name === mark),
+  },
   '/files': {
     path: () => '/files',
     body: (mark) => ({ filename: `${mark}.pdf`, file: samples.pdf.toString('base64') }),
@@ -152,6 +158,7 @@ test('OpenAPI names the header where it works, and nowhere else', async () => {
     [
       ...Object.keys(creations),
       '/admin/exports',
+      '/apps/{botId}/messages',
       '/channels/{channelId}/messages',
       '/conversations/{conversationId}/messages',
       '/conversations/{conversationId}/messages/image',

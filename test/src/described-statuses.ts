@@ -23,12 +23,15 @@ export function noteUndescribed(server: Server, { paths }: Description): Set<str
       const found = routes.find(({ form, operations }) => form.test(address) && operations[method])
       const isDescribed = found
         ? found.operations[method]!.responses[response.statusCode] !== undefined
-        : response.statusCode >= 400 || method === 'options' || address.startsWith('/docs/')
+        : response.statusCode >= 400 || method === 'options' || describedElsewhere.test(address)
       if (!isDescribed) undescribed.add(`${request.method} ${found?.path ?? address} answers ${response.statusCode}`)
     })
   })
   return undescribed
 }
+
+/** The pages of the documentation, and SCIM, which describes itself at /scim/v2/Schemas. */
+const describedElsewhere = /^\/(docs|scim\/v2)\//
 
 const formOf = (path: string) =>
   new RegExp(`^${path.replaceAll(/[.*+?^$()|[\]\\]/g, '\\$&').replaceAll(/\{\w+\}/g, '[^/]+')}$`)

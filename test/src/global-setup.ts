@@ -14,6 +14,7 @@ import {
   type TestServer,
 } from './containers.ts'
 import { databaseUrl, letRolesIn, templateName } from './infrastructure.ts'
+import { announcePreparedPostgres, copyServer } from './prepared-postgres.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -31,8 +32,9 @@ declare module 'vitest' {
 export default async function setup(project: TestProject) {
   // Installations of the tests would build it several times over.
   await buildPage()
-  const { kind, postgres, discard } = await startInfrastructure(await chooseInfrastructure())
+  const { kind, postgres, preparePostgres, discard } = await startInfrastructure(await chooseInfrastructure())
   await createTemplate(postgres.url)
+  await preparePostgres?.()
   project.provide('postgresUrl', postgres.url)
   project.provide('infrastructure', kind)
   return discard
@@ -41,6 +43,8 @@ export default async function setup(project: TestProject) {
 interface Infrastructure {
   kind: InfrastructureKind
   postgres: TestServer
+  /** Keeps a copy of the server as it is now, which other servers of the tests begin with. */
+  preparePostgres?(): Promise<void>
   discard(): Promise<void>
 }
 
@@ -57,14 +61,24 @@ async function startInfrastructure(kind: InfrastructureKind): Promise<Infrastruc
     }
   }
   const directory = await mkdtemp(path.join(tmpdir(), 'parley-test-'))
-  const postgres = await startPostgres({ directory: path.join(directory, 'postgres'), durable: false })
+  const data = path.join(directory, 'postgres')
+  const postgres = await startPostgres({ directory: data, durable: false })
   const redis = await startRedis({ directory: path.join(directory, 'redis'), durable: false })
   await redis.stop()
+  const preparePostgres = async () => {
+    const copy = path.join(directory, 'copy')
+    // For the servers that the launchers start.
+    await withDatabase(postgres.url, migrate)
+    await postgres.stop()
+    await copyServer(data, copy)
+    await postgres.restart()
+    announcePreparedPostgres(copy)
+  }
   const discard = async () => {
     await postgres.stop()
     await rm(directory, { recursive: true, force: true })
   }
-  return { kind: 'embedded', postgres, discard }
+  return { kind: 'embedded', postgres, preparePostgres, discard }
 }
 
 async function createTemplate(postgresUrl: string) {

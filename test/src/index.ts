@@ -1,3 +1,4 @@
+export { type Cast, type People, signInCast } from './cast.ts'
 export { requireContract } from './event-contract.ts'
 export { EventStream, type Match, type Received, StreamRefused } from './event-stream.ts'
 export {
@@ -12,7 +13,7 @@ export {
 export { everyStatistics, type LargeDatabase, largeDatabase, type Statistics } from './large-database.ts'
 export { somebodyWaitsFor } from './locks.ts'
 export { type Letter, type Mailbox, openMailbox } from './mailbox.ts'
-export { type Download, Person, type Reply } from './person.ts'
+export { type Download, newMember, Person, type Reply } from './person.ts'
 export { type RedisServer, type RedisShapes, redisShapes, whyNoRedis } from './redis-topologies.ts'
 export { samples } from './samples.ts'
 export { configWithoutServers } from './settings.ts'

@@ -15,6 +15,7 @@ import { type EmbeddedServer, startPostgres, startRedis } from '@parley/embedded
 import { sql } from 'kysely'
 import { inject } from 'vitest'
 import { startPostgresContainer, startRedisContainer, type TestServer } from './containers.ts'
+import { copyPreparedPostgres } from './prepared-postgres.ts'
 
 export const templateName = 'parley_template'
 
@@ -121,9 +122,12 @@ async function startServerApart(): Promise<Pick<TestServer, 'url' | 'stop'> & { 
     return { ...server, crash: () => crash(server) }
   }
   const directory = await mkdtemp(path.join(tmpdir(), 'parley-apart-'))
-  const server = await startPostgres({ directory: path.join(directory, 'postgres'), durable: false })
+  const data = path.join(directory, 'postgres')
+  // Making a new one and migrating it takes seconds.
+  if (!(await copyPreparedPostgres(data))) throw new Error('the global set-up has prepared no PostgreSQL')
+  const server = await startPostgres({ directory: data, durable: false })
   return {
-    url: server.url,
+    url: databaseUrl(server.url, templateName),
     crash: () => crash(server),
     async stop() {
       await server.stop()

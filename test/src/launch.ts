@@ -7,9 +7,13 @@ import { pathToFileURL } from 'node:url'
 import { databaseRoles } from '@parley/database'
 import { freePort } from '@parley/embedded'
 import type { TestDatabase } from './infrastructure.ts'
+import { copyPreparedPostgres } from './prepared-postgres.ts'
 import { descendantsOf, listProcesses, type RunningProcess, signal } from './processes.ts'
 
 export type Topology = 'solo' | 'cluster'
+
+/** Where the longer files run. The tests of the services run most of the same code in one process, as solo does; `TEST_LONG=1` runs both. */
+export const usualTopologies: readonly Topology[] = process.env.TEST_LONG ? ['solo', 'cluster'] : ['cluster']
 
 export interface LaunchOptions {
   /** Replicas of every service, for the cluster. */
@@ -35,10 +39,18 @@ const testEnvironment = {
   PARLEY_RATE_LIMIT_ENABLED: 'false',
 }
 
-/** Starts a topology on a data directory and a port of its own. */
+/** Starts a topology on a data directory and a port of its own. Nothing of it is left when that fails. */
 export async function launch(topology: Topology, options: LaunchOptions = {}): Promise<Installation> {
   const installation = await freshInstallation(topology, options)
-  await installation.start()
+  try {
+    // A version before has other tables.
+    if (!options.database && !options.root) await copyPreparedPostgres(path.join(installation.directory, 'postgres'))
+    await installation.start()
+  } catch (error) {
+    await installation.killEverything()
+    await installation.discard()
+    throw error
+  }
   return installation
 }
 
@@ -206,7 +218,7 @@ export class Installation {
     const { scripts } = JSON.parse(await readFile(path.join(this.#root, 'package.json'), 'utf8')) as {
       scripts: Record<string, string>
     }
-    const [, given] = /^exec node (.+)$/.exec(scripts[this.topology === 'solo' ? 'start' : 'cluster']!)!
+    const [, given] = /\bexec node (.+)$/.exec(scripts[this.topology === 'solo' ? 'start' : 'cluster']!)!
     const { replicas = 2 } = this.#options
     return [...given!.split(' '), ...(this.topology === 'cluster' ? ['--replicas', String(replicas)] : [])]
   }
@@ -216,6 +228,8 @@ export class Installation {
     const { PATH, HOME, LANG } = process.env
     return {
       ...Object.fromEntries(Object.entries({ PATH, HOME, LANG }).filter(([, value]) => value !== undefined)),
+      // As the scripts of package.json say.
+      NODE_COMPILE_CACHE: path.join(this.#root, '.cache/compiled'),
       ...testEnvironment,
       ...this.#databaseEnvironment(),
       ...this.#options.env,

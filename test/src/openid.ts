@@ -7,10 +7,12 @@ export interface OpenidClient {
   clientId: string
   clientSecret: string
   redirectUri: string
+  /** Further ones. */
+  redirectUris?: string[]
 }
 
 /** A real OpenID provider that lets in, without asking, whoever `signedIn` names, and insists on PKCE. */
-export async function startOpenid({ clientId, clientSecret, redirectUri }: OpenidClient) {
+export async function startOpenid({ clientId, clientSecret, redirectUri, redirectUris = [] }: OpenidClient) {
   const signedIn: { claims: Record<string, unknown> } = { claims: {} }
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -21,16 +23,20 @@ export async function startOpenid({ clientId, clientSecret, redirectUri }: Openi
       {
         client_id: clientId,
         client_secret: clientSecret,
-        redirect_uris: [redirectUri],
+        redirect_uris: [redirectUri, ...redirectUris],
         grant_types: ['authorization_code'],
         response_types: ['code'],
+        // The true one is known when the installation is, see `logOut`.
+        backchannel_logout_uri: `${url}/nowhere`,
       },
     ],
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
     scopes: ['openid', 'email', 'profile'],
     pkce: { required: () => true },
-    features: { devInteractions: { enabled: false } },
+    features: { devInteractions: { enabled: false }, backchannelLogout: { enabled: true } },
     ttl: { Interaction: 600, Grant: 600, Session: 600, AccessToken: 600, IdToken: 600, AuthorizationCode: 60 },
+    // Its own dispatcher refuses loopback addresses, where the installations of tests are.
+    fetch: (url: string, { dispatcher: _, ...options }: RequestInit & { dispatcher?: unknown }) => fetch(url, options),
     cookies: { keys: ['a key of tests'] },
     interactions: { url: (_: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
     findAccount: (_: unknown, accountId: string) => ({
@@ -56,6 +62,12 @@ export async function startOpenid({ clientId, clientSecret, redirectUri }: Openi
   return {
     url,
     signedIn,
+    /** Tells a client at this address that the person has logged out here. */
+    async logOut(backchannelUri: string) {
+      const client = await provider.Client.find(clientId)
+      client.backchannelLogoutUri = backchannelUri
+      await client.backchannelLogout('somebody')
+    },
     close() {
       server.closeAllConnections()
       return new Promise<void>((resolve) => server.close(() => resolve()))

@@ -10,6 +10,18 @@ export interface Reply {
   headers: Record<string, string | string[] | undefined>
 }
 
+/** What a `User` says about somebody who has just been added, beside id, name and address. */
+export const newMember = {
+  displayName: null,
+  title: null,
+  role: 'member',
+  isAdmin: false,
+  isActive: true,
+  isBot: false,
+  avatarVersion: null,
+  expiresAt: null,
+} as const
+
 /** Bytes as they were answered. */
 export interface Download extends Omit<Reply, 'body'> {
   bytes: Buffer

@@ -3,35 +3,24 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { ensureFirstStart, findOrCreateUser, issueTokens, startSession } from '@parley/accounts'
 import { type Config, type DeepPartial, loadConfig } from '@parley/config'
-import type { Channel, WireEvent } from '@parley/contract'
+import type { WireEvent } from '@parley/contract'
 import type { DatabaseRole } from '@parley/database'
 import { type Deps, openDeps } from '@parley/service'
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
 import { composeSolo } from '../../deploy/local/compose.ts'
+import { type Cast, signInCast } from './cast.ts'
 import { type Description, noteUndescribed } from './described-statuses.ts'
 import type { EventStream, Match } from './event-stream.ts'
 import { createDatabase, createRedis, type TestDatabase, type TestRedis } from './infrastructure.ts'
 import { Person } from './person.ts'
 
-/** The cast: ada is admin; ann wrote most things and made `secret`, bob is a member of it, cat an outsider. */
-export interface People {
-  ada: Person
-  ann: Person
-  bob: Person
-  cat: Person
-  nobody: Person
-}
-
-export interface TestEnvironment {
+export interface TestEnvironment extends Cast {
   baseUrl: string
   /** The owner's connection, for what a test prepares and looks at. */
   deps: Deps
   /** What a service of this environment is made of: it signs in by its own role. */
   depsOf(role: DatabaseRole): Deps
   redis: TestRedis
-  people: People
-  /** `general` and `open` are public, `secret` is private to ann and bob. */
-  channel: { general: Channel; open: Channel; secret: Channel }
   events: { to(person: Person): ExpectedEvents }
   /** Lets time pass for the services, in milliseconds; PostgreSQL's own clock stays. */
   pass(milliseconds: number): void
@@ -109,7 +98,8 @@ export function testEnvironment(
     const description: Description = (await solo.fastify.inject('/openapi.json')).json()
     const undescribed = noteUndescribed(solo.fastify.server, description)
     undo.defer(() => expect([...undescribed], 'answers that OpenAPI does not declare').toEqual([]))
-    Object.assign(environment, { baseUrl, deps, redis, ...(await settle(baseUrl, deps)) })
+    const cast = await signInCast(baseUrl, (email) => comeIn(baseUrl, deps, email))
+    Object.assign(environment, { baseUrl, deps, redis, ...cast })
   })
   afterAll(async () => {
     for (const stream of streams.values()) await (await stream).close()
@@ -151,29 +141,15 @@ export function testEnvironment(
   return environment
 }
 
-async function settle(baseUrl: string, deps: Deps): Promise<Pick<TestEnvironment, 'people' | 'channel'>> {
-  const [ada, ann, bob, cat] = await Promise.all(
-    ['ada', 'ann', 'bob', 'cat'].map((name) => comeIn(baseUrl, deps, `${name}@example.com`)),
-  )
-  const people = { ada: ada!, ann: ann!, bob: bob!, cat: cat!, nobody: Person.nobody(baseUrl) }
-  const { body } = await people.ann.get('/channels')
-  const general = body.channels.find(({ name }: Channel) => name === 'General')
-  const open = await people.ann.creates({ name: 'open' })
-  const secret = await people.ann.creates({ name: 'secret', isPrivate: true, members: [people.bob.id] })
-  return { people, channel: { general, open, secret } }
-}
-
 /** Where there is no development mode, the cast comes in by the back door. */
 async function comeIn(baseUrl: string, { config, db, tokens, clock }: Deps, email: string): Promise<Person> {
   if (config.auth.authMode === 'dev') return Person.signIn(baseUrl, email)
   const origin = { ip: null, userAgent: null, now: clock() }
   const { user, session } = await db.transaction().execute(async (trx) => {
     const user = await findOrCreateUser(trx, { email, ...origin })
-    const seconds = config.auth.refreshTokenExpirySeconds
-    return {
-      user,
-      session: await startSession(trx, { userId: user.id, method: 'dev', ...origin, seconds, maxActive: 3 }),
-    }
+    const { refreshTokenExpirySeconds: seconds, sessionMaxDays: maxDays, mfa } = config.auth
+    const lasting = { seconds, maxActive: 3, maxDays, mfaRequired: mfa === 'required' }
+    return { user, session: await startSession(trx, { userId: user.id, method: 'dev', ...origin, ...lasting }) }
   })
   const { accessToken, refreshToken } = await issueTokens(tokens, session, 86_400)
   return new Person(baseUrl, user, accessToken, refreshToken)

@@ -62,6 +62,7 @@ describe.skipIf(!isThere)('an upgrade', () => {
     readers.push(await reader(after, 'new@example.com'))
     senders.push(await sender(after, 'new-sender@example.com', channel))
     await untilAcknowledged(senders, 150)
+    await Person.signIn(before.baseUrl, 'late@example.com')
 
     // A process of the version before that starts again has to live with the new schema.
     await before.kill('messaging', 'SIGKILL')
@@ -76,6 +77,8 @@ describe.skipIf(!isThere)('an upgrade', () => {
     await before.stop()
     await untilAcknowledged(senders, 450)
     await senders[1]!.stop()
+    const late = await Person.signIn(after.baseUrl, 'late@example.com')
+    await expect.poll(() => namesOfJoined(late), { timeout: 30_000 }).toContain('General')
 
     const acknowledged = senders.flatMap((each) => each.acknowledged)
     const newest = Math.max(...acknowledged.map(({ seq }) => seq))
@@ -94,6 +97,9 @@ describe.skipIf(!isThere)('an upgrade', () => {
     expect(acknowledged.filter(({ id }) => !storedIds.has(id))).toEqual([])
   })
 })
+
+const namesOfJoined = async (person: Person): Promise<string[]> =>
+  (await person.get('/channels?scope=joined&members=false')).body.channels.map(({ name }: Channel) => name)
 
 async function reader({ baseUrl }: Installation, email: string) {
   const reader = new ResumingReader(await Person.signIn(baseUrl, email), { ofAnyVersion: true })

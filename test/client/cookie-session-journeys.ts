@@ -1,0 +1,100 @@
+import { createClient, createSyncEngine, storeInMemory, tokensInCookie } from '@parley/client'
+import { expect, test } from 'vitest'
+import type { ClientServer } from './journeys.ts'
+
+export function cookieSessionJourneys(server: ClientServer) {
+  /** The cookies of a browser, which its tabs share and no script sees. */
+  function openBrowser() {
+    const cookies = new Map<string, string>()
+    const asked: string[] = []
+
+    /** A request of a page on the server's own origin. */
+    const browserFetch: typeof fetch = async (input, init) => {
+      const { pathname } = new URL(String(input))
+      asked.push(pathname)
+      const headers = new Headers(init?.headers)
+      if (pathname.startsWith('/auth') && cookies.size > 0) {
+        headers.set('cookie', [...cookies].map(([name, value]) => `${name}=${value}`).join('; '))
+      }
+      const response = await fetch(input, { ...init, headers })
+      for (const cookie of response.headers.getSetCookie()) {
+        const [, name, value] = /^([^=]+)=([^;]*)/.exec(cookie)!
+        if (value === '' || /max-age=0|expires=thu, 01 jan 1970/i.test(cookie)) cookies.delete(name!)
+        else cookies.set(name!, value!)
+      }
+      return response
+    }
+
+    const openPage = (userId?: string) => {
+      const told: string[] = []
+      const client = createClient({
+        baseUrl: server.baseUrl,
+        tokens: tokensInCookie(),
+        fetch: browserFetch,
+        onSignedOut: () => told.push('signed out'),
+        ...(userId && { userId }),
+      })
+      return { client, told }
+    }
+    return { openPage, asked, cookies }
+  }
+
+  const email = (name: string) => ({ body: { email: `${name}@example.com` } })
+
+  test('a sign-in keeps the refresh token in a cookie, and later pages go on with it', async () => {
+    const browser = openBrowser()
+    const first = browser.openPage()
+    const reply = await first.client.signIn('POST /auth/dev-login', email('hal'))
+    expect(reply).not.toHaveProperty('refreshToken')
+    expect([...browser.cookies.keys()].filter((name) => name === 'parley_session')).toHaveLength(1)
+    expect((await first.client.request('GET /auth/me')).user.userName).toBe('hal')
+    expect(browser.asked).not.toContain('/auth/refresh')
+
+    // Loaded anew: nothing but the cookie is left.
+    const pages = [browser.openPage(), browser.openPage(), browser.openPage()]
+    const replies = await Promise.all(pages.map(({ client }) => client.request('GET /auth/me')))
+    expect(replies.map(({ user }) => user.userName)).toEqual(['hal', 'hal', 'hal'])
+  })
+
+  test('signing out ends the session, removes the cookie, and is told once', async () => {
+    const browser = openBrowser()
+    const { client, told } = browser.openPage()
+    await client.signIn('POST /auth/dev-login', email('ivy'))
+    await client.signOut()
+    expect(told).toEqual(['signed out'])
+    await expect(client.request('GET /auth/me')).rejects.toMatchObject({ status: 401 })
+    const later = browser.openPage()
+    await expect(later.client.request('GET /auth/me')).rejects.toMatchObject({ status: 401 })
+    expect(later.told).toEqual(['signed out'])
+  })
+
+  test('a page whose cookie has become that of somebody else sends nothing in their name', async () => {
+    const browser = openBrowser()
+    const first = browser.openPage()
+    await first.client.signIn('POST /auth/dev-login', email('jon'))
+    const { user } = await first.client.request('GET /auth/me')
+    const store = storeInMemory()
+    await store.putOutbox({
+      id: crypto.randomUUID(),
+      userId: user.id,
+      channelId: server.channel.general.id,
+      body: { content: 'of jon' },
+      createdAt: Date.now(),
+      state: 'waiting',
+    })
+    await browser.openPage().client.signIn('POST /auth/dev-login', email('kim'))
+
+    // Jon's page is loaded anew: its cookie is Kim's.
+    const left = Promise.withResolvers<void>()
+    const again = browser.openPage(user.id)
+    const engine = createSyncEngine({ client: again.client, userId: user.id, store, onSignedOut: () => left.resolve() })
+    await left.promise
+    engine.close()
+    expect(again.told).toEqual(['signed out'])
+    expect(await store.readOutbox()).toMatchObject([{ body: { content: 'of jon' } }])
+    const { body } = await server.people.ann.get(`/channels/${server.channel.general.id}/messages`)
+    expect(body.messages.map(({ content }: { content: string }) => content)).not.toContain('of jon')
+    // Kim is signed in all the same.
+    expect((await browser.openPage().client.request('GET /auth/me')).user.userName).toBe('kim')
+  })
+}

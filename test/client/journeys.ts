@@ -1,0 +1,46 @@
+import type { Cast } from '@parley/test'
+import { describe } from 'vitest'
+import { clientJourneys } from './client-journeys.ts'
+import { cookieSessionJourneys } from './cookie-session-journeys.ts'
+import { joinedJourneys } from './joined-journeys.ts'
+import { outboxJourneys } from './outbox-journeys.ts'
+import { type Pages, sharedStreamJourneys } from './shared-stream-journeys.ts'
+import { storeJourneys } from './store-journeys.ts'
+import { syncJourneys } from './sync-journeys.ts'
+import { timelineJourneys } from './timeline-journeys.ts'
+import { uploadJourneys } from './upload-journeys.ts'
+
+/** What every journey of a client starts from: a running server, and people who are signed in there. */
+export interface ClientServer extends Cast {
+  readonly baseUrl: string
+  /** A name nobody has taken: journeys share one server. */
+  unique(name: string): string
+}
+
+/** `running` is looked at when it is needed: journeys are described before anything has started. */
+export function journeys(name: string, running: () => Cast & { baseUrl: string }, pages: Pages) {
+  let count = 0
+  const server: ClientServer = {
+    get baseUrl() {
+      return running().baseUrl
+    },
+    get people() {
+      return running().people
+    },
+    get channel() {
+      return running().channel
+    },
+    unique: (prefix) => `${prefix}-${++count}`,
+  }
+  describe(name, () => {
+    describe('client', () => clientJourneys(server))
+    describe('cookie session', () => cookieSessionJourneys(server))
+    describe('upload', () => uploadJourneys(server))
+    describe('shared stream', () => sharedStreamJourneys(server, pages))
+    describe('sync', () => syncJourneys(server))
+    describe('timeline', () => timelineJourneys(server))
+    describe('store', () => storeJourneys(server))
+    describe('outbox', () => outboxJourneys(server))
+    describe('joined', () => joinedJourneys(server))
+  })
+}

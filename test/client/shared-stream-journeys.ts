@@ -1,0 +1,105 @@
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { stripTypeScriptTypes } from 'node:module'
+import type { AddressInfo } from 'node:net'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { chromium, type Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import type { ClientServer } from './journeys.ts'
+
+const executablePath = ['/usr/bin/chromium', '/usr/bin/google-chrome'].find((file) => existsSync(file))
+const tabs = 8
+
+/** A page that loads the library as it is, its types stripped, and keeps what its tab hears. */
+const pageText = `<!doctype html><script type="importmap">
+{"imports": {"@parley/client": "/libs/client/index.ts", "idb": "/idb/index.js"}}
+</script><script type="module">
+import { createClient, joinTabs, tokensInStorage } from '@parley/client'
+const client = createClient({ baseUrl: location.hash.slice(1), tokens: tokensInStorage(localStorage) })
+window.heard = []
+window.opened = []
+window.parley = client
+window.stream = client.openSharedStream(joinTabs('ann'), {
+  onOpen: ({ resumed }) => opened.push(resumed),
+  onEvent: (event) => { if (event.type === 'NEW_MESSAGE') heard.push(event.payload.content) },
+})
+</script>`
+
+/** Where the tabs get their page. */
+export interface Pages {
+  origin: string
+  close(): void
+}
+
+export async function openPages(): Promise<Pages> {
+  const pages = createServer(async ({ url = '' }, response) => {
+    const answer = (type: string, text: string) => response.writeHead(200, { 'content-type': type }).end(text)
+    const [, area, file] = /^\/(libs\/client|idb)\/([\w./-]+)$/.exec(url) ?? []
+    if (!file || file.includes('..')) return answer('text/html', pageText)
+    if (area === 'libs/client') {
+      const source = await readFile(path.resolve(import.meta.dirname, '../../libs/client/src', file), 'utf8')
+      return answer('text/javascript', stripTypeScriptTypes(source))
+    }
+    const library = path.dirname(fileURLToPath(import.meta.resolve(area!)))
+    return answer('text/javascript', await readFile(path.join(library, file), 'utf8'))
+  })
+  await new Promise<void>((resolve) => pages.listen(0, '127.0.0.1', resolve))
+  return {
+    origin: `http://127.0.0.1:${(pages.address() as AddressInfo).port}`,
+    close: () => void pages.close(),
+  }
+}
+
+/** `server` must let the pages' origin in. */
+export function sharedStreamJourneys(server: ClientServer, pages: Pages) {
+  const why = executablePath ? '' : ' (skipped: no Chromium on this machine)'
+  describe.skipIf(!executablePath)(`a stream that the tabs of a browser share${why}`, () => {
+    test('is one connection, reaches every tab, and outlives the tab that has it', async () => {
+      await using browser = await chromium.launch({ executablePath: executablePath!, args: ['--no-sandbox'] })
+      const context = await browser.newContext()
+      const { ann, bob } = server.people
+      const tokens = JSON.stringify({ accessToken: ann.token, refreshToken: ann.refreshToken })
+      await context.addInitScript((text) => localStorage.setItem('parley.tokens', text), tokens)
+
+      const open: Page[] = []
+      let streams = 0
+      context.on('request', (request) => {
+        if (request.url().endsWith('/events') && request.method() === 'GET') streams++
+      })
+      for (let tab = 0; tab < tabs; tab++) {
+        const page = await context.newPage()
+        await page.goto(`${pages.origin}/#${server.baseUrl}`)
+        await page.waitForFunction('window.opened?.length > 0')
+        open.push(page)
+      }
+      expect(streams).toBe(1)
+
+      // Six connections are all that HTTP/1.1 lets a browser have: with a stream for each tab nothing else would be answered.
+      const names = await Promise.all(
+        open.map((page) => page.evaluate(`parley.request('GET /auth/me').then(({ user }) => user.userName)`)),
+      )
+      expect(names).toEqual(open.map(() => ann.userName))
+
+      const said: string[] = []
+      let isClosed = false
+      const talking = (async () => {
+        for (let n = 0; n < 200 || !isClosed; n++) said.push((await bob.says(`no. ${n}`, server.channel.open)).content)
+      })()
+      const [leader, ...others] = open as [Page, ...Page[]]
+      await others[0]!.waitForFunction('heard.length > 40')
+      await leader.close()
+      isClosed = true
+      await talking
+
+      for (const page of others) {
+        await page.waitForFunction(`heard.length >= ${said.length}`)
+        expect(await page.evaluate('heard')).toEqual(said)
+        expect(await page.evaluate('opened.slice(1)')).not.toContain(false)
+      }
+      expect(streams).toBe(2)
+      // Eight pages of a browser need a minute on a machine that is busy with something else.
+    }, 180_000)
+  })
+}

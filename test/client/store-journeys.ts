@@ -1,0 +1,219 @@
+import 'fake-indexeddb/auto'
+import {
+  createClient,
+  createSyncEngine,
+  joinTabs,
+  type Store,
+  type SyncEngine,
+  storeInIndexedDb,
+  storeInMemory,
+  tokensInMemory,
+} from '@parley/client'
+import type { Message } from '@parley/contract'
+import { Person } from '@parley/test'
+import { afterEach, expect, test } from 'vitest'
+import type { ClientServer } from './journeys.ts'
+
+export function storeJourneys(server: ClientServer) {
+  const { unique } = server
+  const undo: (() => void)[] = []
+  afterEach(() => {
+    for (const each of undo.splice(0)) each()
+  })
+
+  /** One page: its engine, and the addresses that it has asked for. */
+  function openPage(person: Person, options: { store?: Store; browser?: string } = {}) {
+    const asked: string[] = []
+    let cursorForServer: string | undefined
+    const client = createClient({
+      baseUrl: server.baseUrl,
+      tokens: tokensInMemory({ accessToken: person.token!, refreshToken: person.refreshToken }),
+      fetch(input, init) {
+        const { pathname } = new URL(String(input))
+        asked.push(`${init?.method ?? 'GET'} ${pathname}`)
+        const headers = new Headers(init?.headers)
+        if (cursorForServer !== undefined && headers.has('last-event-id')) headers.set('last-event-id', cursorForServer)
+        return fetch(input, { ...init, headers })
+      },
+    })
+    const engine: SyncEngine = createSyncEngine({
+      client,
+      userId: person.id,
+      ...(options.store && { store: options.store }),
+      ...(options.browser && { store: storeInIndexedDb(options.browser), tabs: joinTabs(options.browser) }),
+      onStoreFailed: (error) => {
+        throw error
+      },
+    })
+    undo.push(engine.close)
+    return {
+      engine,
+      asked,
+      /** The server does not know the cursor of the next connection. */
+      loseCursor() {
+        cursorForServer = 'of-another-epoch.7'
+      },
+      settled: () => expect.poll(() => engine.isSettled && engine.isConnected()).toBe(true),
+    }
+  }
+
+  const contentsOf = (messages: readonly Message[] | undefined) => messages?.map(({ content }) => content)
+  const newcomer = () => Person.signIn(server.baseUrl, `${unique('p')}@example.com`)
+
+  test.each([
+    ['in IndexedDB', () => storeInIndexedDb(unique('database'))],
+    ['in memory', () => storeInMemory()],
+  ])(
+    'a start from a store %s shows what was there, resumes, and fetches nothing but presence',
+    async (_, createStore) => {
+      const { ann, bob } = server.people
+      const channel = await ann.creates({ name: unique('kept') })
+      await ann.says('before', channel)
+      const store = createStore()
+      const first = openPage(bob, { store })
+      await first.engine.openMessages(channel.id)
+      await first.settled()
+      expect(await first.engine.save()).toBe(true)
+      first.engine.close()
+
+      await ann.says('meanwhile', channel)
+      const second = openPage(bob, { store })
+      await second.engine.ready
+      expect(contentsOf(second.engine.messages(channel.id))?.[0]).toBe('before')
+      expect(second.engine.channel(channel.id)?.name).toBe(channel.name)
+      await expect.poll(() => contentsOf(second.engine.messages(channel.id))).toEqual(['before', 'meanwhile'])
+      await second.engine.openMessages(channel.id)
+      await second.settled()
+      expect(second.engine.channel(channel.id)?.unreadCount).toBe(2)
+      expect(new Set(second.asked)).toEqual(new Set(['GET /events', 'GET /presence']))
+    },
+  )
+
+  test('a start whose cursor the server does not know fetches everything anew', async () => {
+    const { ann } = server.people
+    const bob = await newcomer()
+    const channel = await ann.creates({ name: unique('renamed') })
+    const store = storeInIndexedDb(unique('database'))
+    const first = openPage(bob, { store })
+    await first.engine.openMessages(channel.id)
+    await first.settled()
+    await first.engine.save()
+    first.engine.close()
+    const { body } = await ann.put(`/channels/${channel.id}`, { name: unique('anew') })
+
+    const second = openPage(bob, { store })
+    second.loseCursor()
+    await second.engine.ready
+    await expect.poll(() => second.engine.channel(channel.id)?.name).toBe(body.channel.name)
+    await second.settled()
+    await second.engine.save()
+    const { state, records } = (await store.load())!
+    expect(state.cursor).toBe(second.engine.cursor)
+    expect(records.channels.get(channel.id)).toMatchObject({ place: { name: body.channel.name } })
+  })
+
+  test('a store keeps what no later event contradicts: it never has a record that is older than its cursor', async () => {
+    const { ann } = server.people
+    const bob = await newcomer()
+    const channel = await ann.creates({ name: unique('written') })
+    const store = storeInIndexedDb(unique('database'))
+    const page = openPage(bob, { store })
+    await page.engine.openMessages(channel.id)
+    await page.settled()
+    for (let n = 0; n < 10; n++) {
+      const message = await ann.says(`${n}`, channel)
+      await expect.poll(() => page.engine.message(channel.id, message.id)).toBeDefined()
+      await page.engine.save()
+      const { state, records } = (await store.load())!
+      expect(state.cursor).toBe(page.engine.cursor)
+      const { messages } = records.pages.get(channel.id) as { messages: Message[] }
+      expect(messages).toEqual(page.engine.messages(channel.id))
+    }
+  })
+
+  test('what a store has of another person is not shown, and neither is what they still have to send', async () => {
+    const { ann, bob, cat } = server.people
+    const name = unique('database')
+    const anns = openPage(ann, { store: storeInIndexedDb(name) })
+    await anns.engine.ready
+    await anns.settled()
+    await anns.engine.save()
+    anns.engine.close()
+    const store = storeInIndexedDb(name)
+    await store.putOutbox({
+      id: crypto.randomUUID(),
+      userId: ann.id,
+      channelId: server.channel.general.id,
+      body: { content: 'in the name of Ann' },
+      createdAt: Date.now(),
+      state: 'waiting',
+    })
+    const bobs = openPage(bob, { store })
+    await bobs.engine.ready
+    await bobs.settled()
+    expect(bobs.engine.me().id).toBe(bob.id)
+    expect(bobs.engine.outboxSize()).toBe(0)
+    const { body } = await cat.get(`/channels/${server.channel.general.id}/messages`)
+    expect(contentsOf(body.messages)).not.toContain('in the name of Ann')
+  })
+
+  test('signing out removes everything that was kept, in every tab', async () => {
+    const dan = await newcomer()
+    const browser = unique('browser')
+    const pages = [openPage(dan, { browser }), openPage(dan, { browser })]
+    for (const page of pages) await page.engine.ready
+    await pages[0]!.settled()
+    await pages[0]!.engine.save()
+    await pages[1]!.engine.signOut()
+    const store = storeInIndexedDb(browser)
+    undo.push(store.close)
+    await expect.poll(async () => [await store.load(), await store.readOutbox()]).toEqual([undefined, []])
+    expect((await dan.get('/auth/me')).status).toBe(401)
+  })
+
+  test('five tabs have one stream and one set of listings, and agree; the next tab leads when the first one is gone', async () => {
+    const { ann } = server.people
+    const eve = await newcomer()
+    const channel = await ann.creates({ name: unique('tabs') })
+    const browser = unique('browser')
+    const pages = Array.from({ length: 5 }, () => openPage(eve, { browser }))
+    for (const { engine } of pages) {
+      await engine.ready
+      await engine.openMessages(channel.id)
+    }
+    const asked = (what: string) => pages.flatMap((page) => page.asked).filter((each) => each === what).length
+    expect([asked('GET /events'), asked('GET /channels'), asked('GET /users')]).toEqual([1, 1, 1])
+
+    const said: string[] = []
+    const say = async () => said.push((await ann.says(`no. ${said.length}`, channel)).content)
+    await say()
+    const shown = (from: number) => pages.slice(from).map(({ engine }) => contentsOf(engine.messages(channel.id)))
+    await expect.poll(() => shown(0)).toEqual(Array(5).fill(said))
+    const leader = pages.findIndex((page) => page.asked.includes('GET /events'))
+    pages[leader]!.engine.close()
+    pages.unshift(...pages.splice(leader, 1))
+    await say()
+    await say()
+    await expect.poll(() => shown(1)).toEqual(Array(4).fill(said))
+    expect([asked('GET /events'), asked('GET /channels'), asked('GET /users')]).toEqual([2, 1, 1])
+  })
+
+  test('tabs whose leader had to fetch everything anew take it from the store', async () => {
+    const { ann } = server.people
+    const fay = await newcomer()
+    const browser = unique('browser')
+    const leading = openPage(fay, { browser })
+    await leading.engine.ready
+    const following = openPage(fay, { browser })
+    await following.engine.ready
+    const channel = await ann.creates({ name: unique('made') })
+    await expect.poll(() => following.engine.channel(channel.id)).toBeDefined()
+    const before = following.asked.length
+    // A tab that comes with a cursor that nobody knows finds the leader's store.
+    const late = openPage(fay, { browser })
+    await late.engine.ready
+    await expect.poll(() => late.engine.channel(channel.id)).toEqual(leading.engine.channel(channel.id))
+    expect(following.asked.slice(before)).toEqual([])
+    expect(late.asked.filter((what) => what !== 'GET /presence')).toEqual([])
+  })
+}

@@ -1,0 +1,106 @@
+import { once } from 'node:events'
+import { createServer, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import type { Message } from '@parley/contract'
+import type { Person } from '@parley/test'
+
+/** What `integrations.allowedNetworks` must list, so that the receiver may be called. */
+export const receiverNetwork = '127.0.0.1'
+
+/** A program to which an event subscription sends new messages. Events are told apart by `webhook-id`, as receivers should do. */
+export class SubscribedReceiver {
+  /** New messages by channel, in the order in which they came first. */
+  readonly heard = new Map<string, Message[]>()
+  /** How often an event came again. */
+  repetitions = 0
+  /** What a receiver must never meet: two ids for one message. */
+  readonly faults: string[] = []
+  #server: Server
+  #ids = new Map<string, string>()
+  #idOfMessage = new Map<string, string>()
+  #watchers = new Set<() => void>()
+  #held: ServerResponse[] | undefined
+
+  constructor() {
+    this.#server = createServer(async (request, response) => {
+      const body = await text(request).catch(() => undefined)
+      // The sender was killed in the middle of it.
+      if (body === undefined) return
+      this.#take(JSON.parse(body))
+      if (this.#held) this.#held.push(response)
+      else response.writeHead(204).end()
+      for (const watcher of this.#watchers) watcher()
+    })
+  }
+
+  /** Listens, and subscribes a new bot to new messages. */
+  async start(admin: Person): Promise<void> {
+    this.#server.listen(0, receiverNetwork)
+    await once(this.#server, 'listening')
+    const url = `http://${receiverNetwork}:${(this.#server.address() as AddressInfo).port}/`
+    const added = await admin.post('/bots', { userName: `receiver ${url}` })
+    const reply = await admin.post('/subscriptions', { botId: added.body.bot?.id, url, events: ['NEW_MESSAGE'] })
+    if (reply.status !== 200) throw new Error(`no subscription: ${JSON.stringify([added.body, reply.body])}`)
+  }
+
+  async stop(): Promise<void> {
+    this.release()
+    this.#server.close()
+    this.#server.closeAllConnections()
+  }
+
+  count(channelId: string): number {
+    return this.heard.get(channelId)?.length ?? 0
+  }
+
+  /** From now on nothing is answered. Resolves when a request waits for its answer. */
+  hold(patienceMs: number): Promise<void> {
+    this.#held = []
+    return this.#until(
+      () => this.#held!.length > 0,
+      patienceMs,
+      () => 'no request came while answers were held back',
+    )
+  }
+
+  release(): void {
+    for (const response of this.#held ?? []) response.writeHead(204).end()
+    this.#held = undefined
+  }
+
+  /** Resolves once `count` messages of the channel have come. @throws after `patienceMs`. */
+  untilHeard(channelId: string, count: number, patienceMs: number): Promise<void> {
+    const missing = () => `the receiver has ${this.count(channelId)} of ${count} messages of ${channelId}`
+    return this.#until(() => this.count(channelId) >= count, patienceMs, missing)
+  }
+
+  #take({ id, payload }: { id: string; payload: Message }) {
+    const first = this.#idOfMessage.get(payload.id)
+    if (first !== undefined && first !== id) this.faults.push(`message ${payload.seq} came as ${first} and as ${id}`)
+    this.#idOfMessage.set(payload.id, id)
+    if (this.#ids.has(id)) {
+      this.repetitions++
+      return
+    }
+    this.#ids.set(id, payload.id)
+    if (!this.heard.has(payload.channelId)) this.heard.set(payload.channelId, [])
+    this.heard.get(payload.channelId)!.push(payload)
+  }
+
+  #until(isDone: () => boolean, patienceMs: number, missing: () => string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const finish = (act: () => void) => {
+        clearTimeout(timer)
+        this.#watchers.delete(look)
+        act()
+      }
+      const look = () => {
+        if (isDone()) finish(resolve)
+      }
+      const timer = setTimeout(() => finish(() => reject(new Error(missing()))), patienceMs)
+      this.#watchers.add(look)
+      look()
+    })
+  }
+}

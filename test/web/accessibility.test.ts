@@ -1,0 +1,132 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { Person } from '../src/person.ts'
+import { whitePng } from './pictures.ts'
+import { github } from './reports.ts'
+import { describeSite } from './site.ts'
+import { article } from './visitors.ts'
+
+const sizes = { wide: { width: 1280, height: 800 }, narrow: { width: 390, height: 844 } }
+const schemes = ['light', 'dark'] as const
+type Width = keyof typeof sizes
+type Look = [width: Width, scheme: (typeof schemes)[number]]
+
+const everyLook = (['wide', 'narrow'] as const).flatMap((width) => schemes.map((scheme): Look => [width, scheme]))
+/**
+ * How the page looks in each language. The dark theme changes nothing but colours, a width and a language nothing but the layout: each is
+ * tried where it could fail. TEST_LONG=1 tries everything together.
+ */
+const looks: [language: string, looks: Look[]][] = process.env.TEST_LONG
+  ? ['en', 'de', 'ar'].map((language) => [language, everyLook])
+  : [
+      [
+        'en',
+        [
+          ['wide', 'light'],
+          ['wide', 'dark'],
+          ['narrow', 'light'],
+        ],
+      ],
+      ['de', [['narrow', 'light']]],
+      ['ar', [['wide', 'light']]],
+    ]
+
+const adminPages = 'people groups bots webhooks subscriptions commands sign-in scim settings audit export'.split(' ')
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const wcag = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
+
+/** Every view in every language, in one page that is never loaded again: what axe needs is loaded once. */
+describeSite('WCAG 2.2 A and AA', { timeout: 240_000 }, (site) => {
+  test.each(looks)('axe finds no violation in any view, %s', async (language, variants) => {
+    const { channel, parent } = await fillChannel(site.baseUrl, language)
+    const page = await site.openPage('/', { locale: language })
+    await page.evaluate(axe)
+    await page.locator('input[type=email]').waitFor()
+    await inspect(page, 'sign-in', variants)
+
+    await page.locator('input[type=email]').fill('admin@example.com')
+    await page.keyboard.press('Enter')
+    await page.locator('.composer textarea').waitFor()
+
+    const address = `/c/${channel.id}`
+    const pages = adminPages.map((name) => `/admin/${name}`)
+    const own = ['/preferences', '/profile', '/security', '/sessions', '/tokens']
+    for (const shown of [`${address}/t/${parent.id}`, '/search?q=word', ...pages, ...own, '/c/nowhere', address]) {
+      await show(page, shown)
+      await inspect(page, shown, variants)
+    }
+    // Browse, create, new direct message, pins and settings, in whatever language.
+    const buttons = page.locator('nav .section-head .icon-button, .main-head .icon-button')
+    await page.setViewportSize(sizes.wide)
+    await buttons.first().waitFor()
+    for (let n = 0; n < (await buttons.count()); n++) await inspectDialog(page, variants, () => buttons.nth(n).click())
+    await inspectDialog(page, variants, () => page.keyboard.press('Control+k'))
+    await inspectDialog(page, variants, () => page.keyboard.press('Control+/'))
+    const tools = article(page, 'quoted').locator('.message-tools button:not(.quick)')
+    await inspectDialog(page, variants, async () => {
+      await article(page, 'quoted').hover()
+      await tools.first().click()
+    })
+    await tools.last().click()
+    await inspect(page, 'menu of a message', variants)
+  })
+})
+
+/** A channel with everything that a message can have. */
+async function fillChannel(baseUrl: string, language: string) {
+  const admin = await Person.signIn(baseUrl, 'admin@example.com')
+  const channel = await admin.creates({ name: `views-${language}`, topic: 'What can be seen' })
+  const { webhook } = (await admin.post('/webhooks', { name: 'builds', channelId: channel.id })).body
+  await Person.nobody(baseUrl).post(new URL(webhook.url).pathname, github)
+  const image = await admin.uploadsImage(`/channels/${channel.id}/messages`, 'white.png', whitePng(40))
+  await admin.sends(channel, {
+    content: 'with files',
+    images: [image],
+    attachments: [await admin.uploads('notes.txt', '1')],
+  })
+  await admin.says("```ts\nconst answer: number = 42 // 'text'\n```", channel)
+  const parent = await admin.says(
+    'A *word*, a `name`, @admin, @channel, :tada: and https://example.com\n> quoted\n- one',
+    channel,
+  )
+  await admin.post(`/messages/${parent.id}/reactions`, { reaction: '🎉' })
+  await admin.post(`/messages/${parent.id}/pin`)
+  await admin.post(`/messages/${parent.id}/thread`, { content: 'an answer' })
+  return { channel, parent }
+}
+
+/** Goes there as the page itself does. */
+async function show(page: Page, address: string) {
+  await page.evaluate((to) => {
+    history.pushState(null, '', to)
+    dispatchEvent(new PopStateEvent('popstate'))
+  }, address)
+  await page.locator('main h1').waitFor()
+  await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })
+}
+
+async function inspectDialog(page: Page, variants: Look[], open: () => Promise<unknown>) {
+  await page.setViewportSize(sizes.wide)
+  await open()
+  await page.locator('dialog[open]').waitFor()
+  const name = await page.locator('dialog[open] h2').textContent()
+  await inspect(page, `dialog ${name}`, variants)
+  await page.keyboard.press('Escape')
+  await page.locator('dialog[open]').waitFor({ state: 'detached' })
+}
+
+async function inspect(page: Page, view: string, variants: Look[]) {
+  for (const [width, colorScheme] of variants) {
+    await page.setViewportSize(sizes[width])
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    const isWhole = colorScheme === 'light'
+    const run = { runOnly: isWhole ? wcag : ['color-contrast'], resultTypes: ['violations'] }
+    const found = await page.evaluate(`axe.run(document, ${JSON.stringify(run)}).then(({ violations }) =>
+      violations.map(({ id, nodes }) => [id, nodes[0].html]))`)
+    expect([view, width, colorScheme, found]).toEqual([view, width, colorScheme, []])
+    const scrolled = await page.evaluate(() => document.documentElement.scrollWidth)
+    expect([view, scrolled]).toEqual([view, sizes[width].width])
+  }
+}

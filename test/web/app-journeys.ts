@@ -1,0 +1,161 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { expect, onTestFinished, test } from 'vitest'
+import { Person } from '../src/person.ts'
+import type { Site } from './site.ts'
+import { article, channels, composer, createChannel, isAccessible } from './visitors.ts'
+
+/** A program outside that answers commands and clicks. */
+async function startApp(answer: (form: URLSearchParams) => object | number) {
+  const server = createServer(async (request, response) => {
+    const given = answer(new URLSearchParams(await text(request)))
+    if (typeof given === 'number') response.writeHead(given).end()
+    else response.setHeader('content-type', 'application/json').end(JSON.stringify(given))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+}
+
+/** What people do with commands, buttons, and as guests. The server may call this machine. */
+export function appJourneys(site: Site) {
+  const { signIn } = site
+
+  test('commands are completed, answered to the person alone, and no messages', async () => {
+    const url = await startApp((form) => ({ text: `deploying ${form.get('text')}` }))
+    const admin = await signIn('admin', '/admin/commands')
+    await (await Person.signIn(site.baseUrl, 'admin@example.com')).post('/bots', { userName: 'helm' })
+    await admin.reload()
+    await admin.getByRole('button', { name: 'Create command' }).click()
+    const creating = admin.getByRole('dialog', { name: 'Create command' })
+    await creating.getByLabel('Command').fill('/deploy')
+    await creating.getByRole('combobox', { name: 'Bot' }).selectOption('helm')
+    await creating.getByLabel('URL').fill(url)
+    await creating.getByLabel('What comes after it').fill('[service]')
+    await creating.getByRole('button', { name: 'Create', exact: true }).click()
+    expect(await creating.getByRole('textbox', { name: 'Signing secret' }).inputValue()).not.toBe('')
+    await creating.getByRole('button', { name: 'Close' }).click()
+    await admin.getByRole('row', { name: /^\/deploy \[service\]/ }).waitFor()
+
+    const kim = await signIn('kim')
+    await createChannel(kim, 'locker')
+    const box = composer(kim, 'locker')
+    await box.pressSequentially('/dep')
+    await kim.getByRole('option', { name: /^\/deploy \[service\]/ }).waitFor()
+    await box.press('Enter')
+    expect(await box.inputValue()).toBe('/deploy ')
+    await box.pressSequentially('api')
+    await box.press('Enter')
+    const told = kim.getByRole('region', { name: 'Only visible to you' }).getByRole('article', { name: /helm BOT/ })
+    await told.getByText('deploying api').waitFor()
+    await isAccessible(kim)
+    expect(await box.inputValue()).toBe('')
+    await expect.poll(() => kim.locator('[aria-live=polite]').textContent()).toContain('deploying api')
+    await told.getByRole('button', { name: 'Dismiss' }).click()
+    await told.waitFor({ state: 'detached' })
+
+    await box.fill('/unheard of')
+    await box.press('Enter')
+    await kim.getByRole('region', { name: 'Only visible to you' }).getByText('There is no command').waitFor()
+    await box.fill('/etc/hosts is a path')
+    await box.press('Enter')
+    await article(kim, '/etc/hosts is a path').waitFor()
+    await box.fill('/topic what is kept below')
+    await box.press('Enter')
+    await kim.getByRole('main').locator('header').getByText('what is kept below').waitFor()
+    await kim.reload()
+    await article(kim, '/etc/hosts is a path').waitFor()
+    expect(await kim.getByRole('main').getByText('deploying api').count()).toBe(0)
+  })
+
+  test('a click on a button of a message is sent to its app, and says when that fails', async () => {
+    let answer: object | number = { replace_original: true, text: 'Approved' }
+    const url = await startApp(() => answer)
+    const owner = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const { bot } = (await owner.post('/bots', { userName: 'gate' })).body
+    await owner.put(`/bots/${bot.id}`, { interactivityUrl: url })
+    const { token } = (await owner.post(`/bots/${bot.id}/tokens`, { name: 'gate', scopes: ['write'] })).body
+    const lea = await signIn('lea')
+    await createChannel(lea, 'gangway')
+    const button = (actionId: string) => ({
+      type: 'button',
+      action_id: actionId,
+      text: { type: 'plain_text', text: actionId },
+    })
+    const blocks = [{ type: 'actions', elements: [button('approve'), button('refuse')] }]
+    const say = { channel: '#gangway', text: 'May they pass?', blocks }
+    const said = await Person.nobody(site.baseUrl).post('/slack/api/chat.postMessage', say, {
+      authorization: `Bearer ${token}`,
+    })
+    expect(said.body).toMatchObject({ ok: true })
+
+    answer = 500
+    await article(lea, 'approve').getByRole('button', { name: 'refuse' }).click()
+    await lea.getByRole('region', { name: 'Only visible to you' }).getByText('The button of gate failed').waitFor()
+    await owner.put(`/bots/${bot.id}`, { interactivityUrl: '' })
+    await article(lea, 'approve').getByRole('button', { name: 'refuse' }).click()
+    await article(lea, 'approve').getByRole('alert').waitFor()
+    await owner.put(`/bots/${bot.id}`, { interactivityUrl: url })
+    answer = { replace_original: true, text: 'Approved' }
+    await article(lea, 'approve').getByRole('button', { name: 'approve' }).click()
+    await article(lea, 'Approved').waitFor()
+  })
+
+  test('buttons of what one person alone is told change and take away what that person sees', async () => {
+    const button = (actionId: string) => ({
+      type: 'button',
+      action_id: actionId,
+      text: { type: 'plain_text', text: actionId },
+    })
+    const asked = { type: 'section', text: { type: 'plain_text', text: 'Deploy now?' } }
+    const answers: Record<string, object> = {
+      '': { blocks: [asked, { type: 'actions', elements: [button('deploy'), button('later')] }] },
+      deploy: { replace_original: true, text: 'Really?', blocks: [{ type: 'actions', elements: [button('really')] }] },
+      really: { delete_original: true },
+    }
+    const url = await startApp((form) => {
+      const click = form.get('payload')
+      return answers[click === null ? '' : JSON.parse(click).actions[0].action_id]!
+    })
+    const owner = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const { bot } = (await owner.post('/bots', { userName: 'crane' })).body
+    await owner.post('/commands', { botId: bot.id, name: 'lift', url })
+    await owner.put(`/bots/${bot.id}`, { interactivityUrl: url })
+    const noa = await signIn('noa')
+    await createChannel(noa, 'crane deck')
+    await composer(noa, 'crane deck').fill('/lift')
+    await composer(noa, 'crane deck').press('Enter')
+    const told = noa.getByRole('region', { name: 'Only visible to you' })
+    await told.getByText('Deploy now?').waitFor()
+    await isAccessible(noa)
+    await told.getByRole('button', { name: 'deploy' }).click()
+    await told.getByRole('button', { name: 'really' }).waitFor()
+    expect(await told.getByRole('article').count()).toBe(1)
+    expect(await told.getByText('Deploy now?').count()).toBe(0)
+    await told.getByRole('button', { name: 'really' }).click()
+    await told.waitFor({ state: 'detached' })
+  })
+
+  test('guests are offered nothing that they may not do', async () => {
+    const owner = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const { userId } = (await owner.post('/users/add', { email: 'mia@example.com', role: 'guest' })).body
+    const { channel } = (await owner.post('/channels', { name: 'quarterdeck', members: [userId] })).body
+    const mia = await signIn('mia', `/c/${channel.id}`)
+    const box = composer(mia, 'quarterdeck')
+    await box.pressSequentially('@mi')
+    await mia.getByRole('option', { name: /@mia/ }).waitFor()
+    await box.fill('@')
+    expect(await mia.getByRole('option', { name: /@channel|@here/ }).count()).toBe(0)
+    await box.fill('')
+    for (const name of ['Create channel', 'Browse channels'])
+      expect(await channels(mia).getByRole('button', { name }).count()).toBe(0)
+    await mia.getByRole('button', { name: 'Channel settings' }).click()
+    const settings = mia.getByRole('dialog', { name: 'Channel settings' })
+    await settings.getByText('mia').waitFor()
+    expect(await settings.getByRole('region', { name: 'Groups' }).count()).toBe(0)
+    expect(await settings.getByRole('alert').count()).toBe(0)
+  })
+}

@@ -1,0 +1,383 @@
+import type { Locator, Page } from 'playwright-core'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
+import { Person } from '../src/person.ts'
+import { administrationJourneys } from './administration-journeys.ts'
+import { appJourneys } from './app-journeys.ts'
+import { everydayJourneys } from './everyday-journeys.ts'
+import { describeSite } from './site.ts'
+import { act, article, channels, composer, createChannel, openChannel, say } from './visitors.ts'
+
+/** Programs of the tests answer on this machine. */
+const launched = () => ({ env: { PARLEY_INTEGRATIONS_ALLOWED_NETWORKS: '127.0.0.1' } })
+
+/** The roles, names and keys that people's tools rely on. */
+describeSite('the web client by role and name', { timeout: 120_000, launched }, (site) => {
+  const { signIn } = site
+  let eve: Person
+
+  beforeAll(async () => {
+    eve = await Person.signIn(site.baseUrl, 'eve@example.com')
+  })
+
+  const isFocused = (locator: Locator) =>
+    expect.poll(() => locator.evaluate((element) => element === document.activeElement)).toBe(true)
+  const idOf = (page: Page) => new URL(page.url()).pathname.split('/')[2]!
+  const main = (page: Page) => page.getByRole('main')
+
+  test('a first view asks for eight things at most up to the messages', async () => {
+    const ann = await signIn('ann')
+    await createChannel(ann, 'ballast')
+    await say(ann, 'ballast', 'well stowed')
+    const cookies = await ann.context().cookies()
+    // As on a browser that has the session and nothing else.
+    const context = await ann
+      .context()
+      .browser()!
+      .newContext({ storageState: { cookies, origins: [] } })
+    onTestFinished(() => context.close())
+    const page = await context.newPage()
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+    await page.goto(ann.url())
+    await article(page, 'well stowed').waitFor()
+    const until = asked.findIndex((path) => /^\/channels\/.+\/messages$/.test(path))
+    expect(until).toBeGreaterThan(0)
+    expect(asked.slice(0, until + 1).length, asked.join()).toBeLessThanOrEqual(8)
+  })
+
+  test('the page: landmarks, links and what stands at the top', async () => {
+    const ann = await signIn('ann')
+    await createChannel(ann, 'deck')
+    await isFocused(composer(ann, 'deck'))
+    const link = channels(ann).getByRole('link', { name: /^deck/ })
+    expect(await link.getAttribute('aria-current')).toBe('page')
+    for (const name of ['Create channel', 'Browse channels'])
+      expect(await channels(ann).getByRole('button', { name }).count()).toBe(1)
+    for (const name of ['Pinned messages', 'Channel settings']) {
+      await main(ann).getByRole('button', { name }).click()
+      await ann.getByRole('dialog', { name }).waitFor()
+      await ann.keyboard.press('Escape')
+      await ann.getByRole('dialog').waitFor({ state: 'detached' })
+      await isFocused(main(ann).getByRole('button', { name }))
+    }
+    const items = ['Profile', 'Sessions', 'Preferences', 'Keyboard shortcuts', 'Sign out']
+    await ann.getByRole('button', { name: 'Account' }).click()
+    for (const name of items) await ann.getByRole('menuitem', { name }).waitFor()
+    expect(await ann.getByRole('menuitem', { name: 'Administration' }).count()).toBe(0)
+    await ann.getByRole('menuitem', { name: 'Keyboard shortcuts' }).click()
+    await ann.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
+    await ann.keyboard.press('Escape')
+    await isFocused(ann.getByRole('button', { name: 'Account' }))
+  })
+
+  test('preferences and profile', async () => {
+    const ann = await signIn('ann', '/preferences')
+    await ann.getByRole('combobox', { name: 'Theme' }).selectOption('Dark')
+    expect(await ann.evaluate(() => document.documentElement.dataset.theme)).toBe('dark')
+    await ann.getByRole('combobox', { name: 'Language' }).selectOption('العربية')
+    await expect.poll(() => ann.evaluate(() => document.documentElement.dir)).toBe('rtl')
+    await ann.getByRole('combobox', { name: 'اللغة' }).selectOption('English')
+    await expect.poll(() => ann.evaluate(() => document.documentElement.lang)).toBe('en')
+
+    const fay = await signIn('fay', '/profile')
+    await fay.getByRole('textbox', { name: 'Name' }).fill('Fay of the Bay')
+    await fay.getByRole('button', { name: 'Save' }).click()
+    await fay.getByText('Saved').waitFor()
+    const square = await fay.screenshot({ clip: { x: 0, y: 0, width: 64, height: 64 } })
+    await fay.getByLabel('Picture').last().setInputFiles({ name: 'me.png', mimeType: 'image/png', buffer: square })
+    await fay.getByRole('button', { name: 'Remove picture' }).waitFor()
+    await expect.poll(() => main(fay).locator('img[src^="blob:"]').count()).toBe(1)
+  })
+
+  test('a message: its name, description, time, and what can be done with it', async () => {
+    const ann = await signIn('ann')
+    await createChannel(ann, 'bow')
+    const bow = { id: idOf(ann) }
+    const first = await eve.says('first of eve', bow)
+    await say(ann, 'bow', 'second of ann')
+    const feed = main(ann).getByRole('feed', { name: /bow/ })
+    expect(await feed.getAttribute('aria-busy')).toBe('false')
+    const heard = feed.getByRole('article', { name: /eve.*\d:\d\d/ })
+    const described = await heard.getAttribute('aria-describedby')
+    expect(await ann.locator(`[id="${described}"]`).getAttribute('dir')).toBe('auto')
+    const time = heard.getByRole('link').filter({ has: ann.locator('time[datetime]') })
+    expect(await time.getAttribute('href')).toBe(`/c/${bow.id}/m/${first.id}`)
+
+    await act(ann, 'first of eve', 'Pin')
+    await main(ann).getByRole('button', { name: 'Pinned messages' }).click()
+    await ann.getByRole('dialog', { name: 'Pinned messages' }).getByText('first of eve').waitFor()
+    await ann.keyboard.press('Escape')
+    await act(ann, 'first of eve', 'Unpin')
+    await act(ann, 'first of eve', 'React')
+    await ann.getByRole('dialog', { name: 'React' }).getByRole('searchbox').fill('rocket')
+    await ann.keyboard.press('Enter')
+    const reaction = article(ann, 'first of eve').getByRole('button', { name: '🚀 1' })
+    expect(await reaction.getAttribute('aria-pressed')).toBe('true')
+    await act(ann, 'first of eve', 'Quote')
+    await say(ann, 'bow', 'about that')
+    await article(ann, 'about that').getByRole('blockquote').getByText('first of eve').waitFor()
+
+    await act(ann, 'second of ann', 'Edit')
+    const edit = ann.getByRole('textbox', { name: 'Edit message' })
+    await edit.fill('never mind')
+    await edit.press('Escape')
+    await article(ann, 'second of ann').waitFor()
+  })
+
+  test('a webhook says that it is a bot', async () => {
+    const admin = await signIn('admin', '/admin/webhooks')
+    await admin.getByRole('button', { name: 'Create webhook' }).click()
+    const dialog = admin.getByRole('dialog', { name: 'Create webhook' })
+    await dialog.getByLabel('Name').fill('builds')
+    await dialog.getByLabel('Channel').selectOption('General')
+    await dialog.getByRole('button', { name: 'Create' }).click()
+    const token = await dialog.getByRole('textbox', { name: 'Token' }).inputValue()
+    const url = await dialog.getByRole('textbox', { name: 'URL' }).inputValue()
+    await admin.keyboard.press('Escape')
+    const row = admin.getByRole('row', { name: /builds/ })
+    await row.getByRole('button', { name: 'New URL' }).click()
+    const renewing = admin.getByRole('dialog', { name: 'New URL' })
+    await renewing.getByRole('button', { name: 'Make a new URL' }).click()
+    const newUrl = await renewing.getByRole('textbox', { name: 'URL' }).inputValue()
+    const statusOf = async (hook: string) =>
+      (await Person.nobody(site.baseUrl).post(new URL(hook).pathname, { text: 'hook' })).status
+    expect([await statusOf(url), await statusOf(newUrl)]).toEqual([403, 200])
+    await admin.keyboard.press('Escape')
+    const { webhooks } = (await (await Person.signIn(site.baseUrl, 'admin@example.com')).get('/webhooks')).body
+    const path = `/webhooks/${webhooks[0].id}/messages`
+    const nobody = Person.nobody(site.baseUrl)
+    expect((await nobody.post(path, { content: 'it builds' }, { authorization: `Bearer ${token}` })).status).toBe(200)
+    await openChannel(admin, 'General')
+    await main(admin)
+      .getByRole('article', { name: /builds BOT/ })
+      .filter({ hasText: 'it builds' })
+      .waitFor()
+  })
+
+  test('code has colours, and a group is suggested and marked for who is in it', async () => {
+    const ann = await signIn('ann')
+    await createChannel(ann, 'crew')
+    const crew = { id: idOf(ann) }
+    const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const { id } = await Person.signIn(site.baseUrl, 'ann@example.com')
+    for (const [handle, members] of [
+      ['riggers', [id]],
+      ['riders', []],
+    ] as const) {
+      const { status, body } = await admin.post('/groups', { handle, name: `All ${handle}`, members })
+      expect(status).toBe(200)
+      onTestFinished(async () => void (await admin.delete(`/groups/${body.group.id}`)))
+    }
+    await eve.says('```ts\nconst knots = "<b>" // three\n```', crew)
+    await eve.says('@riggers and @riders', crew)
+    const mention = (name: string) => article(ann, '@riggers and').locator('.mention', { hasText: name })
+    await expect.poll(() => mention('@riggers').getAttribute('data-me')).toBe('true')
+    expect(await mention('@riders').getAttribute('data-me')).toBeNull()
+    const code = article(ann, 'knots').locator('code')
+    await expect.poll(() => code.locator('.code-string').allTextContents()).toEqual(['"<b>"'])
+    expect(await code.textContent()).toBe('const knots = "<b>" // three')
+    await composer(ann, 'crew').pressSequentially('@rigg')
+    await ann.getByRole('option', { name: '@riggers All riggers · 1 member' }).waitFor()
+    await ann.keyboard.press('Tab')
+    expect(await composer(ann, 'crew').inputValue()).toBe('@riggers ')
+  })
+
+  test('a first visit makes no request that fails', async () => {
+    const page = await site.openPage()
+    await page.getByRole('textbox', { name: 'Email' }).waitFor()
+    const failed: string[] = []
+    page.on('response', (response) => response.status() >= 400 && failed.push(response.url()))
+    await page.reload()
+    await page.getByRole('textbox', { name: 'Email' }).waitFor()
+    expect(failed).toEqual([])
+  })
+
+  test('composing: suggestions, several lines, files', async () => {
+    const ann = await signIn('ann')
+    await createChannel(ann, 'galley')
+    const box = composer(ann, 'galley')
+    for (const [typed, option, taken] of [
+      ['@ev', /@eve/, '@eve '],
+      ['#Ge', /#General/, '#General '],
+      [':rock', /:rock:/, '🪨 '],
+    ] as const) {
+      await box.fill('')
+      await box.pressSequentially(typed)
+      await ann.getByRole('listbox').getByRole('option', { name: option }).waitFor()
+      expect(await box.getAttribute('aria-activedescendant')).not.toBeNull()
+      if (typed !== ':rock') {
+        await box.press('Tab')
+        expect(await box.inputValue()).toBe(taken)
+      } else {
+        await box.press('Escape')
+        await ann.getByRole('listbox').waitFor({ state: 'detached' })
+      }
+    }
+    await box.fill('one')
+    await box.press('Shift+Enter')
+    await box.pressSequentially('two')
+    await box.press('Enter')
+    await article(ann, /one\s*two/).waitFor()
+
+    await ann
+      .getByLabel('Attach files')
+      .last()
+      .setInputFiles([
+        { name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('a') },
+        { name: 'b.png', mimeType: 'image/png', buffer: await ann.screenshot() },
+      ])
+    await ann.getByRole('button', { name: 'Remove a.txt' }).waitFor()
+    await box.fill('with files')
+    await main(ann).getByRole('button', { name: 'Send', exact: true }).click()
+    await article(ann, 'with files')
+      .getByRole('link', { name: /a\.txt/ })
+      .waitFor()
+    await article(ann, 'with files').getByRole('button', { name: 'b.png' }).click()
+    await ann.getByRole('dialog', { name: 'b.png' }).getByRole('img', { name: 'b.png' }).waitFor()
+    await ann.keyboard.press('Escape')
+  })
+
+  test('keys: between channels and messages, to anything, and back', async () => {
+    const ann = await signIn('gil')
+    for (const name of ['keel-a', 'keel-b']) await createChannel(ann, name)
+    for (let n = 1; n <= 60; n++) await eve.says(`knot ${n}`, { id: idOf(ann) })
+    await article(ann, /^.*knot 60$/).waitFor()
+    await ann.keyboard.press('Alt+ArrowUp')
+    await ann.getByRole('heading', { level: 1, name: 'keel-a' }).waitFor()
+    await isFocused(composer(ann, 'keel-a'))
+    await ann.keyboard.press('Alt+ArrowDown')
+    await isFocused(composer(ann, 'keel-b'))
+
+    await article(ann, /knot 60$/).focus()
+    await ann.keyboard.press('ArrowUp')
+    await isFocused(article(ann, /knot 59$/))
+    await ann.keyboard.press('PageUp')
+    await isFocused(article(ann, /knot 51$/))
+    for (let n = 0; n < 6; n++) await ann.keyboard.press('PageUp')
+    await expect.poll(() => ann.evaluate(() => document.activeElement?.tagName)).toBe('ARTICLE')
+    await ann.getByRole('button', { name: 'Jump to newest' }).click()
+    await article(ann, /knot 60$/).waitFor()
+    await article(ann, /knot 60$/).focus()
+    await ann.keyboard.press('Tab')
+    expect(await ann.evaluate(() => document.activeElement?.closest('article')?.textContent)).toContain('knot 60')
+
+    await ann.keyboard.press('?')
+    await ann.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
+    await ann.keyboard.press('Escape')
+    await ann.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor({ state: 'detached' })
+    await ann.keyboard.press('Control+k')
+    const switcher = ann.getByRole('dialog', { name: 'Switch to' })
+    await switcher.getByRole('combobox').fill('eve')
+    await switcher.getByRole('option', { name: /^eve/ }).waitFor()
+    await ann.keyboard.press('Enter')
+    await ann.getByRole('heading', { level: 1, name: 'eve' }).waitFor()
+    await isFocused(composer(ann, 'eve'))
+    await ann.goBack()
+    await ann.getByRole('heading', { level: 1, name: 'keel-b' }).waitFor()
+  })
+
+  test('addresses: of a message, of a reply in its thread, and of what is not there', async () => {
+    const ann = await signIn('ann')
+    await createChannel(ann, 'mast')
+    const mast = { id: idOf(ann) }
+    const old = await eve.says('the oldest', mast)
+    for (let n = 1; n <= 120; n++) await eve.says(`later ${n}`, mast)
+    const { body } = await eve.post(`/messages/${old.id}/thread`, { content: 'an answer' })
+    await ann.goto(`${site.baseUrl}/c/${mast.id}/m/${old.id}`)
+    await isFocused(article(ann, 'the oldest'))
+    await ann.getByRole('button', { name: 'Jump to newest' }).click()
+    await article(ann, 'later 120').waitFor()
+    expect(new URL(ann.url()).pathname).toBe(`/c/${mast.id}`)
+
+    await ann.goto(`${site.baseUrl}/c/${mast.id}/m/${body.reply.id}`)
+    const thread = ann.getByRole('complementary', { name: 'Thread' })
+    await isFocused(thread.getByRole('article').filter({ hasText: 'an answer' }))
+    await thread.getByRole('button', { name: 'Close', exact: true }).click()
+    await thread.waitFor({ state: 'detached' })
+    await ann.goto(`${site.baseUrl}/c/${mast.id}/t/${old.id}`)
+    await thread.getByText('an answer').waitFor()
+    await isFocused(thread.getByRole('textbox', { name: 'Reply' }))
+    await ann.goto(`${site.baseUrl}/c/nowhere`)
+    await ann.getByRole('heading', { level: 1, name: 'Not found' }).waitFor()
+  })
+
+  test('a public channel can be looked at without joining, and writing joins it', async () => {
+    const { body } = await eve.post('/channels', { name: 'open sea' })
+    await eve.says('anybody there?', body.channel)
+    const ann = await signIn('ann', `/c/${body.channel.id}`)
+    await article(ann, 'anybody there?').waitFor()
+    await main(ann).getByRole('button', { name: 'Join channel' }).waitFor()
+    await say(ann, 'open sea', 'me')
+    await main(ann).getByRole('button', { name: 'Join channel' }).waitFor({ state: 'detached' })
+    await channels(ann).getByRole('link', { name: 'open sea' }).waitFor()
+  })
+
+  test('what happens is announced once, and history is not', async () => {
+    const ann = await signIn('ann')
+    await createChannel(ann, 'crow nest')
+    const nest = { id: idOf(ann) }
+    await eve.says('before', nest)
+    await article(ann, 'before').waitFor()
+    await ann.reload()
+    await article(ann, 'before').waitFor()
+    const told = ann.locator('[aria-live=polite]')
+    expect(await told.count()).toBe(1)
+    expect(await told.textContent()).toBe('')
+    await eve.says('land in sight', nest)
+    await expect.poll(() => told.textContent()).toBe('eve: land in sight')
+    await ann.context().setOffline(true)
+    await ann.getByRole('status').filter({ hasText: 'Offline' }).waitFor()
+    await ann.context().setOffline(false)
+    await ann.getByRole('status').filter({ hasText: 'Offline' }).waitFor({ state: 'detached' })
+  })
+
+  test('on a narrow page the navigation is behind a button', async () => {
+    const ann = await signIn('ann', '/', { viewport: { width: 390, height: 844 } })
+    await ann.getByRole('button', { name: 'Navigation' }).click()
+    await channels(ann).getByRole('link', { name: 'General' }).click()
+    await composer(ann, 'General').waitFor()
+    await channels(ann).waitFor({ state: 'hidden' })
+    expect(await ann.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390)
+  })
+
+  administrationJourneys(site)
+  everydayJourneys(site)
+  appJourneys(site)
+
+  test('administration: people, settings, audit log, export', async () => {
+    const admin = await signIn('admin', '/admin/people')
+    const navigation = admin.getByRole('navigation', { name: 'Administration' })
+    await admin.getByRole('button', { name: 'Add person' }).click()
+    const dialog = admin.getByRole('dialog', { name: 'Add person' })
+    await dialog.getByLabel('Email').fill('hal@example.com')
+    await dialog.getByLabel('Role').selectOption('Admin')
+    await dialog.getByLabel('Password').fill('correct horse battery')
+    await dialog.getByRole('button', { name: 'Add', exact: true }).click()
+    const hal = admin.getByRole('row', { name: /hal@example\.com/ })
+    await expect.poll(() => hal.getByRole('combobox', { name: 'Role' }).inputValue()).toBe('admin')
+
+    await navigation.getByRole('link', { name: 'Settings' }).click()
+    await admin.getByRole('heading', { level: 1, name: 'Settings' }).waitFor()
+    await admin.getByLabel('Server name').fill('The Fleet')
+    await admin.getByRole('button', { name: 'Save' }).click()
+    await expect.poll(() => admin.title()).toContain('The Fleet')
+
+    await navigation.getByRole('link', { name: 'Audit log' }).click()
+    await admin
+      .getByRole('row', { name: /admin.*user\.create/ })
+      .first()
+      .waitFor()
+    await admin.getByLabel('Action').fill('settings.update')
+    await admin.getByRole('button', { name: 'Filter' }).click()
+    await expect.poll(() => admin.getByRole('row', { name: /user\.create/ }).count()).toBe(0)
+
+    await navigation.getByRole('link', { name: 'Export' }).click()
+    await admin.getByRole('button', { name: 'Export' }).click()
+    await admin.getByRole('progressbar').waitFor()
+    const [download] = await Promise.all([
+      admin.waitForEvent('download'),
+      admin.getByRole('link', { name: 'Download' }).click(),
+    ])
+    expect(download.suggestedFilename()).toContain('export')
+  })
+})

@@ -1,0 +1,120 @@
+import { expect, test } from 'vitest'
+import { Person } from '../src/person.ts'
+import type { Site } from './site.ts'
+import { act, article, channels, composer, createChannel, isAccessible, openChannel, say } from './visitors.ts'
+
+/** What people do many times a day, beside writing and reading. */
+export function everydayJourneys(site: Site) {
+  const { signIn } = site
+
+  test('emoji: by category, by the arrows, in a skin tone, the last ones again, and those with one click', async () => {
+    const lea = await signIn('lea')
+    await createChannel(lea, 'pantry')
+    await say(lea, 'pantry', 'soup is ready')
+    await act(lea, 'soup is ready', 'React')
+    const picker = lea.getByRole('dialog', { name: 'React' })
+    const region = (name: string) => picker.getByRole('region', { name })
+    await region('Smileys and emotion').waitFor()
+    expect(await region('Recently used').count()).toBe(0)
+    await isAccessible(lea)
+
+    await picker.getByRole('combobox', { name: 'Skin tone' }).selectOption('3')
+    await picker.getByRole('button', { name: 'People and body', exact: true }).click()
+    await region('People and body').getByRole('button', { name: 'wave', exact: true }).click()
+    await article(lea, 'soup is ready').getByRole('button', { name: '👋🏽 1' }).waitFor()
+
+    await act(lea, 'soup is ready', 'React')
+    await region('Recently used').getByRole('button', { name: 'wave', exact: true }).waitFor()
+    await lea.keyboard.press('ArrowDown')
+    await expect.poll(() => lea.evaluate(() => document.activeElement?.ariaLabel)).toBe('wave')
+    await lea.keyboard.press('ArrowDown')
+    await expect.poll(() => lea.evaluate(() => document.activeElement?.ariaLabel)).toBe('grinning')
+    await lea.keyboard.press('ArrowRight')
+    await expect.poll(() => lea.evaluate(() => document.activeElement?.ariaLabel)).toBe('smiley')
+    await lea.keyboard.press('Enter')
+    await article(lea, 'soup is ready').getByRole('button', { name: '😃 1' }).waitFor()
+
+    await say(lea, 'pantry', 'bread as well')
+    const bread = article(lea, 'bread as well')
+    await bread.hover()
+    await bread.getByRole('button', { name: 'Respond with wave' }).waitFor()
+    await bread.getByRole('button', { name: 'Respond with +1' }).waitFor()
+    await isAccessible(lea)
+    const quick = bread.getByRole('button', { name: 'Respond with smiley' })
+    await quick.click()
+    await bread.getByRole('button', { name: '😃 1' }).waitFor()
+    await quick.waitFor({ state: 'detached' })
+  })
+
+  test('who takes a member out of a channel sends that alone, and not the list of everybody else', async () => {
+    const may = await signIn('may')
+    await createChannel(may, 'closet')
+    const [, channelId] = /\/c\/([^/]+)/.exec(may.url())!
+    const guest = await Person.signIn(site.baseUrl, 'moth@example.com')
+    await guest.post(`/channels/${channelId}/join`)
+    await may.getByRole('button', { name: 'Channel settings' }).click()
+    const remove = may.getByRole('button', { name: 'Remove moth' })
+    const sent = may.waitForRequest((request) => request.method() === 'PUT' && request.url().endsWith(channelId!))
+    await remove.click()
+    expect((await sent).postDataJSON()).toEqual({ removeMembers: [guest.id] })
+    await remove.waitFor({ state: 'detached' })
+  })
+
+  test('the name of an author opens their card, from which one writes to them', async () => {
+    const nell = await signIn('nell')
+    await createChannel(nell, 'bridge')
+    const ned = await Person.signIn(site.baseUrl, 'ned@example.com')
+    const [, channelId] = /\/c\/([^/]+)/.exec(nell.url())!
+    await ned.post(`/channels/${channelId}/join`)
+    await ned.says('all clear', { id: channelId! })
+    await article(nell, 'all clear').getByRole('button', { name: 'ned', exact: true }).click()
+    const card = nell.getByRole('dialog', { name: 'ned' })
+    await card.getByText('ned@example.com').waitFor()
+    await isAccessible(nell)
+    await card.getByRole('button', { name: 'Message ned' }).click()
+    await nell.getByRole('heading', { level: 1, name: 'ned' }).waitFor()
+    await card.waitFor({ state: 'detached' })
+  })
+
+  test('who adds a member of a channel loses nobody who came meanwhile', async () => {
+    const ola = await signIn('ola')
+    await createChannel(ola, 'boom')
+    const [, channelId] = /\/c\/([^/]+)/.exec(ola.url())!
+    const [pia, rob] = [
+      await Person.signIn(site.baseUrl, 'pia@example.com'),
+      await Person.signIn(site.baseUrl, 'rob.mast@example.com'),
+    ]
+    await ola.getByRole('button', { name: 'Channel settings' }).click()
+    // Somebody joins after the page has looked who is there, and before its change arrives.
+    await ola.route(`**/channels/${channelId}`, async (route) => {
+      if (route.request().method() === 'PUT') await pia.post(`/channels/${channelId}/join`)
+      await route.continue()
+    })
+    const members = ola.getByRole('region', { name: 'Members' })
+    await members.getByRole('button', { name: 'Add a member' }).click()
+    await ola.getByRole('dialog', { name: 'Add a member' }).getByRole('combobox').fill('rob.mast')
+    await ola.keyboard.press('Enter')
+    await members.getByRole('button', { name: 'Remove rob.mast' }).waitFor()
+    const { channel } = (await pia.get(`/channels/${channelId}`)).body
+    expect(channel.members).toEqual(expect.arrayContaining([pia.id, rob.id]))
+  })
+
+  test('a text that was begun is marked where one left it, and the icon tells who waits', async () => {
+    const sam = await signIn('sam')
+    await createChannel(sam, 'stern')
+    await createChannel(sam, 'prow')
+    await composer(sam, 'prow').fill('half a thought')
+    await openChannel(sam, 'stern')
+    await channels(sam).getByRole('link', { name: 'prow' }).getByText('Draft').waitFor()
+    const icon = () => sam.locator('link[rel=icon]').getAttribute('href')
+    expect(await icon()).toBe('/icon.svg')
+
+    const tom = await Person.signIn(site.baseUrl, 'tom@example.com')
+    const { id } = (await tom.get('/users?q=sam@')).body.users[0]
+    const { conversation } = (await tom.post('/conversations', { targetUserId: id })).body
+    await tom.post(`/conversations/${conversation.id}/messages`, { content: 'Are you there?' })
+    await expect.poll(icon, { timeout: 20_000 }).toMatch(/^blob:/)
+    await sam.getByRole('link', { name: /^tom/ }).click()
+    await expect.poll(icon, { timeout: 20_000 }).toBe('/icon.svg')
+  })
+}

@@ -1,0 +1,128 @@
+import type { BrowserContext, Page } from 'playwright-core'
+import { expect, onTestFinished, test } from 'vitest'
+import { Person } from '../src/person.ts'
+import { describeSite } from './site.ts'
+
+/** For a machine that is busy with something else. */
+const patience = { timeout: 60_000 }
+
+/** The service worker: it runs in the browser, and is the same whoever serves it. */
+describeSite('the web client without a network', { wholeBrowser: true, timeout: 180_000 }, (site) => {
+  async function openBrowser(permissions: string[] = []): Promise<BrowserContext> {
+    const context = await site.browser.newContext({ locale: 'en-GB', permissions })
+    onTestFinished(() => context.close())
+    return context
+  }
+
+  async function signIn(context: BrowserContext, name: string): Promise<Page> {
+    const page = await context.newPage()
+    page.setDefaultTimeout(patience.timeout)
+    await page.goto(site.baseUrl)
+    await page.getByLabel('Email').fill(`${name}@example.com`)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('textbox', { name: /^Message/ }).waitFor()
+    return page
+  }
+
+  /** Playwright lets every page believe that it has the focus. */
+  async function lookAway(page: Page) {
+    const session = await page.context().newCDPSession(page)
+    await session.send('Emulation.setFocusEmulationEnabled', { enabled: false })
+  }
+  /** In the page; as text, because the types of this project know no browser. */
+  const ask = (page: Page, expression: string) => page.evaluate<unknown>(`(async () => ${expression})()`)
+  const isControlled = (page: Page) =>
+    expect.poll(() => ask(page, 'navigator.serviceWorker.controller !== null'), patience).toBe(true)
+  const kept = (page: Page) => ask(page, 'caches.keys()')
+  const stored = (page: Page) =>
+    ask(
+      page,
+      `{
+        const done = (request) => new Promise((resolve, reject) => {
+          request.onsuccess = () => resolve(request.result)
+          request.onerror = () => reject(request.error)
+        })
+        const all = []
+        for (const { name } of await indexedDB.databases()) {
+          const database = await done(indexedDB.open(name))
+          for (const store of database.objectStoreNames) {
+            all.push(await done(database.transaction(store).objectStore(store).getAll()))
+          }
+          database.close()
+        }
+        return JSON.stringify(all)
+      }`,
+    ) as Promise<string>
+  const announced = (page: Page) =>
+    ask(
+      page,
+      `(await (await navigator.serviceWorker.ready).getNotifications()).map(({ title, body }) => title + ': ' + body)`,
+    )
+
+  test('a page that was there before starts from what the browser keeps, and sends what is written when it can', async () => {
+    const context = await openBrowser()
+    const page = await signIn(context, 'ann')
+    const box = page.getByRole('textbox', { name: /^Message/ })
+    const article = (text: string) => page.getByRole('article').filter({ hasText: text })
+    await box.fill('before the tunnel')
+    await box.press('Enter')
+    await article('before the tunnel').waitFor()
+    await expect.poll(() => article('Sending').count(), patience).toBe(0)
+    await isControlled(page)
+    // The store is written soon after each change.
+    await expect.poll(() => stored(page), patience).toContain('before the tunnel')
+
+    await context.setOffline(true)
+    await page.reload()
+    await article('before the tunnel').waitFor()
+    await box.fill('from within the tunnel')
+    await box.press('Enter')
+    await article('from within the tunnel').waitFor()
+    await context.setOffline(false)
+    const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const [channel] = (await admin.get('/channels')).body.channels
+    const contents = async () =>
+      (await admin.get(`/channels/${channel.id}/messages`)).body.messages.map(
+        ({ content }: { content: string }) => content,
+      )
+    await expect.poll(contents, patience).toContain('from within the tunnel')
+  })
+
+  test('signing out removes the kept page, the store and what was announced', async () => {
+    const page = await signIn(await openBrowser(), 'bob')
+    await isControlled(page)
+    await expect.poll(() => kept(page), patience).not.toEqual([])
+    await page.getByRole('button', { name: 'Account' }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    await expect.poll(() => kept(page), patience).toEqual([])
+    expect(await ask(page, `localStorage.getItem('parley.person')`)).toBeNull()
+    expect(await stored(page)).not.toMatch(/General|bob/)
+  })
+
+  test('a mention is announced once, whatever the number of tabs, and not while somebody looks', async () => {
+    const context = await openBrowser(['notifications'])
+    const first = await signIn(context, 'carl')
+    await isControlled(first)
+    await first.goto(`${site.baseUrl}/preferences`)
+    await first.getByRole('checkbox', { name: 'Desktop notifications' }).check()
+    const preferences = () => ask(first, `localStorage.getItem('parley.preferences')`)
+    await expect.poll(preferences, patience).toContain('"notifications":true')
+    const second = await context.newPage()
+    await second.goto(site.baseUrl)
+    await second.getByRole('textbox', { name: /^Message/ }).waitFor()
+    const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const [channel] = (await admin.get('/channels')).body.channels
+
+    await second.bringToFront()
+    await admin.says('@carl while you look', channel)
+    await second.getByRole('article').filter({ hasText: 'while you look' }).waitFor()
+    await lookAway(first)
+    await lookAway(second)
+    await (await context.newPage()).bringToFront()
+    await admin.says('@carl while you are away', channel)
+    await expect
+      .poll(() => announced(second), patience)
+      .toEqual([`admin in #${channel.name}: @carl while you are away`])
+  })
+})

@@ -1,0 +1,213 @@
+import { TOTP } from 'otpauth'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Mailbox, openMailbox } from '../src/mailbox.ts'
+import { Person } from '../src/person.ts'
+import { describeSite } from './site.ts'
+
+const passwords = { admin: 'the password of the admin', ann: 'correct horse battery', later: 'staple of another horse' }
+
+/** Browsers have no passkeys for bare IP addresses. */
+const addressOf = (baseUrl: string) => baseUrl.replace('127.0.0.1', 'localhost')
+const launched = () => ({
+  env: {
+    HOST: '0.0.0.0',
+    PARLEY_AUTH_AUTH_MODE: 'password',
+    PARLEY_EMAIL_HOST: '127.0.0.1',
+    PARLEY_EMAIL_PORT: String(mailbox.port),
+    INITIAL_USER_PASSWORD: passwords.admin,
+  },
+})
+
+let mailbox: Mailbox
+beforeAll(async () => {
+  mailbox = await openMailbox()
+})
+afterAll(() => mailbox?.close())
+
+describeSite('the web client where people have passwords', { launched, addressOf }, (site) => {
+  const { openPage } = site
+
+  /** Where a link of a mail leads to on this machine. */
+  const pathOf = ({ link }: { link: URL }) => link.pathname + link.search
+
+  test('an invitation leads to a password, a forgotten one to another, and refusals keep what was typed', async () => {
+    const admin = new Person(site.baseUrl, { id: '', userName: 'admin' })
+    const credentials = { email: 'admin@example.com', password: passwords.admin }
+    admin.token = (await admin.post('/auth/password-login', credentials)).body.accessToken
+    expect(await admin.post('/users/add', { email: 'ann@example.com' })).toMatchObject({ status: 200 })
+
+    const ann = await openPage(pathOf(await mailbox.nextTo('ann@example.com')))
+    await ann.getByLabel('New password').fill(passwords.ann)
+    await ann.getByLabel('Repeat password').fill('something else')
+    await ann.getByRole('button', { name: 'Set password' }).click()
+    await ann.getByRole('alert').waitFor()
+    expect(await ann.getByLabel('New password').inputValue()).toBe(passwords.ann)
+    await ann.getByLabel('Repeat password').fill(passwords.ann)
+    await ann.getByRole('button', { name: 'Set password' }).click()
+    await ann.getByRole('heading', { level: 1, name: 'General' }).waitFor()
+    expect(ann.url()).not.toContain('token')
+    await ann.getByRole('button', { name: 'Account' }).click()
+    await ann.getByRole('menuitem', { name: 'Sign out' }).click()
+
+    const signIn = async (password: string) => {
+      await ann.getByLabel('Email').fill('ann@example.com')
+      await ann.getByLabel('Password', { exact: true }).fill(password)
+      await ann.getByRole('button', { name: 'Sign in' }).click()
+    }
+    await signIn('wrong horse battery')
+    await ann.getByRole('alert').waitFor()
+    expect(await ann.getByLabel('Email').inputValue()).toBe('ann@example.com')
+
+    await ann.getByText('Forgot password?').click()
+    await ann.getByLabel('Email').fill('ann@example.com')
+    await ann.getByRole('button', { name: 'Send reset link' }).click()
+    await ann.getByRole('status').filter({ hasText: /mail/ }).waitFor()
+    await ann.goto(addressOf(site.baseUrl) + pathOf(await mailbox.nextTo('ann@example.com')))
+    await ann.getByLabel('New password').fill(passwords.later)
+    await ann.getByLabel('Repeat password').fill(passwords.later)
+    await ann.getByRole('button', { name: 'Set password' }).click()
+    await ann.getByRole('heading', { level: 1, name: 'General' }).waitFor()
+    expect(new URL(ann.url()).pathname).toMatch(/^\/c\//)
+  })
+  /** Somebody who is signed in and looks at the page of their own security. */
+  async function openSecurity(email: string, password: string) {
+    const admin = new Person(site.baseUrl, { id: '', userName: 'admin' })
+    const login = await admin.post('/auth/password-login', { email: 'admin@example.com', password: passwords.admin })
+    admin.token = login.body.accessToken
+    expect(await admin.post('/users/add', { email, password })).toMatchObject({ status: 200 })
+    const page = await openPage()
+    const signIn = async () => {
+      await page.getByLabel('Email').fill(email)
+      await page.getByLabel('Password', { exact: true }).fill(password)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+    }
+    const signOut = async () => {
+      await page.getByRole('button', { name: 'Account' }).click()
+      await page.getByRole('menuitem', { name: 'Sign out' }).click()
+    }
+    const arrives = () => page.getByRole('heading', { level: 1, name: 'General' }).waitFor()
+    await signIn()
+    await arrives()
+    await page.getByRole('button', { name: 'Account' }).click()
+    await page.getByRole('menuitem', { name: 'Security' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Security' }).waitFor()
+    return { page, signIn, signOut, arrives }
+  }
+
+  test('an authenticator app is set up, asked for at the sign-in, and replaced by a recovery code', async () => {
+    const { page, signIn, signOut, arrives } = await openSecurity('bob@example.com', 'a long enough phrase')
+    await page.getByRole('button', { name: 'Set up' }).click()
+    await page.getByRole('img', { name: 'QR code' }).waitFor()
+    const secret = await page.getByLabel('Secret').inputValue()
+    // Each code works once, and that of the next half minute is accepted already.
+    const code = (ahead: number) => new TOTP({ secret }).generate({ timestamp: Date.now() + ahead * 30_000 })
+    await page.getByLabel('Code', { exact: true }).fill(code(0))
+    await page.getByRole('button', { name: 'Confirm' }).click()
+    const shown = page.getByRole('region', { name: 'Recovery codes' }).getByRole('listitem')
+    await shown.first().waitFor()
+    const recoveryCodes = await shown.allInnerTexts()
+    expect(recoveryCodes).toHaveLength(10)
+    await signOut()
+
+    await signIn()
+    await page.getByLabel('Code').fill('no code')
+    await page.getByRole('button', { name: 'Verify' }).click()
+    await page.getByRole('alert').waitFor()
+    expect(await page.getByLabel('Code').inputValue()).toBe('no code')
+    await page.getByLabel('Code').fill(code(1))
+    await page.getByRole('button', { name: 'Verify' }).click()
+    await arrives()
+    await signOut()
+
+    await signIn()
+    await page.getByRole('button', { name: 'Use a recovery code' }).click()
+    await page.getByLabel('Recovery code').fill(recoveryCodes[0]!)
+    await page.getByRole('button', { name: 'Verify' }).click()
+    await arrives()
+
+    await page.goto(`${addressOf(site.baseUrl)}/security`)
+    const form = page.getByRole('form', { name: 'Change password' })
+    await form.getByLabel('Current password').fill('a long enough phrase')
+    await form.getByLabel('New password').fill('another long phrase')
+    await form.getByLabel('Repeat password').fill('another long phrase')
+    await form.getByLabel('Code').fill(recoveryCodes[1]!)
+    await form.getByRole('button', { name: 'Change password' }).click()
+    await page.getByRole('status').filter({ hasText: 'The password was changed' }).waitFor()
+
+    await page.getByRole('button', { name: 'Remove authenticator app' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Remove authenticator app' })
+    await dialog.getByLabel('Code').fill(recoveryCodes[2]!)
+    await dialog.getByRole('button', { name: 'Remove' }).click()
+    await page.getByRole('button', { name: 'Set up' }).waitFor()
+  })
+
+  test('a passkey is added, signs in alone and after the password, and is removed', async () => {
+    const { page, signIn, signOut, arrives } = await openSecurity('cat@example.com', 'a long enough phrase')
+    await addAuthenticator(page)
+    await page.getByLabel('Name').fill('my laptop')
+    await page.getByRole('button', { name: 'Add passkey' }).click()
+    await page.getByRole('row', { name: 'my laptop' }).waitFor()
+    await signOut()
+
+    await page.getByRole('button', { name: 'Use a passkey' }).click()
+    await arrives()
+    await signOut()
+    // After the password it is the second step.
+    await signIn()
+    await page.getByRole('heading', { level: 1, name: 'Second step' }).waitFor()
+    await page.getByRole('button', { name: 'Use a passkey' }).click()
+    await arrives()
+    await page.goto(`${addressOf(site.baseUrl)}/security`)
+    await page.getByRole('row', { name: 'my laptop' }).getByRole('button', { name: 'Remove' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
+    await page.getByRole('row', { name: 'my laptop' }).waitFor({ state: 'detached' })
+  })
+})
+
+const withFactors = () => ({
+  env: { HOST: '0.0.0.0', PARLEY_AUTH_ALLOW_PUBLIC_DEV_MODE: 'true', PARLEY_AUTH_MFA: 'required' },
+})
+describeSite('the web client where everybody needs a second factor', { launched: withFactors, addressOf }, (site) => {
+  test('who has none sets one up before anything else', async () => {
+    const page = await site.openPage('/preferences')
+    await addAuthenticator(page)
+    await page.getByLabel('Email').fill('dan@example.com')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Set up a second factor' }).waitFor()
+    expect(await page.getByRole('button', { name: 'Continue' }).count()).toBe(0)
+    await page.reload()
+    await page.getByRole('heading', { level: 1, name: 'Set up a second factor' }).waitFor()
+    await page.getByLabel('Name').fill('key of dan')
+    await page.getByRole('button', { name: 'Add passkey' }).click()
+    await page.getByRole('row', { name: /key of dan/ }).waitFor()
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Preferences' }).waitFor()
+
+    // As for somebody who has come through a provider, whose session would go on there.
+    const logoutUrl = 'https://provider.example/logout'
+    await page.route(logoutUrl, (route) => route.fulfill({ contentType: 'text/html', body: '<h1>Good bye</h1>' }))
+    await page.route('**/auth/logout', async (route) => {
+      const response = await route.fetch()
+      await route.fulfill({ response, json: { ...(await response.json()), logoutUrl } })
+    })
+    await page.getByRole('button', { name: 'Account' }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { name: 'Good bye' }).waitFor()
+  })
+})
+
+/** A passkey device of the browser, which says yes to everything. */
+async function addAuthenticator(page: Page) {
+  const devtools = await page.context().newCDPSession(page)
+  await devtools.send('WebAuthn.enable')
+  await devtools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+    },
+  })
+}

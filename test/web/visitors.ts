@@ -1,0 +1,103 @@
+import { AxeBuilder } from '@axe-core/playwright'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { expect, onTestFinished } from 'vitest'
+
+export type Visitors = ReturnType<typeof createVisitors>
+
+/** People with browsers, who find everything by role and name. Whatever a page complains of fails the test. */
+export function createVisitors(browser: () => Browser, baseUrl: () => string) {
+  async function openPage(address = '/', options: BrowserContextOptions = {}) {
+    const context = await browser().newContext({ viewport: { width: 1280, height: 800 }, locale: 'en-GB', ...options })
+    const page = await context.newPage()
+    const complaints = complaintsOf(page)
+    onTestFinished(async () => {
+      await context.close()
+      expect(complaints).toEqual([])
+    })
+    await page.goto(baseUrl() + address)
+    return page
+  }
+
+  return {
+    openPage,
+    /** With a browser of their own, by the sign-in of the development mode. */
+    async signIn(name: string, address = '/', options: BrowserContextOptions = {}) {
+      const page = await openPage(address, options)
+      await page.getByLabel('Email').fill(`${name}@example.com`)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByRole('button', { name: 'Account' }).waitFor()
+      return page
+    },
+  }
+}
+
+/** What scripts throw, and what the policies for scripts refuse. */
+export function complaintsOf(page: Page): string[] {
+  const complaints: string[] = []
+  page.setDefaultTimeout(20_000)
+  page.on('pageerror', (error) => complaints.push(error.message))
+  page.on('console', (message) => {
+    if (/Content Security Policy|TrustedHTML|TrustedScript/.test(message.text())) complaints.push(message.text())
+  })
+  page.on('dialog', (dialog) => {
+    complaints.push(`a dialog of the browser: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  return complaints
+}
+
+export const channels = (page: Page) => page.getByRole('navigation', { name: 'Channels' })
+export const article = (page: Page, text: string | RegExp) =>
+  page.getByRole('main').getByRole('article').filter({ hasText: text })
+export const composer = (page: Page, channel: string) => page.getByRole('textbox', { name: `Message ${channel}` })
+
+export async function openChannel(page: Page, name: string) {
+  await channels(page).getByRole('link', { name }).click()
+  await page.getByRole('heading', { level: 1, name }).waitFor()
+}
+
+/** Of a public channel that somebody else has created. */
+export async function joinChannel(page: Page, name: string) {
+  await page.getByRole('button', { name: 'Browse channels' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Browse channels' })
+  await dialog.getByRole('searchbox').fill(name)
+  await dialog.getByRole('button', { name: `Join ${name}` }).click()
+  await dialog.getByRole('button', { name: `Leave ${name}` }).waitFor()
+  await page.keyboard.press('Escape')
+  await openChannel(page, name)
+}
+
+export async function createChannel(page: Page, name: string) {
+  await page.getByRole('button', { name: 'Create channel' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Create channel' })
+  await dialog.getByLabel('Name').fill(name)
+  await dialog.getByRole('button', { name: 'Create' }).click()
+  await page.getByRole('heading', { level: 1, name }).waitFor()
+}
+
+/** Sends a text and waits until it stands there, without the signs of its markup. */
+export async function say(page: Page, channel: string, text: string, shown = text) {
+  const box = composer(page, channel)
+  await box.fill(text)
+  await box.press('Enter')
+  await article(page, shown).waitFor()
+}
+
+/** A button of a message, or an item of its menu. */
+export async function act(page: Page, text: string, name: string) {
+  const message = article(page, text)
+  await message.hover()
+  // They are drawn a moment after the pointer came, and only when the message has reached the server.
+  await message.getByRole('button', { name: 'More actions' }).waitFor()
+  const button = message.getByRole('button', { name, exact: true })
+  if (await button.count()) return button.click()
+  await message.getByRole('button', { name: 'More actions' }).click()
+  await page.getByRole('menuitem', { name, exact: true }).click()
+}
+
+/** Nothing of the open dialog, or of the page without one, violates WCAG 2.2 AA. */
+export async function isAccessible(page: Page) {
+  const axe = new AxeBuilder({ page }).withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'])
+  const { violations } = await axe.analyze()
+  expect(violations.map(({ id, nodes }) => [id, nodes[0]?.html])).toEqual([])
+}
