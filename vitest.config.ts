@@ -1,20 +1,58 @@
 import { configDefaults, defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+/** What takes longest and is covered in part by the others; `TEST_LONG=1 npm test` runs it too. */
+const long = [
+  'test/backup/**',
+  'test/client/cluster.test.ts',
+  'test/deploy/image.test.ts',
+  'test/faults/send-stream.test.ts',
+  'test/hostile/cluster.test.ts',
+  'test/proxy/**',
+  'test/storage/upload-memory.test.ts',
+  'test/web/scrolling.test.ts',
+]
+
+/** The files that take more than a minute begin first: at the end one of them would keep a processor busy while the other has nothing to do. */
+const slowest = ['test/journeys/cluster', 'test/journeys/solo', 'test/hostile/solo']
+
+class SlowestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => {
+      const found = slowest.findIndex((name) => moduleId.endsWith(`/${name}.test.ts`))
+      return found < 0 ? slowest.length : found
+    }
+    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b))
+  }
+}
+
+/** They change what is global in their process. */
+const alone = ['services/realtime/src/delivery/delivery-metrics.test.ts', 'test/telemetry/one-trace.test.ts']
+const exclude = [...configDefaults.exclude, ...(process.env.TEST_LONG ? [] : long)]
 
 /**
- * What takes longest and is covered in part by the others; `TEST_LONG=1 npm test` runs it too. Everything together takes more than
- * the twenty minutes that a run on two cores may take.
+ * Files of a project share their processes, so that the server is imported once for many files: importing it takes longer than most
+ * of their tests.
  */
-const long = ['test/backup/**', 'test/proxy/**', 'test/hostile/cluster.test.ts', 'test/faults/send-stream.test.ts']
+const project = (name: string, include: string[], excluded: string[], maxWorkers: number, groupOrder: number) => ({
+  extends: true as const,
+  test: { name, include, exclude: [...exclude, ...excluded], isolate: false, maxWorkers, sequence: { groupOrder } },
+})
 
 export default defineConfig({
   test: {
-    include: ['{libs,services,test,deploy}/**/*.test.ts'],
-    exclude: [...configDefaults.exclude, ...(process.env.TEST_LONG ? [] : long)],
     globalSetup: 'test/src/global-setup.ts',
     testTimeout: 30_000,
     hookTimeout: 120_000,
     // A patience, not a goal: what is waited for comes at once but on a machine that is busy with something else.
     expect: { poll: { timeout: 20_000, interval: 20 } },
-    maxWorkers: 2,
+    sequence: { sequencer: SlowestFirst },
+    projects: [
+      // They start processes of the server, which keep both processors busy.
+      project('processes', ['{test,deploy}/**/*.test.ts'], alone, 2, 0),
+      { extends: true, test: { name: 'alone', include: alone, maxWorkers: 2, sequence: { groupOrder: 0 } } },
+      // The server is in the process of the tests. A third one would need more connections than the PostgreSQL of the tests has.
+      project('one process', ['{libs,services}/**/*.test.ts'], alone, 2, 1),
+    ],
   },
 })
