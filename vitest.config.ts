@@ -1,3 +1,4 @@
+import { globSync, readFileSync } from 'node:fs'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
@@ -26,8 +27,13 @@ class SlowestFirst extends BaseSequencer {
   }
 }
 
-/** They change what is global in their process. */
-const alone = ['services/realtime/src/delivery/delivery-metrics.test.ts', 'test/telemetry/one-trace.test.ts']
+/** Each of them needs a process for itself: OpenTelemetry's SDK can be started once in a process. */
+const alone = [
+  ...globSync('{libs,services}/*/src/**/*.test.ts').filter((file) =>
+    readFileSync(file, 'utf8').includes('startNodeSdk('),
+  ),
+  'test/telemetry/one-trace.test.ts',
+]
 const exclude = [...configDefaults.exclude, ...(process.env.TEST_LONG ? [] : long)]
 
 /**

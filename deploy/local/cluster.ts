@@ -1,5 +1,6 @@
 /** `npm run cluster [-- --replicas N]`: N processes of each service on one machine. SIGUSR2 starts a rolling restart. */
 import { takeFlag } from '@parley/config'
+import { keepCompiledCode } from '@parley/service'
 import { buildPage } from '@parley/web/build'
 import { type ProcessPlan, planCluster } from './cluster-plan.ts'
 import { greeting } from './greeting.ts'
@@ -31,9 +32,11 @@ await launch(async (launcher) => {
       .filter((process) => process.stage === stage)
       .map((process) => ({ process, child: supervise(process, launcher.say) }))
     running.push(...children)
-    await launcher.done(async () => void (await Promise.all(children.map(({ child }) => child.stop()))))
+    const names = children.map(({ process }) => process.name).join(', ')
+    await launcher.done(names, async () => void (await Promise.all(children.map(({ child }) => child.stop()))))
   }
 
+  keepCompiledCode()
   // The gateways last: they would log errors about services that are still starting.
   for (const stage of [['worker', 'service'], ['gateway']]) {
     const addresses = plan.filter((process) => stage.includes(process.stage)).map(({ address }) => address)

@@ -2,8 +2,8 @@
 import { launch } from './launcher.ts'
 
 await launch(async (launcher) => {
-  await launcher.done(() => launcher.say('The database has ended'))
-  await launcher.done(() => new Promise<void>(() => {}))
+  await launcher.done('the database', () => launcher.say('The database has ended'))
+  await launcher.done('the service', () => new Promise<void>(() => {}))
   setInterval(() => {}, 60_000)
   process.send!('ready')
 })

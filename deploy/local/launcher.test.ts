@@ -14,7 +14,7 @@ test('a step that never ends does not keep the other steps from ending', { timeo
   child.kill('SIGTERM')
   expect(await exit).toEqual([1, null])
   expect(await output).toContain('The database has ended')
-  expect(await errors).toContain('Not everything ended in time')
+  expect(await errors).toContain('Not everything ended in time. Still running: the service.')
 })
 
 test.each(['start', 'cluster'] as const)(

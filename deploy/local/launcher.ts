@@ -4,10 +4,18 @@ import { ConfigError, version } from '@parley/config'
 
 type Undo = () => void | Promise<void>
 
+interface Step {
+  name: string
+  undo: Undo
+}
+
 /** The steps of a start. They can be interrupted at any moment, and are undone in the reverse order. */
 export interface Launcher {
-  /** Registers how to undo the step just done. @throws when a stop was requested, which ends the start. */
-  done(undo: Undo): Promise<void>
+  /**
+   * Registers how to undo the step just done, and the name of what it has started.
+   * @throws when a stop was requested, which ends the start.
+   */
+  done(name: string, undo: Undo): Promise<void>
   /** Aborted when a stop is requested. Long waits end with it. */
   stopAsked: AbortSignal
   /** Writes a line to the terminal. */
@@ -39,7 +47,7 @@ export async function launch(start: (launcher: Launcher) => Promise<void>): Prom
     process.stdout.write(`Parley ${version}\n`)
     return
   }
-  const undos: Undo[] = []
+  const steps: Step[] = []
   const say = (line: string) => void process.stdout.write(`${line}\n`)
   const stopAsked = stopOnSignal(say)
 
@@ -50,8 +58,8 @@ export async function launch(start: (launcher: Launcher) => Promise<void>): Prom
     start({
       say,
       stopAsked,
-      async done(undo) {
-        undos.push(undo)
+      async done(name, undo) {
+        steps.push({ name, undo })
         stopAsked.throwIfAborted()
       },
     }).then(
@@ -63,20 +71,23 @@ export async function launch(start: (launcher: Launcher) => Promise<void>): Prom
   const fault = failure ?? (await Promise.race([crash, aborted(stopAsked).then(() => undefined)]))
   const isFaulty = fault && !stopAsked.aborted
   if (isFaulty) process.stderr.write(`${explain(fault.error)}\n`)
+  const running = new Set(steps.map(({ name }) => name))
   setTimeout(() => {
-    process.stderr.write('Not everything ended in time.\n')
+    process.stderr.write(`Not everything ended in time. Still running: ${[...running].join(', ')}.\n`)
     process.exit(1)
   }, stopLimitMs).unref()
-  await undoAll(undos)
+  await undoAll(steps, running)
   if (stopAsked.aborted) say('Stopped.')
   process.exit(isFaulty ? 1 : 0)
 }
 
-/** Undoes the last step first, so databases end last. A step that hangs does not stop the others. */
-async function undoAll(undos: readonly Undo[]): Promise<void> {
+/** Undoes the last step first, so databases end last. A step that hangs does not stop the others. What ends is taken out of `running`. */
+async function undoAll(steps: readonly Step[], running: Set<string>): Promise<void> {
   const undone: Promise<void>[] = []
-  for (const undo of undos.toReversed()) {
-    const each = Promise.resolve().then(undo)
+  for (const { name, undo } of steps.toReversed()) {
+    const each = Promise.resolve()
+      .then(undo)
+      .then(() => void running.delete(name))
     undone.push(each)
     await Promise.race([each.catch(() => {}), delay(undoPatienceMs)])
   }

@@ -88,7 +88,7 @@ const localDefaults = ({ databaseUrl, redisUrl, jwtSecret }: Provided, poolSize 
 
 async function lockDirectory(launcher: Launcher, directory: string) {
   const lock = await lockDataDirectory(directory).catch(refuse)
-  await launcher.done(() => lock.release())
+  await launcher.done('the lock of the data directory', () => lock.release())
 }
 
 /** The errors of libs/embedded say what is wrong and what helps. */
@@ -110,7 +110,7 @@ async function keepRunning(
       (error: Error) => launcher.say(`${name} does not come back: ${error.message}`),
     )
   })
-  await launcher.done(() => server.stop())
+  await launcher.done(name, () => server.stop())
   return server
 }
 

@@ -1,6 +1,6 @@
 /** `npm start`: every service in one process, with an embedded PostgreSQL and Redis unless others are configured. */
 import type { DatabaseRole } from '@parley/database'
-import { exposeMetrics, openDeps } from '@parley/service'
+import { exposeMetrics, keepCompiledCode, openDeps } from '@parley/service'
 import { shutdownTelemetry } from '@parley/telemetry'
 import { web } from '@parley/web'
 import { buildPage } from '@parley/web/build'
@@ -12,18 +12,19 @@ import { untilReady } from './supervisor.ts'
 
 await launch(async (launcher) => {
   const { config, databaseUrlOf } = await startServers(launcher, { argv: process.argv.slice(2) })
-  await launcher.done(shutdownTelemetry)
+  await launcher.done('telemetry', shutdownTelemetry)
 
   const { deps, signedInAt, close } = openDeps('parley', config)
-  await launcher.done(close)
+  await launcher.done('the connections', close)
   const metrics = await exposeMetrics(config, deps.metrics)
-  await launcher.done(async () => metrics?.close())
+  await launcher.done('the metrics', async () => metrics?.close())
 
   await buildPage()
   const depsOf = databaseUrlOf && ((role: DatabaseRole) => signedInAt(databaseUrlOf(role)))
   const solo = await composeSolo(deps, depsOf, [{ plugin: web() }])
-  await launcher.done(() => solo.stop())
+  await launcher.done('the services', () => solo.stop())
   const address = await solo.start()
+  keepCompiledCode()
   await untilReady(address, launcher.stopAsked)
   launcher.say(greeting(config, address))
 })

@@ -15,6 +15,7 @@ import {
 } from './containers.ts'
 import { databaseUrl, letRolesIn, templateName } from './infrastructure.ts'
 import { announcePreparedPostgres, copyServer } from './prepared-postgres.ts'
+import { keepTemporaryFilesInMemory } from './temporary-directory.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -32,12 +33,16 @@ declare module 'vitest' {
 export default async function setup(project: TestProject) {
   // Installations of the tests would build it several times over.
   await buildPage()
+  const removeTemporaryFiles = await keepTemporaryFilesInMemory()
   const { kind, postgres, preparePostgres, discard } = await startInfrastructure(await chooseInfrastructure())
   await createTemplate(postgres.url)
   await preparePostgres?.()
   project.provide('postgresUrl', postgres.url)
   project.provide('infrastructure', kind)
-  return discard
+  return async () => {
+    await discard()
+    await removeTemporaryFiles()
+  }
 }
 
 interface Infrastructure {

@@ -228,8 +228,8 @@ export class Installation {
     const { PATH, HOME, LANG } = process.env
     return {
       ...Object.fromEntries(Object.entries({ PATH, HOME, LANG }).filter(([, value]) => value !== undefined)),
-      // As the scripts of package.json say.
-      NODE_COMPILE_CACHE: path.join(this.#root, '.cache/compiled'),
+      // As the scripts of package.json say, which those of a version before do not.
+      ...(!this.#options.root && { NODE_COMPILE_CACHE: path.join(root, '.cache/compiled') }),
       ...testEnvironment,
       ...this.#databaseEnvironment(),
       ...this.#options.env,

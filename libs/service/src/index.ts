@@ -7,7 +7,7 @@ export { type Listing, type ListingPage, listAsJson, type PageRequest } from './
 export { DescribeApi } from './openapi.ts'
 export { asRefusal, ClientLeft, dropRest, sendJsonText } from './replies.ts'
 export { logFailedSignIn, logSessionEnd, logSignIn, logSignInLimit } from './request-telemetry.ts'
-export { exposeMetrics, onStopSignal, reportFaults, runService, type Service } from './run.ts'
+export { exposeMetrics, keepCompiledCode, onStopSignal, reportFaults, runService, type Service } from './run.ts'
 export { clientOf } from './slow-clients.ts'
 export { decodeBase64, refuseNul } from './validation.ts'
 export { distinguishPages, onlyForPages, pageAddresses, pageFiles } from './web-pages.ts'

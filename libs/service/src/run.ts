@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module'
 import { type Config, ConfigError, loadConfig } from '@parley/config'
 import { type Logger, type Metrics, serveMetrics, shutdownTelemetry } from '@parley/telemetry'
 import type { FastifyPluginAsync } from 'fastify'
@@ -47,6 +48,7 @@ export async function runService(
   const metricsServer = await exposeMetrics(config, deps.metrics)
   const address = await fastify.listen({ host: config.server.host, port: config.server.port, backlog: 4096 })
   deps.logger.info({ address }, 'service is listening')
+  keepCompiledCode()
   // The message that process managers wait for, when one has opened a channel.
   process.send?.('ready')
 
@@ -61,6 +63,12 @@ export async function runService(
     tracing: shutdownTelemetry,
   })
 }
+
+/**
+ * Writes the code that this process has compiled to the directory of NODE_COMPILE_CACHE; does nothing without one. Node.js does it at
+ * the exit otherwise. At the first exit it takes seconds, and whoever stops the process waits for it.
+ */
+export const keepCompiledCode = (): void => flushCompileCache()
 
 export async function exposeMetrics(config: Config, metrics: Metrics) {
   const { host, port } = config.metrics
