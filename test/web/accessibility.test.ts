@@ -117,10 +117,26 @@ async function inspectDialog(page: Page, variants: Look[], open: () => Promise<u
   await page.locator('dialog[open]').waitFor({ state: 'detached' })
 }
 
+/** In the page: the messages are where they stay. After a change of width the list measures them, and moves them then. */
+const untilStill = `new Promise((resolve) => {
+  let before
+  let frames = 0
+  const look = () => {
+    const boxes = [...document.querySelectorAll('article')].map((each) => each.getBoundingClientRect())
+    const now = boxes.map(({ top, bottom, width }) => [top, bottom, width]).join()
+    frames = now === before ? frames + 1 : 0
+    before = now
+    if (frames === 5) resolve()
+    else requestAnimationFrame(look)
+  }
+  look()
+})`
+
 async function inspect(page: Page, view: string, variants: Look[]) {
   for (const [width, colorScheme] of variants) {
     await page.setViewportSize(sizes[width])
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    await page.evaluate(untilStill)
     const isWhole = colorScheme === 'light'
     const run = { runOnly: isWhole ? wcag : ['color-contrast'], resultTypes: ['violations'] }
     const found = await page.evaluate(`axe.run(document, ${JSON.stringify(run)}).then(({ violations }) =>

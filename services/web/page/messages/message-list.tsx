@@ -77,6 +77,11 @@ export function MessageList(props: MessageListProps) {
   const isAtEnd = useRef(target === undefined)
   const lastOffset = useRef(0)
   const isFetching = useSignal(false)
+  /** The list draws its first rows a moment after it has them, when it knows its height. */
+  const hasDrawnRows = useSignal(false)
+  const onDrawn = useStable(() => {
+    hasDrawnRows.value = true
+  })
   const isFarFromEnd = useSignal(false)
   const isLineAbove = useSignal(false)
   /** The message that is about to get the focus. */
@@ -236,7 +241,7 @@ export function MessageList(props: MessageListProps) {
       class="feed"
       role="feed"
       aria-label={name}
-      aria-busy={messages === undefined || isFetching.value}
+      aria-busy={messages === undefined || !hasDrawnRows.value || isFetching.value}
       onKeyDown={onKeyDown}
       onFocusIn={(event) => {
         currentKey.value = (event.target as HTMLElement).closest<HTMLElement>('article')?.dataset.message
@@ -258,6 +263,7 @@ export function MessageList(props: MessageListProps) {
             place={place}
             isReachedByTab={row.key === (currentIndex < 0 ? newestKey : currentKey.value)}
             isEdited={row.key === props.editedId}
+            onDrawn={onDrawn}
             onEdited={onEdited}
             onQuote={props.onQuote && onQuote}
             onUnread={props.onUnread && onUnread}
@@ -283,13 +289,15 @@ interface RowViewProps extends Pick<MessageListProps, 'workspace' | 'place' | 'o
   row: Row
   isReachedByTab: boolean
   isEdited: boolean
+  onDrawn: () => void
   onQuote: MessageListProps['onQuote'] | undefined
   onUnread: MessageListProps['onUnread'] | undefined
 }
 
 /** Drawn again when its own row has changed: most of the list stays the same when a message comes. */
 const RowView = memo(function RowView({ row, workspace, place, isReachedByTab, ...props }: RowViewProps) {
-  const { isEdited, onEdited, onQuote, onUnread } = props
+  const { isEdited, onDrawn, onEdited, onQuote, onUnread } = props
+  useLayoutEffect(onDrawn, [])
   switch (row.kind) {
     case 'day':
       return <div class="day-line">{dayOf(row.at)}</div>
