@@ -101,10 +101,11 @@ function checkLists(history: History, rights: Rights, report: Report) {
   }
 }
 
-export function describe({ id, who, act, invoked, completed, outcome, status, retriedFor, told }: Operation): string {
+export function describe({ id, who, act, invoked, completed, outcome, status, retriedFor, toldToWait, told }: Operation): string {
   const { listed: _, ...shown } = told
   const time = `${Math.round(invoked)}–${Math.round(completed)} ms`
   const answer = `${outcome} ${status ?? ''}, told ${JSON.stringify(shown)}`
   const tries = retriedFor.length > 0 ? `, asked again after: ${retriedFor.join('; ')}` : ''
-  return `#${id} by ${who} ${JSON.stringify(act)}: ${answer} (${time}${tries})`
+  const waits = toldToWait > 0 ? `, told to wait ${toldToWait} times` : ''
+  return `#${id} by ${who} ${JSON.stringify(act)}: ${answer} (${time}${tries}${waits})`
 }

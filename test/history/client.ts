@@ -52,6 +52,7 @@ export class Client {
       outcome: 'unknown',
       status: undefined,
       retriedFor: [],
+      toldToWait: 0,
       told: {},
     }
     operations.push(operation)
@@ -76,7 +77,8 @@ export class Client {
       this.#troubles.set(why, (this.#troubles.get(why) ?? 0) + 1)
       operation.status = answer.status
       if (!isRepeatable || this.#stopping.aborted) return operation
-      operation.retriedFor.push(`${why} at ${Math.round(performance.now())}`)
+      if (answer.status === 409) operation.toldToWait++
+      else operation.retriedFor.push(`${why} at ${Math.round(performance.now())}`)
       await delay(pauseMs)
     }
   }

@@ -54,6 +54,7 @@ export function historyByHand() {
       outcome: 'unknown',
       status: undefined,
       retriedFor: [],
+      toldToWait: 0,
       told: {},
     }
     history.operations.push(operation)

@@ -42,8 +42,10 @@ export interface Operation {
   outcome: 'ok' | 'refused' | 'unknown'
   /** Of the last answer; undefined when there was none. */
   status: number | undefined
-  /** Why each try but the last had no clear answer. */
+  /** Why each try but the last had no clear answer, but for those that were told to wait. */
   retriedFor: string[]
+  /** How many tries were answered with 409: an earlier try with the same key was still being worked on. */
+  toldToWait: number
   told: Told
 }
 

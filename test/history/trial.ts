@@ -75,7 +75,7 @@ export async function runTrial({
   }
 }
 
-/** Nobody notices a rolling restart who asks once more when there was no answer. */
+/** A client that asks once more when there was no answer does not notice a rolling restart. It may be told to wait for its first try. */
 async function replaceUnderLoad(installation: Installation, { operations }: History): Promise<Violation[]> {
   const first = operations.length
   await installation.restartInTurn()
