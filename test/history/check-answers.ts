@@ -101,7 +101,18 @@ function checkLists(history: History, rights: Rights, report: Report) {
   }
 }
 
-export function describe({ id, who, act, invoked, completed, outcome, status, retriedFor, toldToWait, told }: Operation): string {
+export function describe({
+  id,
+  who,
+  act,
+  invoked,
+  completed,
+  outcome,
+  status,
+  retriedFor,
+  toldToWait,
+  told,
+}: Operation): string {
   const { listed: _, ...shown } = told
   const time = `${Math.round(invoked)}–${Math.round(completed)} ms`
   const answer = `${outcome} ${status ?? ''}, told ${JSON.stringify(shown)}`
