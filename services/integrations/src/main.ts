@@ -1,5 +1,5 @@
 import { runService } from '@parley/service'
-import { connectServices } from './inside/services.ts'
+import { connectServices } from './call-services.ts'
 import { integrations, subscriptionDelivery } from './service.ts'
 
 await runService('integrations', (deps) => {

@@ -17,12 +17,12 @@ import { bearerToken, type Deps } from '@parley/service'
 import { slackTs } from '@parley/slack'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { type CallService, refusalOf } from '../inside/services.ts'
+import { type CallService, refusalOf } from '../call-services.ts'
 import { findSlackMessage } from '../slack-api/slack-objects.ts'
-import type { Speaker } from './app-answers.ts'
+import type { AppAnswers } from './app-answers.ts'
 import { findApp } from './apps.queries.ts'
 import { type Clicked, findButton } from './buttons.ts'
-import { callApp, createResponseUrl, placeOf, team, type Use } from './call-app.ts'
+import { callApp, createResponseUrl, type Interaction, placeOf, team } from './call-app.ts'
 import { type ClickToken, longestClickToken, readClickToken } from './ephemeral-messages.ts'
 
 const ClickButton = {
@@ -51,12 +51,12 @@ export interface AppParts {
   deps: Deps
   call: CallService
   requester: Requester
-  speaker: Speaker
+  appAnswers: AppAnswers
 }
 
 /** Clicks on the buttons of messages. */
 export const actionRoutes =
-  ({ deps, call, requester, speaker }: AppParts): FastifyPluginAsyncTypebox =>
+  ({ deps, call, requester, appAnswers }: AppParts): FastifyPluginAsyncTypebox =>
   async (app) => {
     app.post('/messages/:messageId/actions', { schema: ClickButton }, async (request) => {
       const { caller, body } = request
@@ -73,10 +73,12 @@ export const actionRoutes =
       const used = isRowId(shown.authorId) ? await findApp(deps.db, shown.authorId) : undefined
       if (!used?.interactivityUrl) throw invalid('The author of this message does not handle clicks')
 
-      const use: Use = { app: used, caller, channel: shown.channel, ...shown.place }
-      const payload = JSON.stringify(await clickOf(use, shown, clicked, body.value))
+      const interaction: Interaction = { app: used, caller, channel: shown.channel, ...shown.place }
+      const payload = JSON.stringify(await clickOf(interaction, shown, clicked, body.value))
       const answer = await callApp(requester, deps, { app: used, url: used.interactivityUrl, form: { payload } })
-      return { ephemeral: await speaker.giveAnswer(use, `The button of ${used.userName}`, answer, request.id) }
+      return {
+        ephemeral: await appAnswers.giveAnswer(interaction, `The button of ${used.userName}`, answer, request.id),
+      }
     })
 
     async function readStored(request: FastifyRequest, messageId: string): Promise<Shown> {
@@ -100,25 +102,25 @@ export const actionRoutes =
       return { authorId, blocks, channel, ts: slackTs(createdAt * 1_000), place: { original: { id, createdAt } } }
     }
 
-    async function clickOf(use: Use, shown: Shown, { button, blockId }: Clicked, value = button.value) {
-      const { userId, userName } = use.caller
+    async function clickOf(interaction: Interaction, shown: Shown, { button, blockId }: Clicked, value = button.value) {
+      const { userId, userName } = interaction.caller
       const now = deps.clock()
-      const { botId } = use.app
+      const { botId } = interaction.app
       return {
         type: 'block_actions',
-        ...placeOf(use),
+        ...placeOf(interaction),
         enterprise: null,
         team,
         user: { id: userId, username: userName, name: userName, team_id: team.id },
         container: {
           type: 'message',
           message_ts: shown.ts,
-          channel_id: wireChannelId(use.channel),
-          is_ephemeral: use.original !== undefined,
+          channel_id: wireChannelId(interaction.channel),
+          is_ephemeral: interaction.original !== undefined,
         },
         ...(shown.message && { message: { ...shown.message, bot_id: botId, app_id: botId } }),
         state: { values: {} },
-        response_url: await createResponseUrl(deps, use),
+        response_url: await createResponseUrl(deps, interaction),
         actions: [
           {
             type: 'button',
@@ -144,5 +146,5 @@ interface Shown {
   ts: string
   /** In Slack's form. As in Slack there is none of an ephemeral message. */
   message?: object
-  place: Pick<Use, 'messageId' | 'original'>
+  place: Pick<Interaction, 'messageId' | 'original'>
 }

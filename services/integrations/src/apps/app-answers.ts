@@ -4,11 +4,11 @@ import { ApiError, type Author, type EphemeralMessage } from '@parley/contract'
 import { writeAppPass } from '@parley/identity'
 import { type Deps, refuseNul } from '@parley/service'
 import { InvalidBlocks, mentionedIds } from '@parley/slack'
-import { readSaid, type Said, textsOf } from '../hooks/read-payload.ts'
-import type { CallService } from '../inside/services.ts'
+import type { CallService } from '../call-services.ts'
+import { readContent, type SlackContent, textsOf } from '../hooks/read-payload.ts'
 import { findUserNames } from '../slack-ids/slack-ids.queries.ts'
 import type { App } from './apps.queries.ts'
-import type { AppAnswer, Use } from './call-app.ts'
+import type { AppAnswer, Interaction } from './call-app.ts'
 import { type Recipient, removeEphemeralMessage, sendEphemeralMessage } from './ephemeral-messages.ts'
 
 type Payload = Record<string, unknown>
@@ -24,10 +24,10 @@ export class UnusableAnswer extends Error {
   override readonly name = 'UnusableAnswer'
 }
 
-export type Speaker = ReturnType<typeof createSpeaker>
+export type AppAnswers = ReturnType<typeof createAppAnswers>
 
 /** Shows people the answers of apps and of the server. */
-export function createSpeaker(deps: Deps, call: CallService) {
+export function createAppAnswers(deps: Deps, call: CallService) {
   const { db, seals, clock } = deps
 
   /** Sends one person a message of the server. */
@@ -35,16 +35,16 @@ export function createSpeaker(deps: Deps, call: CallService) {
 
   /** Applies the answer of an app. The person who used the app is told when it failed. Returns the message that only they get, if any. */
   async function giveAnswer(
-    use: Use,
+    interaction: Interaction,
     name: string,
     answer: AppAnswer,
     requestId: string,
   ): Promise<EphemeralMessage | null> {
-    const to = { userId: use.caller.userId, channelId: wireChannelId(use.channel) }
+    const to = { userId: interaction.caller.userId, channelId: wireChannelId(interaction.channel) }
     if (answer === 'nothing') return null
     if ('failure' in answer) return tell(to, `${name} failed: ${answer.failure}.`)
     try {
-      return await give(use, answer.payload, requestId)
+      return await give(interaction, answer.payload, requestId)
     } catch (error) {
       if (!(error instanceof UnusableAnswer)) throw error
       return tell(to, `${name} failed: ${error.message}.`)
@@ -56,52 +56,52 @@ export function createSpeaker(deps: Deps, call: CallService) {
    * ephemeral message to the person who used the app. Returns the message that only they get, if any.
    * @throws UnusableAnswer when the payload cannot be read.
    */
-  async function give(use: Use, payload: Payload, requestId: string): Promise<EphemeralMessage | null> {
-    const { app, caller, channel, messageId, original } = use
+  async function give(interaction: Interaction, payload: Payload, requestId: string): Promise<EphemeralMessage | null> {
+    const { app, caller, channel, messageId, original } = interaction
     const to = { userId: caller.userId, channelId: wireChannelId(channel) }
     if (original && isTrue(payload.delete_original)) return removeEphemeralMessage(deps, to, authorOf(app), original)
     if (messageId !== undefined && isTrue(payload.delete_original)) {
-      await ask(use, 'DELETE', `/${messageId}`, undefined, requestId)
+      await ask(interaction, 'DELETE', `/${messageId}`, undefined, requestId)
       return null
     }
-    const said = await read(payload)
-    if (!said) return null
+    const content = await read(payload)
+    if (!content) return null
     if (original && isTrue(payload.replace_original))
-      return sendEphemeralMessage(deps, to, authorOf(app), said, original)
+      return sendEphemeralMessage(deps, to, authorOf(app), content, original)
     if (messageId !== undefined && isTrue(payload.replace_original)) {
-      await ask(use, 'PUT', `/${messageId}`, said, requestId)
+      await ask(interaction, 'PUT', `/${messageId}`, content, requestId)
       return null
     }
     if (payload.response_type === 'in_channel') {
-      await ask(use, 'POST', '', said, requestId)
+      await ask(interaction, 'POST', '', content, requestId)
       return null
     }
-    return sendEphemeralMessage(deps, to, authorOf(app), said)
+    return sendEphemeralMessage(deps, to, authorOf(app), content)
   }
 
-  async function read(payload: Payload): Promise<Said | undefined> {
+  async function read(payload: Payload): Promise<SlackContent | undefined> {
     const texts = readable(() => {
       refuseNul(payload)
       return textsOf(payload)
     })
     const names = await findUserNames(db, mentionedIds(texts))
-    return readable(() => readSaid(payload, { user: (id) => names.get(id) }))
+    return readable(() => readContent(payload, { user: (id) => names.get(id) }))
   }
 
   async function ask(
-    use: Use,
+    interaction: Interaction,
     method: 'POST' | 'PUT' | 'DELETE',
     rest: string,
-    said: Said | undefined,
+    content: SlackContent | undefined,
     requestId: string,
   ) {
-    const { botId } = use.app
+    const { botId } = interaction.app
     const { status, body } = await call({
       service: 'messaging',
       method,
       path: `/apps/${botId}/messages${rest}`,
-      token: writeAppPass(seals, { botId, channelId: use.channel.id, expiresAt: clock() + passMs }),
-      body: said,
+      token: writeAppPass(seals, { botId, channelId: interaction.channel.id, expiresAt: clock() + passMs }),
+      body: content,
       ...(method === 'POST' && { idempotencyKey: randomUUID() }),
       requestId,
     })

@@ -16,7 +16,7 @@ const responseUses = 5
 export const responseMs = 30 * 60_000
 
 /** Somebody uses an app in a channel: types its command or clicks its button. */
-export interface Use {
+export interface Interaction {
   app: App
   caller: Pick<Caller, 'userId' | 'userName'>
   channel: ChannelRow
@@ -33,7 +33,7 @@ export type AppAnswer = { payload: Record<string, unknown> } | 'nothing' | { fai
 export const team = { id: 'parley', domain: 'parley' }
 
 /** The fields that Slack sends with commands and with clicks. */
-export const placeOf = ({ app, channel }: Use) => ({
+export const placeOf = ({ app, channel }: Interaction) => ({
   api_app_id: app.botId,
   is_enterprise_install: false,
   channel: { id: wireChannelId(channel), name: channel.kind === 'direct' ? 'directmessage' : channel.name! },
@@ -44,17 +44,17 @@ export const placeOf = ({ app, channel }: Use) => ({
  * Makes an address at which the app may answer for half an hour. Only a hash of its secret is stored. When the button was on an ephemeral
  * message, the secret begins with the time of that message: the row alone does not say that the message is not a stored one.
  */
-export async function createResponseUrl({ db, config, clock }: Deps, use: Use): Promise<string> {
+export async function createResponseUrl({ db, config, clock }: Deps, interaction: Interaction): Promise<string> {
   const id = uuidv7()
   const random = randomBytes(24).toString('base64url')
-  const secret = use.original ? `${use.original.createdAt}.${random}` : random
+  const secret = interaction.original ? `${interaction.original.createdAt}.${random}` : random
   await insertResponse(db, {
     id,
     secretHash: hash('sha256', secret, 'buffer'),
-    botId: use.app.botId,
-    userId: use.caller.userId,
-    channelId: use.channel.id,
-    messageId: use.messageId ?? use.original?.id ?? null,
+    botId: interaction.app.botId,
+    userId: interaction.caller.userId,
+    channelId: interaction.channel.id,
+    messageId: interaction.messageId ?? interaction.original?.id ?? null,
     usesLeft: responseUses,
     expiresAt: clock() + responseMs,
   })
@@ -62,7 +62,7 @@ export async function createResponseUrl({ db, config, clock }: Deps, use: Use): 
 }
 
 /** What an answer at such an address may change: a stored message, or the ephemeral message of this time. */
-export function answeredBy({ messageId }: AppResponseRow, secret: string): Pick<Use, 'messageId' | 'original'> {
+export function answeredBy({ messageId }: AppResponseRow, secret: string): Pick<Interaction, 'messageId' | 'original'> {
   if (messageId === null) return {}
   const [, createdAt] = /^(\d+)\./.exec(secret) ?? []
   return createdAt === undefined ? { messageId } : { original: { id: messageId, createdAt: Number(createdAt) } }

@@ -2,7 +2,7 @@ import { type Author, type EphemeralMessage, invalid, type MessageBlock, onlyUse
 import { uuidv7 } from '@parley/database'
 import type { Deps } from '@parley/service'
 import { textOfBlocks } from '@parley/slack'
-import type { Said } from '../hooks/read-payload.ts'
+import type { SlackContent } from '../hooks/read-payload.ts'
 import { blocksWithButtons } from './buttons.ts'
 
 /** Whom an ephemeral message is for, and where they see it. */
@@ -34,7 +34,7 @@ export function sendEphemeralMessage(
   deps: Pick<Deps, 'clock' | 'publishEphemeral' | 'seals'>,
   to: Recipient,
   author: Author,
-  { content, blocks = [] }: Said,
+  { content, blocks = [] }: SlackContent,
   original?: Original,
 ): EphemeralMessage {
   const now = deps.clock()

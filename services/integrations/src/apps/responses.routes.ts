@@ -4,10 +4,10 @@ import { findChannel } from '@parley/access'
 import { type AppResponseRow, isRowId } from '@parley/database'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
-import { answerInWords, HookRefusal, readPayload, takeAnyText, words } from '../hooks/hook-words.ts'
-import { type Speaker, UnusableAnswer } from './app-answers.ts'
+import { answerInPlainText, HookRefusal, plainText, readPayload, takeAnyText } from '../hooks/plain-text-replies.ts'
+import { type AppAnswers, UnusableAnswer } from './app-answers.ts'
 import { findApp, findReader, findResponse, takeResponse } from './apps.queries.ts'
-import { answeredBy, type Use } from './call-app.ts'
+import { answeredBy, type Interaction } from './call-app.ts'
 
 const AnswerLater = {
   summary: 'Answer a command or a button later',
@@ -16,15 +16,15 @@ const AnswerLater = {
     'which is the default, or `in_channel`), `replace_original` and `delete_original`. Replies like Slack: `ok`, or 404 `expired_url`, `used_url`, `no_service`, ' +
     '400 `invalid_payload`, `no_text`, `invalid_blocks`.',
   params: Type.Object({ responseId: Type.String({ maxLength: 200 }), secret: Type.String({ maxLength: 200 }) }),
-  response: { 200: words, 400: words, 404: words, 413: words, 503: words },
+  response: { 200: plainText, 400: plainText, 404: plainText, 413: plainText, 503: plainText },
 }
 
 /** The addresses at which apps answer later (`response_url`). */
 export const responseRoutes =
-  ({ db, clock }: Deps, speaker: Speaker): FastifyPluginAsyncTypebox =>
+  ({ db, clock }: Deps, appAnswers: AppAnswers): FastifyPluginAsyncTypebox =>
   async (app) => {
     takeAnyText(app)
-    answerInWords(app)
+    answerInPlainText(app)
 
     const route = { schema: AnswerLater, config: { access: 'none' } } as const
     app.post('/hooks/responses/:responseId/:secret', route, async (request, reply) => {
@@ -33,10 +33,10 @@ export const responseRoutes =
       if (!response || !isSecret(response, secret)) throw new HookRefusal(404, 'no_service')
       if (response.expiresAt <= clock()) throw new HookRefusal(404, 'expired_url')
       const payload = readPayload(request.body, request.headers['content-type'] ?? '')
-      const use = await findUse(response, secret)
-      if (!use) throw new HookRefusal(404, 'no_service')
+      const interaction = await findInteraction(response, secret)
+      if (!interaction) throw new HookRefusal(404, 'no_service')
       if (!(await takeResponse(db, response.id))) throw new HookRefusal(404, 'used_url')
-      await speaker.give(use, payload, request.id).catch((error) => {
+      await appAnswers.give(interaction, payload, request.id).catch((error) => {
         if (error instanceof UnusableAnswer) throw new HookRefusal(400, 'invalid_payload')
         throw error
       })
@@ -44,7 +44,7 @@ export const responseRoutes =
     })
 
     /** Undefined when the bot, the person or the channel was removed, or when the person may no longer read the channel. */
-    async function findUse(response: AppResponseRow, secret: string): Promise<Use | undefined> {
+    async function findInteraction(response: AppResponseRow, secret: string): Promise<Interaction | undefined> {
       const { botId, userId, channelId } = response
       const found = await findApp(db, botId)
       const channel = found && (await findChannel(db, channelId, false))

@@ -1,7 +1,7 @@
 import { wireChannelId } from '@parley/access'
 import { type Channel, firstCharacters, limits, type User } from '@parley/contract'
 import type { ChannelRow, Reader } from '@parley/database'
-import type { CallService, ServiceRequest } from '../inside/services.ts'
+import type { CallService, ServiceRequest } from '../call-services.ts'
 import { listCommands } from './commands.queries.ts'
 
 /** A command that somebody typed, and what it may use. */

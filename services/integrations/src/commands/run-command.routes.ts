@@ -7,8 +7,8 @@ import { bearerToken } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { AppParts } from '../apps/actions.routes.ts'
-import { callApp, createResponseUrl, placeOf, team, type Use } from '../apps/call-app.ts'
-import { refusalOf } from '../inside/services.ts'
+import { callApp, createResponseUrl, type Interaction, placeOf, team } from '../apps/call-app.ts'
+import { refusalOf } from '../call-services.ts'
 import { messagesOf } from '../slack-api/chat.ts'
 import { builtInCommands, describeCommands, NotDone, type Typed } from './built-in.ts'
 import { findCommand } from './commands.queries.ts'
@@ -39,7 +39,7 @@ const RunInConversation = {
 
 /** Commands that people type. */
 export const runCommandRoutes =
-  ({ deps, call, requester, speaker }: AppParts): FastifyPluginAsyncTypebox =>
+  ({ deps, call, requester, appAnswers }: AppParts): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { db } = deps
 
@@ -62,18 +62,18 @@ export const runCommandRoutes =
           if (error instanceof NotDone) return `${error.message}.`
           throw error
         })
-        return { ephemeral: answer === undefined ? null : speaker.tell(to, answer) }
+        return { ephemeral: answer === undefined ? null : appAnswers.tell(to, answer) }
       }
       const command = await findCommand(db, name.toLowerCase())
       if (command) return { ephemeral: await runByApp(request, channel, command, text!) }
       const known = await describeCommands(db)
-      return { ephemeral: speaker.tell(to, `There is no command /${name.slice(0, limits.commandName)}. ${known}`) }
+      return { ephemeral: appAnswers.tell(to, `There is no command /${name.slice(0, limits.commandName)}. ${known}`) }
     }
 
     type Command = NonNullable<Awaited<ReturnType<typeof findCommand>>>
     async function runByApp({ caller, id }: FastifyRequest, channel: ChannelRow, command: Command, text: string) {
-      const use: Use = { app: command, caller, channel }
-      const { channel: place, is_enterprise_install, ...rest } = placeOf(use)
+      const interaction: Interaction = { app: command, caller, channel }
+      const { channel: place, is_enterprise_install, ...rest } = placeOf(interaction)
       const form = {
         ...rest,
         is_enterprise_install: String(is_enterprise_install),
@@ -85,10 +85,10 @@ export const runCommandRoutes =
         user_name: caller.userName,
         command: `/${command.name}`,
         text,
-        response_url: await createResponseUrl(deps, use),
+        response_url: await createResponseUrl(deps, interaction),
       }
       const answer = await callApp(requester, deps, { app: command, url: command.url, form })
-      return speaker.giveAnswer(use, `/${command.name}`, answer, id)
+      return appAnswers.giveAnswer(interaction, `/${command.name}`, answer, id)
     }
 
     /** Built-in commands send their requests with the caller's token. */

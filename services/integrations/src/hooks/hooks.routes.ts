@@ -5,10 +5,17 @@ import { isRowId } from '@parley/database'
 import type { Deps } from '@parley/service'
 import { mentionedIds } from '@parley/slack'
 import { Type } from 'typebox'
-import type { CallService } from '../inside/services.ts'
+import type { CallService } from '../call-services.ts'
 import { findByTs, findUserNames } from '../slack-ids/slack-ids.queries.ts'
-import { answerInWords, HookRefusal, readPayload, refusalOfStatus, takeAnyText, words } from './hook-words.ts'
-import { readSaid, textsOf } from './read-payload.ts'
+import {
+  answerInPlainText,
+  HookRefusal,
+  plainText,
+  readPayload,
+  refusalOfStatus,
+  takeAnyText,
+} from './plain-text-replies.ts'
+import { readContent, textsOf } from './read-payload.ts'
 
 const PostToHook = {
   summary: 'Post to the channel of a webhook with a payload of Slack’s incoming webhooks',
@@ -20,7 +27,15 @@ const PostToHook = {
     webhookId: Type.String({ maxLength: 200 }),
     secret: Type.String({ maxLength: 200, description: 'The last part of the address' }),
   }),
-  response: { 200: words, 400: words, 403: words, 404: words, 413: words, 429: words, 503: words },
+  response: {
+    200: plainText,
+    400: plainText,
+    403: plainText,
+    404: plainText,
+    413: plainText,
+    429: plainText,
+    503: plainText,
+  },
 }
 
 type Payload = Record<string, unknown>
@@ -30,7 +45,7 @@ export const hookRoutes =
   ({ db }: Deps, call: CallService): FastifyPluginAsyncTypebox =>
   async (app) => {
     takeAnyText(app)
-    answerInWords(app)
+    answerInPlainText(app)
 
     app.post(
       '/hooks/:webhookId/:secret',
@@ -40,18 +55,18 @@ export const hookRoutes =
         const payload = readPayload(request.body, request.headers['content-type'] ?? '')
         const channelId = await findChannelOfHook(webhookId)
         const names = await findUserNames(db, mentionedIds(textsOf(payload)))
-        const said = readSaid(payload, { user: (id) => names.get(id) })
-        if (!said) throw new HookRefusal(400, 'no_text')
+        const content = readContent(payload, { user: (id) => names.get(id) })
+        if (!content) throw new HookRefusal(400, 'no_text')
         const { status, retryAfter } = await call({
           service: 'messaging',
           method: 'POST',
           path: `/webhooks/${webhookId}/messages`,
           token: secret,
-          body: { ...said, ...(await authorAndPlace(payload, channelId)) },
+          body: { ...content, ...(await authorAndPlace(payload, channelId)) },
           idempotencyKey: randomUUID(),
           requestId: request.id,
         })
-        if (status === 400 && said.blocks) throw new HookRefusal(400, 'invalid_blocks')
+        if (status === 400 && content.blocks) throw new HookRefusal(400, 'invalid_blocks')
         if (status !== 200) throw refusalOfStatus(status, retryAfter)
         return reply.type('text/plain; charset=utf-8').serializer(String).send('ok')
       },

@@ -2,7 +2,7 @@ import { firstCharacters, limits, type MessageBlock } from '@parley/contract'
 import { type MrkdwnNames, readAttachments, readBlocks, safeText, toMarkup } from '@parley/slack'
 
 /** The content of a message that a program sent in Slack's format, in the form that messaging takes. */
-export interface Said {
+export interface SlackContent {
   content: string
   blocks?: MessageBlock[]
 }
@@ -14,7 +14,7 @@ type Payload = Record<string, unknown>
  * has no content at all.
  * @throws InvalidBlocks when blocks or attachments cannot be read.
  */
-export function readSaid(payload: Payload, names: MrkdwnNames): Said | undefined {
+export function readContent(payload: Payload, names: MrkdwnNames): SlackContent | undefined {
   const readMrkdwn = (text: string) => toMarkup(text, names)
   const isPlain = payload.mrkdwn === false
   const given = safeText(payload.text, limits.content)

@@ -3,7 +3,7 @@ import type { Message, User } from '@parley/contract'
 import { isRowId } from '@parley/database'
 import { InvalidBlocks, mentionedIds, parseTs, slackTs } from '@parley/slack'
 import { sendEphemeralMessage } from '../apps/ephemeral-messages.ts'
-import { readSaid, textsOf } from '../hooks/read-payload.ts'
+import { readContent, textsOf } from '../hooks/read-payload.ts'
 import { type FoundMessage, findByTs, findUserNames } from '../slack-ids/slack-ids.queries.ts'
 import { findReadable } from '../subscriptions/subscriptions.queries.ts'
 import { jsonOf, type SlackCall, textOf } from './slack-call.ts'
@@ -11,7 +11,7 @@ import { SlackError } from './slack-error.ts'
 import { findSlackMessage } from './slack-objects.ts'
 
 /** For methods that change something without a request of Parley's API that would check the scopes. @throws SlackError `missing_scope`. */
-export function requireWriting({ caller: { scopes } }: SlackCall) {
+export function requireWriteScope({ caller: { scopes } }: SlackCall) {
   if (scopes && !scopes.some((scope) => scope !== 'read')) throw new SlackError('missing_scope')
 }
 
@@ -25,7 +25,7 @@ export const messagesOf = (channelId: string) =>
  * The id of the channel or conversation that the argument `channel` names: an id, `#name`, or the id of a person for a direct message.
  * @throws SlackError `channel_not_found`.
  */
-export async function findTarget({ ask, args }: SlackCall): Promise<string> {
+export async function findChannelId({ ask, args }: SlackCall): Promise<string> {
   const given = textOf(args, 'channel', 'channel_not_found')
   if (given.startsWith('dm:')) return given
   const isId = /^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(given)
@@ -56,7 +56,7 @@ export async function findMessageOf(
   if (parseTs(ts) === undefined) throw new SlackError('message_not_found')
   const rowId = channelId.replace(/^dm:/, '')
   const found = await findByTs(db, rowId, ts)
-  // Otherwise whoever may not read the channel could find out by the error when something was said in it.
+  // Otherwise whoever may not read the channel could find out by the error when something was content in it.
   const readable = found && (await findReadable(db, [userId], [rowId]))
   if (!found || !readable?.size) throw new SlackError('message_not_found')
   return found
@@ -67,7 +67,7 @@ export const postMessage = async (call: SlackCall) => post(call, await readBody(
 
 /** Posts to the channel, or the thread, that the arguments name. */
 export async function post(call: SlackCall, body: object) {
-  const channel = await findTarget(call)
+  const channel = await findChannelId(call)
   const { thread_ts: threadTs } = call.args
   if (threadTs !== undefined && threadTs !== '') {
     const found = await findMessageOf(call, channel, threadTs).catch(() => {
@@ -93,10 +93,10 @@ export async function post(call: SlackCall, body: object) {
 /** `chat.postEphemeral`: sends a message to one person who may read the channel, without storing it. */
 export async function postEphemeral(call: SlackCall) {
   const { deps, ask, args, caller } = call
-  requireWriting(call)
+  requireWriteScope(call)
   const userId = textOf(args, 'user', 'user_not_in_channel')
-  const said = await readBody(call)
-  const channelId = await findTarget(call)
+  const content = await readBody(call)
+  const channelId = await findChannelId(call)
   // This request refuses callers who may not read the channel.
   await ask(
     { service: 'messaging', method: 'GET', path: `${messagesOf(channelId)}?limit=1` },
@@ -111,33 +111,33 @@ export async function postEphemeral(call: SlackCall) {
     userName: caller.userName,
     ...((await isBot(deps.db, caller.userId)) && { isBot: true }),
   }
-  const { createdAt } = sendEphemeralMessage(deps, { userId, channelId }, author, said)
+  const { createdAt } = sendEphemeralMessage(deps, { userId, channelId }, author, content)
   return { message_ts: slackTs(createdAt * 1_000) }
 }
 
 /** `chat.update` */
 export async function updateMessage(call: SlackCall) {
   const body = await readBody(call)
-  const channel = await findTarget(call)
+  const channel = await findChannelId(call)
   const { id } = await findMessageOf(call, channel)
-  const words = { 403: 'cant_update_message', 404: 'message_not_found' }
-  const answer = await call.ask({ service: 'messaging', method: 'PUT', path: `/messages/${id}`, body }, words)
+  const errors = { 403: 'cant_update_message', 404: 'message_not_found' }
+  const answer = await call.ask({ service: 'messaging', method: 'PUT', path: `/messages/${id}`, body }, errors)
   const message = await findSlackMessage(call.deps.db, answer.message)
   return { channel, ts: message.ts, text: message.text, message }
 }
 
 /** `chat.delete` */
 export async function deleteMessage(call: SlackCall) {
-  const channel = await findTarget(call)
+  const channel = await findChannelId(call)
   const { id } = await findMessageOf(call, channel)
-  const words = { 403: 'cant_delete_message', 404: 'message_not_found' }
-  await call.ask({ service: 'messaging', method: 'DELETE', path: `/messages/${id}` }, words)
+  const errors = { 403: 'cant_delete_message', 404: 'message_not_found' }
+  await call.ask({ service: 'messaging', method: 'DELETE', path: `/messages/${id}` }, errors)
   return { channel, ts: String(call.args.ts) }
 }
 
 /** `chat.getPermalink` */
 export async function getPermalink(call: SlackCall) {
-  const channel = await findTarget(call)
+  const channel = await findChannelId(call)
   const { id } = await findMessageOf(call, channel, call.args.message_ts)
   const path = `/messages/${id}`
   const { message }: { message: Message } = await call.ask(
@@ -159,9 +159,9 @@ export async function readBody(call: SlackCall) {
   if (textOf(args, 'text').length > 40_000) throw new SlackError('msg_too_long')
   const names = await findNames(call, mentionedIds(textsOf(payload)))
   try {
-    const said = readSaid(payload, { user: (id) => names.get(id) })
-    if (!said) throw new SlackError('no_text')
-    return said
+    const content = readContent(payload, { user: (id) => names.get(id) })
+    if (!content) throw new SlackError('no_text')
+    return content
   } catch (error) {
     if (error instanceof InvalidBlocks) throw new SlackError('invalid_blocks', { details: error.message })
     throw error

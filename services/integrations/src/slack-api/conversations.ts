@@ -1,8 +1,8 @@
 import type { Message } from '@parley/contract'
 import type { Deps } from '@parley/service'
 import { parseMoment, parseTs } from '@parley/slack'
-import { findFirstMessageFrom, findStamps } from '../slack-ids/slack-ids.queries.ts'
-import { findMessageOf, findTarget, messagesOf } from './chat.ts'
+import { findFirstMessageFrom, findTimestamps } from '../slack-ids/slack-ids.queries.ts'
+import { findChannelId, findMessageOf, messagesOf } from './chat.ts'
 import { type Arguments, numberOf, readCursor, type SlackCall, textOf, writeCursor } from './slack-call.ts'
 import { SlackError } from './slack-error.ts'
 import { asSlackChannel, asSlackMessage, asSlackUser } from './slack-objects.ts'
@@ -32,7 +32,7 @@ export async function listConversations({ ask, args }: SlackCall, isJoined: bool
 
 /** `conversations.info` */
 export async function conversationInfo(call: SlackCall) {
-  const id = await findTarget(call)
+  const id = await findChannelId(call)
   if (id.startsWith('dm:')) {
     const path = `/conversations/${encodeURIComponent(id)}`
     const { conversation } = await call.ask({ service: 'messaging', method: 'GET', path })
@@ -55,7 +55,7 @@ export async function history(call: SlackCall) {
   const { deps, args } = call
   const limit = numberOf(args, 'limit', page)
   const span = spanOf(args)
-  const channel = await findTarget(call)
+  const channel = await findChannelId(call)
   const path = `${messagesOf(channel)}?${new URLSearchParams({ limit: String(limit) })}`
   const get = (before: string | undefined) => {
     const asked = before === undefined ? path : `${path}&before=${encodeURIComponent(before)}`
@@ -66,11 +66,11 @@ export async function history(call: SlackCall) {
   const newest = await get(cursor)
   const end = cursor === undefined ? await firstMessageAfter(deps, { channel, threadId: null }, span) : undefined
   const { messages, hasOlder }: { messages: Message[]; hasOlder: boolean } = end ? await get(end.id) : newest
-  const stamps = await findStamps(deps.db, messages)
-  const shown = messages.filter((message) => isWithin(span, stamps.of(message)))
+  const timestamps = await findTimestamps(deps.db, messages)
+  const shown = messages.filter((message) => isWithin(span, timestamps.of(message)))
   const more = hasOlder && shown.length > 0 && shown[0] === messages[0]
   return {
-    messages: shown.toReversed().map((message) => asSlackMessage(message, stamps)),
+    messages: shown.toReversed().map((message) => asSlackMessage(message, timestamps)),
     has_more: more,
     pin_count: 0,
     ...writeCursor(more ? messages[0]?.id : undefined),
@@ -83,7 +83,7 @@ export async function replies(call: SlackCall) {
   const limit = numberOf(args, 'limit', page)
   const span = spanOf(args)
   const after = readCursor(args)
-  const channel = await findTarget(call)
+  const channel = await findChannelId(call)
   const found = await findMessageOf(call, channel)
   const parentId = found.threadId ?? found.id
   const get = (path: string) => call.ask({ service: 'messaging', method: 'GET', path }, { 404: 'thread_not_found' })
@@ -98,11 +98,11 @@ export async function replies(call: SlackCall) {
     ? { replies: [], hasNewer: false }
     : await get(`/messages/${parentId}/thread?${query}`)
   const all: Message[] = [...(after === undefined ? [parent] : []), ...listed]
-  const stamps = await findStamps(deps.db, all)
-  const shown = all.filter((message) => message === parent || isWithin(span, stamps.of(message)))
-  const more = hasNewer && (listed.length === 0 || isWithin(span, stamps.of(listed.at(-1))))
+  const timestamps = await findTimestamps(deps.db, all)
+  const shown = all.filter((message) => message === parent || isWithin(span, timestamps.of(message)))
+  const more = hasNewer && (listed.length === 0 || isWithin(span, timestamps.of(listed.at(-1))))
   return {
-    messages: shown.map((message) => asSlackMessage(message, stamps)),
+    messages: shown.map((message) => asSlackMessage(message, timestamps)),
     has_more: more,
     ...writeCursor(more ? listed.at(-1)?.id : undefined),
   }
@@ -147,7 +147,7 @@ const firstMessageAfter = async (deps: Deps, list: { channel: string; threadId: 
 
 /** `conversations.members` */
 export async function members(call: SlackCall) {
-  const channel = await findTarget(call)
+  const channel = await findChannelId(call)
   const after = readCursor(call.args)
   const query = new URLSearchParams({
     limit: String(numberOf(call.args, 'limit', page)),
@@ -161,7 +161,7 @@ export async function members(call: SlackCall) {
 
 /** `conversations.join` */
 export async function join(call: SlackCall) {
-  const id = await findTarget(call)
+  const id = await findChannelId(call)
   const errorCodes = { 403: 'method_not_supported_for_channel_type' }
   await call.ask({ service: 'directory', method: 'POST', path: `/channels/${encodeURIComponent(id)}/join` }, errorCodes)
   return conversationInfo(call)

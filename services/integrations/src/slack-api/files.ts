@@ -2,7 +2,7 @@ import { fileExtensions, imageExtensions, limits } from '@parley/contract'
 import { type Reader, type UploadRow, uuidv7 } from '@parley/database'
 import { writeUploadPass } from '@parley/identity'
 import { findReadable } from '../subscriptions/subscriptions.queries.ts'
-import { post, readBody, requireWriting } from './chat.ts'
+import { post, readBody, requireWriteScope } from './chat.ts'
 import { jsonOf, type SlackCall, textOf } from './slack-call.ts'
 import { SlackError } from './slack-error.ts'
 
@@ -10,7 +10,7 @@ const passMs = 30 * 60_000
 
 /** `files.getUploadURLExternal`: answers an address of messaging that takes the bytes. The pass in the address permits that. */
 export async function getUploadUrl(call: SlackCall) {
-  requireWriting(call)
+  requireWriteScope(call)
   const { deps, args, token } = call
   const originalName = textOf(args, 'filename', 'missing_argument')
   const size = Number(textOf(args, 'length', 'missing_argument'))
@@ -34,7 +34,7 @@ export async function getUploadUrl(call: SlackCall) {
 
 /** `files.completeUploadExternal`: posts one message with all files. Without a channel it posts none. */
 export async function completeUpload(call: SlackCall) {
-  requireWriting(call)
+  requireWriteScope(call)
   const { deps, args, caller } = call
   const ids = fileIdsOf(jsonOf(args, 'files', 'invalid_arguments'))
   const found = new Map((await findUploads(deps.db, ids)).map((upload) => [upload.filename, upload]))
@@ -44,10 +44,10 @@ export async function completeUpload(call: SlackCall) {
   const channel = textOf(args, 'channel_id') || textOf(args, 'channels')
   if (channel.includes(',')) throw new SlackError('invalid_channel')
   if (channel !== '') {
-    const said = { ...args, text: args.initial_comment, attachments: undefined }
+    const textAndBlocks = { ...args, text: args.initial_comment, attachments: undefined }
     const isSilent =
       textOf(args, 'initial_comment') === '' && textOf(args, 'blocks') === '' && !Array.isArray(args.blocks)
-    const body = isSilent ? { content: '' } : await readBody({ ...call, args: said })
+    const body = isSilent ? { content: '' } : await readBody({ ...call, args: textAndBlocks })
     const named = (kind: Upload['kind']) => files.filter((file) => file.kind === kind).map(({ filename }) => filename)
     const attachments = named('file').map((filename) => ({ filename }))
     await post({ ...call, args: { ...args, channel } }, { ...body, attachments, images: named('image') })

@@ -52,16 +52,16 @@ describe('the web API for @slack/web-api', () => {
     const channel = await ann.creates({ name: `history ${crypto.randomUUID()}` })
     for (let n = 1; n <= 5; n++) await slack.chat.postMessage({ channel: channel.id, text: `${n}` })
     const texts: string[] = []
-    const stamps: number[] = []
+    const timestamps: number[] = []
     for await (const page of slack.paginate('conversations.history', { channel: channel.id, limit: 2 })) {
       for (const { text, ts } of (page as { messages?: { text: string; ts: string }[] }).messages ?? []) {
         texts.push(text)
-        stamps.push(Number(ts))
+        timestamps.push(Number(ts))
       }
     }
     expect(texts).toEqual(['5', '4', '3', '2', '1'])
-    expect(new Set(stamps).size).toBe(5)
-    expect(stamps).toEqual(stamps.toSorted((one, other) => other - one))
+    expect(new Set(timestamps).size).toBe(5)
+    expect(timestamps).toEqual(timestamps.toSorted((one, other) => other - one))
   })
 
   test('finds what lies between two points in time, in pages, in channels and threads', async () => {

@@ -4,12 +4,12 @@ import { findCaller } from '@parley/identity'
 import { bearerToken, type Deps, refuseNul } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import type { CallService } from '../inside/services.ts'
-import { findStamps } from '../slack-ids/slack-ids.queries.ts'
+import type { CallService } from '../call-services.ts'
+import { findTimestamps } from '../slack-ids/slack-ids.queries.ts'
 import {
   deleteMessage,
+  findChannelId,
   findMessageOf,
-  findTarget,
   getPermalink,
   postEphemeral,
   postMessage,
@@ -141,23 +141,23 @@ const methods: Record<string, Method> = {
   'files.completeUploadExternal': completeUpload,
   'files.info': fileInfo,
   async 'pins.list'(call) {
-    const channel = await findTarget(call)
+    const channel = await findChannelId(call)
     const path = `/channels/${encodeURIComponent(channel)}/pins`
     const { messages }: { messages: Message[] } = await call.ask({ service: 'messaging', method: 'GET', path })
-    const stamps = await findStamps(call.deps.db, messages)
+    const timestamps = await findTimestamps(call.deps.db, messages)
     return {
       items: messages.map((message) => ({
         type: 'message',
         channel,
         created: Math.floor((message.pinnedAt ?? 0) / 1_000),
-        message: asSlackMessage(message, stamps),
+        message: asSlackMessage(message, timestamps),
       })),
     }
   },
 }
 
 async function targetMessage(call: SlackCall) {
-  const channel = await findTarget(call)
+  const channel = await findChannelId(call)
   const { id } = await findMessageOf(call, channel, call.args.timestamp)
   return { channel, id }
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type ApiError, tooMany, unauthorized, unavailable } from '@parley/contract'
 import type { Caller } from '@parley/identity'
 import type { Deps } from '@parley/service'
-import type { CallService, ServiceRequest } from '../inside/services.ts'
+import type { CallService, ServiceRequest } from '../call-services.ts'
 import { SlackError } from './slack-error.ts'
 
 /** The arguments of a method, from the query, a form or JSON. */

@@ -1,11 +1,11 @@
 import type { Channel, Message, User } from '@parley/contract'
 import type { Reader } from '@parley/database'
 import { toMrkdwn } from '@parley/slack'
-import { findStamps, type Stamps } from '../slack-ids/slack-ids.queries.ts'
+import { findTimestamps, type SlackTimestamps } from '../slack-ids/slack-ids.queries.ts'
 
 /** These functions translate Parley's resources into those of Slack. */
 
-export const asSlackMessage = (message: Message, stamps: Stamps) => {
+export const asSlackMessage = (message: Message, timestamps: SlackTimestamps) => {
   const { author, content, threadMeta, reactions, blocks, attachments, images } = message
   const files = [
     ...attachments.map(({ filename: id, originalName: name, contentType: mimetype, size }) => ({
@@ -16,8 +16,8 @@ export const asSlackMessage = (message: Message, stamps: Stamps) => {
     })),
     ...images.map((id) => ({ id, name: id })),
   ]
-  const ts = stamps.of(message)
-  const thread = stamps.ofParent(message) ?? (threadMeta ? ts : undefined)
+  const ts = timestamps.of(message)
+  const thread = timestamps.ofParent(message) ?? (threadMeta ? ts : undefined)
   return {
     type: 'message',
     ...(author.id.startsWith('webhook:') ? { bot_id: author.id, subtype: 'bot_message' } : { user: author.id }),
@@ -35,7 +35,7 @@ export const asSlackMessage = (message: Message, stamps: Stamps) => {
 
 /** One message, with its `ts`. */
 export const findSlackMessage = async (db: Reader, message: Message) =>
-  asSlackMessage(message, await findStamps(db, [message]))
+  asSlackMessage(message, await findTimestamps(db, [message]))
 
 export const asSlackChannel = (channel: Omit<Channel, 'members'> & { isMember?: boolean }) => ({
   id: channel.id,

@@ -59,19 +59,19 @@ function firstIdOf(milliseconds: number): string {
 type Named = Pick<Message, 'id' | 'threadId' | 'seq' | 'createdAt'>
 
 /** The `ts` of messages and of their parents. */
-export interface Stamps {
+export interface SlackTimestamps {
   of(message: Named): string
   /** Undefined when the message has no parent, or when the parent was deleted for good. */
   ofParent(message: Named): string | undefined
 }
 
 /** Finds the `ts` of these messages and of their parents. Served by the primary key. */
-export async function findStamps(db: Reader, messages: readonly Named[]): Promise<Stamps> {
+export async function findTimestamps(db: Reader, messages: readonly Named[]): Promise<SlackTimestamps> {
   const ids = messages.flatMap(({ id, threadId }) => (threadId === null ? [id] : [id, threadId]))
-  const stamps = ids.length === 0 ? new Map<string, string>() : await findTsOf(db, [...new Set(ids)])
+  const timestamps = ids.length === 0 ? new Map<string, string>() : await findTsOf(db, [...new Set(ids)])
   return {
-    of: (message) => stamps.get(message.id) ?? slackTs(derivedTs(message)),
-    ofParent: ({ threadId }) => (threadId === null ? undefined : stamps.get(threadId)),
+    of: (message) => timestamps.get(message.id) ?? slackTs(derivedTs(message)),
+    ofParent: ({ threadId }) => (threadId === null ? undefined : timestamps.get(threadId)),
   }
 }
 

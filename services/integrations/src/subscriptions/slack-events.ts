@@ -2,7 +2,7 @@ import type { EventType, Message, Routing, WireEvent } from '@parley/contract'
 import { anyOf, type Reader } from '@parley/database'
 import { slackTs, toMrkdwn } from '@parley/slack'
 import { asSlackChannel, asSlackMessage, asSlackUser, bareName } from '../slack-api/slack-objects.ts'
-import { findKinds, findStamps, findTsOf } from '../slack-ids/slack-ids.queries.ts'
+import { findKinds, findTimestamps, findTsOf } from '../slack-ids/slack-ids.queries.ts'
 
 const newMessages = ['NEW_MESSAGE', 'NEW_DM_MESSAGE', 'NEW_THREAD_REPLY'] as const
 const changedMessages = ['UPDATE_MESSAGE', 'UPDATE_DM_MESSAGE', 'UPDATE_THREAD_REPLY'] as const
@@ -62,9 +62,9 @@ async function translate(
   switch (type) {
     case 'NEW_MESSAGE':
     case 'NEW_DM_MESSAGE':
-      return said(db, payload, botId)
+      return messageEvents(db, payload, botId)
     case 'NEW_THREAD_REPLY':
-      return said(db, payload.reply, botId)
+      return messageEvents(db, payload.reply, botId)
     case 'UPDATE_MESSAGE':
       return routing.pin ? pinned(db, payload, routing.pin) : changed(db, payload)
     case 'UPDATE_DM_MESSAGE':
@@ -102,7 +102,7 @@ async function translate(
 }
 
 /** The events for a new message: `message`, and `app_mention` when it mentions the bot by its name or through a group. */
-async function said(db: Reader, message: Message, botId: string): Promise<SlackEventDraft[]> {
+async function messageEvents(db: Reader, message: Message, botId: string): Promise<SlackEventDraft[]> {
   const shown = await shownMessage(db, message)
   const told = { ...shown, event_ts: shown.ts }
   const mentions = message.author.id !== botId && (await isMentioned(db, message.mentions, botId))
@@ -150,7 +150,7 @@ async function pinned(
 }
 
 async function shownMessage(db: Reader, message: Message) {
-  const shown = asSlackMessage(message, await findStamps(db, [message]))
+  const shown = asSlackMessage(message, await findTimestamps(db, [message]))
   return { ...shown, channel: message.channelId, channel_type: await kindOf(db, message.channelId) }
 }
 

@@ -16,7 +16,7 @@ export class HookRefusal extends Error {
   }
 }
 
-export const words = Type.String({ description: 'One word, text/plain' })
+export const plainText = Type.String({ description: 'One word, text/plain' })
 
 /** Takes a body of any content type as text: many programs send JSON under another type, and `curl -d` says that it is a form. */
 export function takeAnyText(app: FastifyInstance): void {
@@ -25,7 +25,7 @@ export function takeAnyText(app: FastifyInstance): void {
 }
 
 /** Makes the routes of this app answer refusals with one word. */
-export function answerInWords(app: FastifyInstance): void {
+export function answerInPlainText(app: FastifyInstance): void {
   app.setErrorHandler((error: Error, request, reply) => {
     const refusal = refusalOf(error)
     if (refusal.status >= 500) request.log.error({ err: error, requestId: request.id }, 'request failed')
