@@ -1,6 +1,6 @@
 import type { OutboxEntry } from '@parley/client'
 import type { Message } from '@parley/contract'
-import { useSignal } from '@preact/signals'
+import { useComputed, useSignal } from '@preact/signals'
 import { memo } from 'preact/compat'
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { VList, type VListHandle } from 'virtua'
@@ -82,6 +82,8 @@ export function MessageList(props: MessageListProps) {
   const onDrawn = useStable(() => {
     hasDrawnRows.value = true
   })
+  // Bound to the attribute, so that the list is not drawn again because of it.
+  const isBusy = useComputed(() => !hasDrawnRows.value || isFetching.value)
   const isFarFromEnd = useSignal(false)
   const isLineAbove = useSignal(false)
   /** The message that is about to get the focus. */
@@ -241,7 +243,7 @@ export function MessageList(props: MessageListProps) {
       class="feed"
       role="feed"
       aria-label={name}
-      aria-busy={messages === undefined || !hasDrawnRows.value || isFetching.value}
+      aria-busy={isBusy}
       onKeyDown={onKeyDown}
       onFocusIn={(event) => {
         currentKey.value = (event.target as HTMLElement).closest<HTMLElement>('article')?.dataset.message
