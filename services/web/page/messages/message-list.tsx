@@ -196,12 +196,13 @@ export function MessageList(props: MessageListProps) {
   function focusWhenThere(key: string, frames = mostFrames, before = document.activeElement) {
     aim.current = key
     const article = root.current?.querySelector<HTMLElement>(`[data-message="${CSS.escape(key)}"]`)
-    const { activeElement } = document
     // Whoever has gone on meanwhile stays where they are.
-    const hasLeft = activeElement !== before && activeElement !== document.body
-    if (article || hasLeft || frames === 0 || !root.current) {
+    const hasLeft = document.activeElement !== before && document.activeElement !== document.body
+    if (!hasLeft) article?.focus({ preventScroll: true })
+    // A row takes no focus until the list has measured it.
+    const isFocused = article != null && document.activeElement === article
+    if (isFocused || hasLeft || frames === 0 || !root.current) {
       aim.current = undefined
-      if (!hasLeft) article?.focus({ preventScroll: true })
       return
     }
     requestAnimationFrame(() => {
