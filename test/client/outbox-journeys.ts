@@ -193,6 +193,46 @@ export function outboxJourneys(server: ClientServer) {
     expect(await saidIn(channel.id)).toEqual([])
   })
 
+  test('a message is not lost when the page ends before the database has it, and an older version of it changes nothing', async () => {
+    const database = unique('database')
+    const kept = new Map<string, string>()
+    const journal = {
+      getItem: (key: string) => kept.get(key) ?? null,
+      setItem: (key: string, value: string) => void kept.set(key, value),
+      removeItem: (key: string) => void kept.delete(key),
+      key: (index: number) => [...kept.keys()][index] ?? null,
+      get length() {
+        return kept.size
+      },
+    }
+    // The page has ended when the entry would be taken out of the journal.
+    const ended = storeInIndexedDb(database, { ...journal, removeItem() {} })
+    const entry: OutboxEntry = {
+      id: crypto.randomUUID(),
+      userId: server.people.bob.id,
+      channelId: 'any',
+      body: { content: 'in the last moment' },
+      createdAt: Date.now(),
+      state: 'waiting',
+    }
+    await ended.putOutbox(entry)
+    await ended.removeFromOutbox(entry.id)
+    ended.close()
+
+    const next = storeInIndexedDb(database, journal)
+    expect(await next.readOutbox()).toEqual([entry])
+    expect(kept.size).toBe(0)
+    await next.putOutbox({ ...entry, state: 'sending' })
+    next.close()
+
+    kept.set(`parley.outbox ${database} ${entry.id}`, JSON.stringify(entry))
+    const third = storeInIndexedDb(database, journal)
+    expect(await third.readOutbox()).toEqual([{ ...entry, state: 'sending' }])
+    await third.wipe('everything')
+    expect([await third.readOutbox(), kept.size]).toEqual([[], 0])
+    third.close()
+  })
+
   test('of several tabs one sends what all of them have typed, and each shows it', async () => {
     const gus = await Person.signIn(server.baseUrl, `${unique('gus')}@example.com`)
     const channel = await newChannel()

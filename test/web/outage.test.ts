@@ -64,6 +64,12 @@ for (const topology of topologies) {
         await write(ann, 'first')
         await write(ann, 'second')
         await article(ann, 'second').getByText('Sending…').waitFor()
+        await composer(ann, 'far away').fill('last moment')
+        await composer(ann, 'far away').evaluate((box) => {
+          box.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true }))
+          location.reload()
+        })
+        await article(ann, 'last moment').waitFor()
         await composer(ann, 'far away').fill('half a')
         await ann.reload()
         await article(ann, 'second').waitFor()
@@ -76,7 +82,7 @@ for (const topology of topologies) {
         await article(ann, 'third').waitFor()
 
         await site.installation.start()
-        expect(await settles([ann, tab, bob], 'third')).toEqual(['before', 'first', 'second', 'third'])
+        expect(await settles([ann, tab, bob], 'third')).toEqual(['before', 'first', 'second', 'last moment', 'third'])
         expect(await composer(tab, 'far away').inputValue()).toBe('')
         expect(complaints).toEqual([])
       },

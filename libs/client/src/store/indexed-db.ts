@@ -15,12 +15,42 @@ interface Schema extends DBSchema {
 
 const copied = ['state', ...tables] as const
 
+/** The part of `localStorage` that the store uses. */
+export type Journal = Pick<Storage, 'getItem' | 'setItem' | 'removeItem' | 'key' | 'length'>
+
 /**
  * For a browser: a database of its own for each server and person.
  * @param name names the server and the person, as `${location.origin} ${userId}`
+ * @param journal `localStorage`, which keeps a message at once. The database takes some milliseconds, and the page may end before.
  */
-export function storeInIndexedDb(name: string): Store {
+export function storeInIndexedDb(name: string, journal?: Journal): Store {
+  const prefix = `parley.outbox ${name} `
   let opening: Promise<IDBPDatabase<Schema>> | undefined
+
+  const journaled = (): string[] =>
+    Array.from({ length: journal?.length ?? 0 }, (_, index) => journal!.key(index)!).filter((key) =>
+      key.startsWith(prefix),
+    )
+
+  function note(entry: OutboxEntry) {
+    try {
+      journal?.setItem(prefix + entry.id, JSON.stringify(entry))
+    } catch {
+      // It is full or switched off: the database alone has to do.
+    }
+  }
+
+  /** Enters what an earlier page could not store any more. What the database has is newer. */
+  async function recover(database: IDBPDatabase<Schema>) {
+    for (const key of journaled()) {
+      const entry: OutboxEntry = JSON.parse(journal!.getItem(key)!)
+      const { store, done } = database.transaction('outbox', 'readwrite', { durability: 'strict' })
+      if ((await store.getKey(entry.id)) === undefined) await store.put(entry, entry.id)
+      await done
+      journal!.removeItem(key)
+    }
+    return database
+  }
 
   const open = () => {
     opening ??= openDB<Schema>(`parley ${name}`, schemaVersion, {
@@ -36,7 +66,7 @@ export function storeInIndexedDb(name: string): Store {
       terminated: () => {
         opening = undefined
       },
-    })
+    }).then(recover)
     return opening
   }
 
@@ -72,13 +102,20 @@ export function storeInIndexedDb(name: string): Store {
 
     readOutbox: async () => (await open()).getAll('outbox'),
     async putOutbox(entry) {
-      const transaction = (await open()).transaction('outbox', 'readwrite', { durability: 'strict' })
-      await Promise.all([transaction.store.put(entry, entry.id), transaction.done])
+      const database = open()
+      note(entry)
+      try {
+        const transaction = (await database).transaction('outbox', 'readwrite', { durability: 'strict' })
+        await Promise.all([transaction.store.put(entry, entry.id), transaction.done])
+      } finally {
+        journal?.removeItem(prefix + entry.id)
+      }
     },
     removeFromOutbox: async (id) => (await open()).delete('outbox', id),
 
     async wipe(what) {
       const wiped = what === 'everything' ? ([...copied, 'outbox'] as const) : copied
+      if (what === 'everything') for (const key of journaled()) journal!.removeItem(key)
       const transaction = (await open()).transaction(wiped, 'readwrite')
       await Promise.all([...wiped.map((each) => transaction.objectStore(each).clear()), transaction.done])
     },

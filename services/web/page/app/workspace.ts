@@ -43,7 +43,7 @@ export function createWorkspace(client: Client, myId: string, onRefused: (error:
     userId: myId,
     scope: 'joined',
     tabs: joinTabs(owner),
-    store: storeInIndexedDb(owner),
+    store: storeInIndexedDb(owner, localStorage),
     onConnection: (isOpen, at) => {
       openedAt = at ?? openedAt
       if (!isOpen) groups.forget()
