@@ -46,6 +46,7 @@ describeSite('the web client and hostile content', { timeout: 120_000 }, (site) 
       expect(
         await message.locator('script, iframe, [onerror], [onclick], a[href^="javascript"], a[href^="data"]').count(),
       ).toBe(0)
+      expect(await message.locator('.text').textContent()).not.toMatch(/\p{M}{31}/u)
       const box = (await message.boundingBox())!
       expect([name, box.x >= 0 && box.x + box.width <= width]).toEqual([name, true])
     }
