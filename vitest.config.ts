@@ -1,4 +1,5 @@
 import { globSync, readFileSync } from 'node:fs'
+import path from 'node:path'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
@@ -27,10 +28,12 @@ class SlowestFirst extends BaseSequencer {
   }
 }
 
+const root = import.meta.dirname
+
 /** Each of them needs a process for itself: OpenTelemetry's SDK can be started once in a process. */
 const alone = [
-  ...globSync('{libs,services}/*/src/**/*.test.ts').filter((file) =>
-    readFileSync(file, 'utf8').includes('startNodeSdk('),
+  ...globSync('{libs,services}/*/src/**/*.test.ts', { cwd: root }).filter((file) =>
+    readFileSync(path.join(root, file), 'utf8').includes('startNodeSdk('),
   ),
   'test/telemetry/one-trace.test.ts',
 ]

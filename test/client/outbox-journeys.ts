@@ -228,9 +228,21 @@ export function outboxJourneys(server: ClientServer) {
     kept.set(`parley.outbox ${database} ${entry.id}`, JSON.stringify(entry))
     const third = storeInIndexedDb(database, journal)
     expect(await third.readOutbox()).toEqual([{ ...entry, state: 'sending' }])
-    await third.wipe('everything')
-    expect([await third.readOutbox(), kept.size]).toEqual([[], 0])
+
+    // A page that ended has left its note of what this one sends now.
+    kept.set(`parley.outbox ${database} ${entry.id}`, JSON.stringify(entry))
+    await third.removeFromOutbox(entry.id)
+    expect(kept.size).toBe(0)
     third.close()
+
+    kept.set(`parley.outbox ${database} unreadable`, 'no JSON')
+    const fourth = storeInIndexedDb(database, journal)
+    expect([await fourth.readOutbox(), kept.size]).toEqual([[], 0])
+    await fourth.putOutbox(entry)
+    kept.set(`parley.outbox ${database} ${entry.id}`, JSON.stringify(entry))
+    await fourth.wipe('everything')
+    expect([await fourth.readOutbox(), kept.size]).toEqual([[], 0])
+    fourth.close()
   })
 
   test('of several tabs one sends what all of them have typed, and each shows it', async () => {

@@ -35,6 +35,8 @@ export function storeJourneys(server: ClientServer) {
         if (cursorForServer !== undefined && headers.has('last-event-id')) headers.set('last-event-id', cursorForServer)
         return fetch(input, { ...init, headers })
       },
+      // As a page does, which shows nothing of the person any more.
+      onSignedOut: () => engine.close(),
     })
     const engine: SyncEngine = createSyncEngine({
       client,
@@ -164,7 +166,12 @@ export function storeJourneys(server: ClientServer) {
     for (const page of pages) await page.engine.ready
     await pages[0]!.settled()
     await pages[0]!.engine.save()
+    const tabs = joinTabs(browser)
+    undo.push(tabs.close)
+    const heard: unknown[] = []
+    tabs.listen('sync', (note) => void heard.push(note))
     await pages[1]!.engine.signOut()
+    await expect.poll(() => heard).toContainEqual({ kind: 'signed out' })
     const store = storeInIndexedDb(browser)
     undo.push(store.close)
     await expect.poll(async () => [await store.load(), await store.readOutbox()]).toEqual([undefined, []])

@@ -31,6 +31,8 @@ export function scopeJourneys(server: TestServer) {
     await heardOf(all, channel)
     all.received.length = 0
     await ann.says('not for who has not joined', channel)
+    // It may be read by anybody, and would come to a stream that gets it after the joining.
+    for (const stream of [joined, elsewhere]) await heardOf(stream, channel)
 
     expect((await bob.post(`/channels/${channel.id}/join`)).status).toBe(200)
     const message = await ann.says('for members', channel)

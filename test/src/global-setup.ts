@@ -34,14 +34,16 @@ export default async function setup(project: TestProject) {
   // Installations of the tests would build it several times over.
   await buildPage()
   const removeTemporaryFiles = await keepTemporaryFilesInMemory()
-  const { kind, postgres, preparePostgres, discard } = await startInfrastructure(await chooseInfrastructure())
-  await createTemplate(postgres.url)
-  await preparePostgres?.()
-  project.provide('postgresUrl', postgres.url)
-  project.provide('infrastructure', kind)
-  return async () => {
-    await discard()
+  try {
+    const { kind, postgres, preparePostgres, discard } = await startInfrastructure(await chooseInfrastructure())
+    await createTemplate(postgres.url)
+    await preparePostgres?.()
+    project.provide('postgresUrl', postgres.url)
+    project.provide('infrastructure', kind)
+    return () => discard().finally(removeTemporaryFiles)
+  } catch (error) {
     await removeTemporaryFiles()
+    throw error
   }
 }
 

@@ -1,5 +1,4 @@
 import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises'
-import { freemem } from 'node:os'
 import path from 'node:path'
 
 /** The file system that Linux keeps in memory for every process. */
@@ -26,5 +25,5 @@ export async function keepTemporaryFilesInMemory(): Promise<() => Promise<void>>
 /** 0 where there is no such file system. */
 async function freeBytes(): Promise<number> {
   const found = await statfs(inMemory).catch(() => undefined)
-  return found ? Math.min(found.bavail * found.bsize, freemem()) : 0
+  return found ? Math.min(found.bavail * found.bsize, process.availableMemory()) : 0
 }

@@ -60,7 +60,7 @@ describeSite('WCAG 2.2 A and AA', { timeout: 240_000 }, (site) => {
     // Browse, create, new direct message, pins and settings, in whatever language.
     const buttons = page.locator('nav .section-head .icon-button, .main-head .icon-button')
     await page.setViewportSize(sizes.wide)
-    await buttons.first().waitFor()
+    await expect.poll(() => buttons.count()).toBe(5)
     for (let n = 0; n < (await buttons.count()); n++) await inspectDialog(page, variants, () => buttons.nth(n).click())
     await inspectDialog(page, variants, () => page.keyboard.press('Control+k'))
     await inspectDialog(page, variants, () => page.keyboard.press('Control+/'))
@@ -102,6 +102,8 @@ async function show(page: Page, address: string) {
   await page.evaluate((to) => {
     history.pushState(null, '', to)
     dispatchEvent(new PopStateEvent('popstate'))
+    // The view of before is gone then, and the next one there or busy.
+    return new Promise<void>((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn())))
   }, address)
   await page.locator('main h1').waitFor()
   await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })

@@ -46,9 +46,10 @@ export async function runService(
   if (service.plugin) await fastify.register(service.plugin)
   await service.start?.().catch(reportFaults)
   const metricsServer = await exposeMetrics(config, deps.metrics)
+  await fastify.ready()
+  keepCompiledCode()
   const address = await fastify.listen({ host: config.server.host, port: config.server.port, backlog: 4096 })
   deps.logger.info({ address }, 'service is listening')
-  keepCompiledCode()
   // The message that process managers wait for, when one has opened a channel.
   process.send?.('ready')
 
@@ -65,7 +66,7 @@ export async function runService(
 }
 
 /**
- * Writes the code that this process has compiled to the directory of NODE_COMPILE_CACHE; does nothing without one. Node.js does it at
+ * Call it before the process listens: it keeps the process busy. Writes the code that this process has compiled to the directory of NODE_COMPILE_CACHE; does nothing without one. Node.js does it at
  * the exit otherwise. At the first exit it takes seconds, and whoever stops the process waits for it.
  */
 export const keepCompiledCode = (): void => flushCompileCache()

@@ -40,14 +40,33 @@ export function storeInIndexedDb(name: string, journal?: Journal): Store {
     }
   }
 
+  /** Undefined when another tab has entered it meanwhile, or when it cannot be read. */
+  function readNote(key: string): OutboxEntry | undefined {
+    try {
+      const entry = JSON.parse(journal!.getItem(key) ?? 'null')
+      return typeof entry?.id === 'string' ? entry : undefined
+    } catch {
+      // Something else has written it.
+      return undefined
+    }
+  }
+
   /** Enters what an earlier page could not store any more. What the database has is newer. */
   async function recover(database: IDBPDatabase<Schema>) {
     for (const key of journaled()) {
-      const entry: OutboxEntry = JSON.parse(journal!.getItem(key)!)
-      const { store, done } = database.transaction('outbox', 'readwrite', { durability: 'strict' })
-      if ((await store.getKey(entry.id)) === undefined) await store.put(entry, entry.id)
-      await done
-      journal!.removeItem(key)
+      const entry = readNote(key)
+      try {
+        if (entry) {
+          const { store, done } = database.transaction('outbox', 'readwrite', { durability: 'strict' })
+          const enter = async () => {
+            if ((await store.getKey(entry.id)) === undefined) await store.put(entry, entry.id)
+          }
+          await Promise.all([enter(), done])
+        }
+        journal!.removeItem(key)
+      } catch {
+        // The disk is full, for example. The note stays, and the next opening tries again.
+      }
     }
     return database
   }
@@ -67,11 +86,21 @@ export function storeInIndexedDb(name: string, journal?: Journal): Store {
         opening = undefined
       },
     }).then(recover)
-    return opening
+    const tried = opening
+    // The next call tries again.
+    tried.catch(() => {
+      if (opening === tried) opening = undefined
+    })
+    return tried
   }
 
   function close() {
-    void opening?.then((database) => database.close())
+    opening?.then(
+      (database) => database.close(),
+      () => {
+        // It was never open.
+      },
+    )
     opening = undefined
   }
 
@@ -111,13 +140,16 @@ export function storeInIndexedDb(name: string, journal?: Journal): Store {
         journal?.removeItem(prefix + entry.id)
       }
     },
-    removeFromOutbox: async (id) => (await open()).delete('outbox', id),
+    async removeFromOutbox(id) {
+      journal?.removeItem(prefix + id)
+      await (await open()).delete('outbox', id)
+    },
 
     async wipe(what) {
       const wiped = what === 'everything' ? ([...copied, 'outbox'] as const) : copied
-      if (what === 'everything') for (const key of journaled()) journal!.removeItem(key)
       const transaction = (await open()).transaction(wiped, 'readwrite')
       await Promise.all([...wiped.map((each) => transaction.objectStore(each).clear()), transaction.done])
+      if (what === 'everything') for (const key of journaled()) journal!.removeItem(key)
     },
     close,
   }

@@ -285,7 +285,8 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
 
     /** Queues a message. Resolves once it is stored; from then on it will be sent. */
     send: (message: { channelId: string; parentId?: string; body: MessageBody }) =>
-      begun.then(() => outbox.send(message)),
+      // At once when it is known whose it is: a page may end before the store is open.
+      options.userId === undefined ? begun.then(() => outbox.send(message)) : outbox.send(message),
     /** Sends a message that was refused once more. */
     retry: outbox.retry,
     discard: outbox.discard,
@@ -302,10 +303,11 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
      */
     async signOut(): Promise<string | undefined> {
       outbox.close()
+      // First: the end of the session may close this engine, and with it the way to the other tabs.
+      leadership.tellSignedOut()
       try {
         return await client.signOut()
       } finally {
-        leadership.tellSignedOut()
         await leave('everything')
       }
     },

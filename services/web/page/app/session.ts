@@ -105,7 +105,8 @@ function enrolIfRequired(error: unknown) {
 /** A sign-in has succeeded. `returnTo` is where the person wanted to go. */
 export function enter(userId: string, returnTo?: string) {
   localStorage.setItem(personKey, userId)
-  session.value = { state: 'signed-in', workspace: createWorkspace(client, userId, enrolIfRequired) }
+  const workspace = createWorkspace(client, userId, { onRefused: enrolIfRequired, onSignedOut: leave })
+  session.value = { state: 'signed-in', workspace }
   if (returnTo !== undefined) navigate(returnTo, { replace: true })
 }
 

@@ -24,9 +24,14 @@ export type Place = { kind: 'channel'; channel: KnownChannel } | { kind: 'direct
 /**
  * What one signed-in person works with: the sync engine of `@parley/client`. Whoever reads something renders again when it changes.
  * Channels are those that the person has joined, people those who were asked for: a server may have very many of both. `onRefused` is told
- * why nothing can be fetched: the session has ended, or a second factor must be set up first.
+ * why nothing can be fetched: the session has ended, or a second factor must be set up first. `onSignedOut` is told when the session has
+ * ended, here or in another tab.
  */
-export function createWorkspace(client: Client, myId: string, onRefused: (error: unknown) => void) {
+export function createWorkspace(
+  client: Client,
+  myId: string,
+  { onRefused, onSignedOut }: { onRefused: (error: unknown) => void; onSignedOut: () => void },
+) {
   const isReady = signal(false)
   const connection = signal<'connecting' | 'live' | 'lost'>('connecting')
   const typing = createTyping(myId)
@@ -55,6 +60,7 @@ export function createWorkspace(client: Client, myId: string, onRefused: (error:
       if (event.type === 'EPHEMERAL_MESSAGE') commands.hear(event.payload)
       for (const listener of listeners) listener(event)
     },
+    onSignedOut,
     onStoreFailed: report,
   })
   engine.ready.then(() => {

@@ -17,7 +17,7 @@ import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Icon } from '../ui/icons.tsx'
 import { emojiByName } from './emoji.ts'
-import { Text } from './markup.tsx'
+import { Text, withoutHeapedMarks } from './markup.tsx'
 
 interface BlocksProps {
   /** Without an id it cannot be clicked. What the person alone was told has a `clickToken`. */
@@ -254,4 +254,4 @@ function drawPart(part: RichTextPart): ComponentChildren {
 }
 
 const withEmoji = (text: string) =>
-  text.replace(/:([a-z0-9_+-]{1,64}):/gi, (written, name: string) => emojiByName(name) ?? written)
+  withoutHeapedMarks(text).replace(/:([a-z0-9_+-]{1,64}):/gi, (written, name: string) => emojiByName(name) ?? written)

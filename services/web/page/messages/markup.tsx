@@ -47,7 +47,8 @@ interface Names {
  * At most 30 combining marks on a character, as in the Stream-Safe Text Format of Unicode (UAX 15): no language needs more, and browsers
  * take ten times as long for the same text in heaps of hundreds.
  */
-const withoutHeapedMarks = (text: string) => text.replace(/(\p{M}{30})\p{M}+/gu, '$1')
+export const withoutHeapedMarks = (text: string) =>
+  text.replace(/([\p{M}\p{Join_Control}]{30})[\p{M}\p{Join_Control}]+/gu, '$1')
 
 function parse(content: string, mentions: readonly string[] | undefined, workspace: Workspace) {
   const mentioned = mentions ? mentions.flatMap((id) => workspace.user(id) ?? []) : workspace.users.peek()

@@ -80,7 +80,7 @@ export function MessageList(props: MessageListProps) {
   /** The list draws its first rows a moment after it has them, when it knows its height. */
   const hasDrawnRows = useSignal(false)
   const onDrawn = useStable(() => {
-    hasDrawnRows.value = true
+    if (props.messages !== undefined) hasDrawnRows.value = true
   })
   // Bound to the attribute, so that the list is not drawn again because of it.
   const isBusy = useComputed(() => !hasDrawnRows.value || isFetching.value)
