@@ -13,14 +13,14 @@ const purgeLimit = 20_000
 export interface Windows {
   /** Events are kept for one to two of these. */
   window: number
-  /** And so long for consumers that have yet to read them. */
+  /** Events are kept for this long for consumers that have yet to read them. */
   keep: number
 }
 
 export const windowMs = (replaySeconds: number) => Math.max(replaySeconds * 1_000, shortestWindowMs)
 
 /**
- * SQL: the consumers that have events to read which are kept for them, with the time at which the oldest of these got its position. `keep` is
+ * SQL: the consumers for which unread events are kept, each with the time at which its oldest unread event got its position. `keep` is
  * a parameter. Served by the primary key of event_positions.
  */
 const waitingConsumers = (keep: string) => `(
@@ -43,9 +43,10 @@ const isHeld = (keep: string) =>
 export type RotationHook = (client: Client, table: string) => Promise<void>
 
 /**
- * Empties the oldest generation of the outbox and directs new rows there, once the current generation is a window old,
- * everything in the oldest has its position, and no consumer has yet to read it. It is truncated, because deleting rows one by one would cost as much as writing
- * them. Answers false when nothing was due, or when a transaction holds the generation: waiting would block every writer.
+ * Empties the oldest generation of the outbox and directs new rows there. This is due when the current generation is a window old,
+ * every row of the oldest generation has its position, and no consumer still has to read these rows. The oldest generation is
+ * truncated, because deleting rows one by one would cost as much as writing them. Answers false when nothing was due, or when a
+ * transaction holds the generation: waiting would block every writer.
  */
 export async function rotateOutbox(
   pool: Pool,

@@ -35,9 +35,9 @@ export interface Progress {
 
 /**
  * Knows which outbox ids are still to come, by transaction numbers instead of time. A transaction has its number before it
- * draws an id. So when a poll of transaction X saw the id V, whoever drew an id up to V has a number below X; and once a later
- * poll finds that all transactions below X are finished, it has seen every id up to V that will ever exist. A transaction that
- * writes for long holds back only `low` and its own few holes.
+ * draws an id. So when a poll of transaction X saw the id V, every transaction that drew an id up to V has a number below X.
+ * When a later poll finds that all transactions below X are finished, it has seen every id up to V that will ever exist. A
+ * transaction that writes for long holds back only `low` and its own few holes.
  */
 export function createProgress(start: LowWater, positioned: readonly number[]): Progress {
   let low = start

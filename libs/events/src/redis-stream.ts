@@ -51,8 +51,8 @@ export function openEventStream({
   const appendEvents = defineAppend(redis)
   let queue: Batch[] = []
   let target = begunAt
-  /** Only this term appends its positions: anything in Redis above `own` belongs to another history. */
-  let own = begunAt
+  /** The last position that was given before this term, or that it has appended. Anything in Redis above it is of another history. */
+  let lastOwnPosition = begunAt
   let trimBelow = 0
   let inDoubt = true
   let isAhead = false
@@ -112,7 +112,7 @@ export function openEventStream({
     for (const [index, part] of splitBatch(batch, maxEntryChars).entries()) {
       const last = part.first + part.count - 1
       const floor = Math.max(trimBelow, last - maxEvents)
-      own = Math.max(own, last)
+      lastOwnPosition = Math.max(lastOwnPosition, last)
       const top = await appendEvents(
         key,
         names.events,
@@ -132,7 +132,7 @@ export function openEventStream({
     queue = []
     const pos = target
     const top = await findStreamTop(redis, key)
-    isAhead = top > own
+    isAhead = top > lastOwnPosition
     if (isAhead) return
 
     if (top < pos) {

@@ -122,7 +122,7 @@ export function realtime(deps: Deps): Service {
       await Promise.race([beginning, delay(patienceMs, undefined, { ref: false })])
     },
     async stop() {
-      // The feed closes first. Otherwise events that no longer wait for PostgreSQL would be followed by others that do.
+      // The feed closes first. Otherwise it would hand on more events after the reset, and these would wait for PostgreSQL again.
       const followed = events.close()
       fanOut.reset()
       ephemeral.close()

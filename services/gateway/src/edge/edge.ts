@@ -8,7 +8,10 @@ import type { Redis } from 'ioredis'
 import { limitRates } from './rate-limit.ts'
 import { limitTransfers } from './transfers.ts'
 
-/** What every request from outside passes before its caller is identified and its body is read. Answers the headers of every reply. */
+/**
+ * Adds the hooks for requests from outside. They run before the caller is identified and the body is read.
+ * Answers the headers of every reply.
+ */
 export const createEdge = (deps: Deps, redis: Redis) => async (app: FastifyInstance) => {
   const constant = await findSecurityHeaders()
   app.addHook('onRequest', ({ id }, reply, done) => {

@@ -51,7 +51,7 @@ export async function limitRates(app: FastifyInstance, deps: Deps, redis: Redis)
     max: (request) => (people.has(request) ? perMinute : perMinuteAnonymous),
   })
   const countInRedis = app.createRateLimit()
-  // An ended session never comes back. Forgetting one costs a reply.
+  // An ended session never comes back. When one is forgotten here, the next 401 reply shows its end again.
   const ended = new LRUCache<string, true>({ max: rememberedSessions })
   let pausedUntil = 0
 

@@ -8,8 +8,8 @@ const maxWaiting = 200
 const maxWaitMs = 20_000
 
 /**
- * Limits how many uploads and downloads each client has at once. They last as long as the client likes. Further ones wait in a queue,
- * because a page may show more images than that.
+ * Limits how many uploads and downloads each client has at once, because a client may take any time for them. Further transfers wait
+ * in a queue, because a page may show more images than the limit.
  * @throws ApiError 429 when too many wait already, or one has waited too long.
  */
 export function limitTransfers(app: FastifyInstance, { server }: Deps['config']): void {

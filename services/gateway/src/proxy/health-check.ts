@@ -14,7 +14,7 @@ export interface HealthCheckOptions {
   origin: string
   /** The name that its certificate must have, when the origin is only an address. */
   host?: string | undefined
-  /** A check got no answer, or an answer again: other replicas should be preferred, or need not. */
+  /** Called when the replica stops answering checks, and when it answers again. In between, other replicas should be preferred. */
   onChange(isAnswering: boolean): void
   /** It accepts connections and has not answered for a while: its open requests may never be answered. */
   onSilence(): void

@@ -22,7 +22,7 @@ export interface Replica {
   pools: Pools
   /** It could not be reached: other replicas are preferred for a second. */
   backOff(): void
-  /** Calls `giveUp` when it falls silent. Answers what ends this, for when the exchange is over. */
+  /** Calls `giveUp` when the replica falls silent. The returned function ends the watch and is called when the exchange is over. */
   watchExchange(giveUp: () => void): () => void
   /** It answers health checks and could be reached lately. */
   isHealthy(): boolean

@@ -38,7 +38,7 @@ function readWhole(request: IncomingMessage, limit: number): Promise<Buffer> {
       reject(tooLarge())
     }
     let hasEnded = false
-    // Every request closes, and an error for each would cost more than reading its body.
+    // Every request emits close. Only a client that left gets an error: one for each request would cost more than reading its body.
     const leave = () => {
       if (!hasEnded) reject(new ClientLeft())
     }

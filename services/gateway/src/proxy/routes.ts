@@ -16,7 +16,7 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastif
 import { type Row, routingTable } from '../routing-table.ts'
 import type { ServiceProxy } from './proxy.ts'
 
-/** What the gateway checks. A good signature grants nothing yet: the service decides. An API token has none. */
+/** The gateway's check for each kind of token. A good signature grants nothing yet: the service decides. API tokens have no signature. */
 const accessOf: Record<Row['token'], Access> = {
   access: 'claims',
   'access or query': 'none',

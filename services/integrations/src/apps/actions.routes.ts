@@ -66,7 +66,7 @@ export const actionRoutes =
       const shown =
         clickToken === undefined
           ? await readStored(request, messageId)
-          : await readTold(caller, readClickToken(deps, clickToken, { messageId, userId: caller.userId }))
+          : await readEphemeral(caller, readClickToken(deps, clickToken, { messageId, userId: caller.userId }))
       const clicked = findButton(shown.blocks, body)
       if (!clicked) throw invalid('The message has no such button')
       // The id of a webhook is not a row id. Webhooks have no app that could handle clicks.
@@ -94,7 +94,7 @@ export const actionRoutes =
       return { authorId: author.id, blocks, channel, ts: inSlack.ts, message: inSlack, place: { messageId } }
     }
 
-    async function readTold(caller: Caller, token: ClickToken): Promise<Shown> {
+    async function readEphemeral(caller: Caller, token: ClickToken): Promise<Shown> {
       const { authorId, blocks, id, createdAt } = token
       const channel = await findChannel(deps.db, rowIdOf(token), false)
       if (!channel) throw notFound('message')
@@ -138,13 +138,13 @@ export const actionRoutes =
 
 const rowIdOf = ({ channelId }: { channelId: string }) => conversationRowId(channelId) ?? channelId
 
-/** A message with a button, as who clicks sees it. */
+/** A message with buttons, as the person who clicks sees it. */
 interface Shown {
   authorId: string
   channel: ChannelRow
   blocks: MessageBlock[]
   ts: string
-  /** In Slack's form. As in Slack there is none of an ephemeral message. */
+  /** The message in Slack's format. It is missing for an ephemeral message, as at Slack. */
   message?: object
   place: Pick<Interaction, 'messageId' | 'original'>
 }

@@ -112,7 +112,7 @@ export function createAppAnswers(deps: Deps, call: CallService) {
   return { tell, give, giveAnswer, read }
 }
 
-/** Reading a payload of another program may fail in any way: it may be nested too deep for the stack, for example. */
+/** Turns any error of `read` into an UnusableAnswer. Another program's payload may, for example, be nested too deep for the stack. */
 function readable<Value>(read: () => Value): Value {
   try {
     return read()

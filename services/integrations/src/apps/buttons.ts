@@ -12,7 +12,7 @@ interface Click {
   value?: string
 }
 
-/** The button that a click names. A value that is given must be its own, so that nobody sends the app another one. */
+/** The button that a click names. A click with a value must have the button's value, so that nobody sends the app another value. */
 export function findButton(blocks: readonly MessageBlock[], click: Click): Clicked | undefined {
   for (const block of blocks) {
     if (block.type === 'attachment') {

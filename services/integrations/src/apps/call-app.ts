@@ -22,7 +22,7 @@ export interface Interaction {
   channel: ChannelRow
   /** The message with the button. Undefined for a command. */
   messageId?: string
-  /** Of a button that its user alone sees: the ephemeral message that it is on. */
+  /** The ephemeral message with the button. Undefined for a command and for a stored message. */
   original?: Original
 }
 
@@ -42,7 +42,7 @@ export const placeOf = ({ app, channel }: Interaction) => ({
 
 /**
  * Makes an address at which the app may answer for half an hour. Only a hash of its secret is stored. When the button was on an ephemeral
- * message, the secret begins with the time of that message: the row alone does not say that the message is not a stored one.
+ * message, the secret begins with the time of that message, because the row does not say whether the message is ephemeral or stored.
  */
 export async function createResponseUrl({ db, config, clock }: Deps, interaction: Interaction): Promise<string> {
   const id = uuidv7()
@@ -61,7 +61,7 @@ export async function createResponseUrl({ db, config, clock }: Deps, interaction
   return `${config.auth.appUrl}/hooks/responses/${id}/${secret}`
 }
 
-/** What an answer at such an address may change: a stored message, or the ephemeral message of this time. */
+/** The message that an answer at such an address may change: a stored one, or an ephemeral one whose time is in the secret. */
 export function answeredBy({ messageId }: AppResponseRow, secret: string): Pick<Interaction, 'messageId' | 'original'> {
   if (messageId === null) return {}
   const [, createdAt] = /^(\d+)\./.exec(secret) ?? []

@@ -15,7 +15,7 @@ export interface Recipient {
 /** What stays the same when an app replaces its ephemeral message. */
 export type Original = Pick<EphemeralMessage, 'id' | 'createdAt'>
 
-/** What a click token says: nothing of an ephemeral message is stored, so whoever clicks shows the server what was on it. */
+/** The content of a click token. Ephemeral messages are not stored, so a click sends this copy of the buttons back to the server. */
 export interface ClickToken extends Recipient, Original {
   authorId: string
   /** Those with buttons. */
@@ -29,7 +29,7 @@ const tokenContext = 'click token'
 /** Blocks have at most 60,000 bytes; encrypted and as base64 they are longer by a third. */
 export const longestClickToken = 90_000
 
-/** Tells one person something, on all their open streams. With `original` it takes the place of that one. It is stored nowhere. */
+/** Sends a message to one person, on all their open streams. The message is not stored. With `original`, it replaces that message. */
 export function sendEphemeralMessage(
   deps: Pick<Deps, 'clock' | 'publishEphemeral' | 'seals'>,
   to: Recipient,
@@ -66,7 +66,7 @@ export const removeEphemeralMessage = (
 const writeClickToken = ({ seals }: Pick<Deps, 'seals'>, token: ClickToken): string =>
   seals.seal(JSON.stringify(token), tokenContext)
 
-/** @throws ApiError 400 for one of somebody else or of another message, for an old one, and for what this server has not written. */
+/** @throws ApiError 400 when the token is for another person or message, when it is too old, or when this server has not written it. */
 export function readClickToken(
   { seals, clock }: Pick<Deps, 'seals' | 'clock'>,
   text: string,

@@ -41,7 +41,7 @@ export function readPayload(body: unknown, contentType: string): Record<string, 
     const json = (isForm ? new URLSearchParams(text).get('payload') : text) || 'null'
     const payload = JSON.parse(json)
     if (typeof payload !== 'object' || payload === null || Array.isArray(payload)) throw new SyntaxError('no object')
-    // JSON has no other way to write this character.
+    // JSON can write the character NUL only as this escape sequence.
     if (json.includes('\\u0000')) refuseNul(payload)
     return payload
   } catch {

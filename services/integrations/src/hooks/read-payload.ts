@@ -47,7 +47,7 @@ function sectionsOf(content: string): string[] {
   return rest.trim() === '' ? sections : [...sections, rest]
 }
 
-/** No payload that is accepted has more values than this. */
+/** `textsOf` reads at most this many values. A payload with more values is never accepted. */
 const mostValues = 50_000
 const longestTexts = 100_000
 

@@ -10,7 +10,11 @@ import { jsonOf, type SlackCall, textOf } from './slack-call.ts'
 import { SlackError } from './slack-error.ts'
 import { findSlackMessage } from './slack-objects.ts'
 
-/** For methods that change something without a request of Parley's API that would check the scopes. @throws SlackError `missing_scope`. */
+/**
+ * Checks that the caller's scopes allow changes. Methods that change something call it when
+ * they send no request to Parley's API that would check the scopes.
+ * @throws SlackError `missing_scope`.
+ */
 export function requireWriteScope({ caller: { scopes } }: SlackCall) {
   if (scopes && !scopes.some((scope) => scope !== 'read')) throw new SlackError('missing_scope')
 }
@@ -56,7 +60,7 @@ export async function findMessageOf(
   if (parseTs(ts) === undefined) throw new SlackError('message_not_found')
   const rowId = channelId.replace(/^dm:/, '')
   const found = await findByTs(db, rowId, ts)
-  // Otherwise whoever may not read the channel could find out by the error when something was content in it.
+  // Without this check, the error would tell people who may not read the channel when something was posted there.
   const readable = found && (await findReadable(db, [userId], [rowId]))
   if (!found || !readable?.size) throw new SlackError('message_not_found')
   return found

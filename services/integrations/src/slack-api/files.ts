@@ -113,7 +113,7 @@ async function pathOf(db: Reader, { kind, channelId, filename }: Upload): Promis
     : `/channels/${channelId}/messages/image/${filename}`
 }
 
-/** A file in Slack's format. Of the channels that it was shared in, it names those that the caller may read. */
+/** A file in Slack's format, with the channels that it was shared in. Channels that the caller may not read are left out. */
 async function asSlackFile({ deps, caller }: SlackCall, file: Upload) {
   const { filename, originalName, contentType, size, width, height, uploadedBy, createdAt } = file
   const seconds = Math.floor(createdAt / 1_000)

@@ -105,7 +105,7 @@ export function createDeliverer(options: DelivererOptions) {
           if (now.epoch !== epoch) return
           top = now.pos
         }
-        const isMore = await readOn()
+        const isMore = await readNextPage()
         for (const subscriber of subscribers.all) advance(subscriber)
         if (!isMore) await wakeUp.wait(pollMs)
       }
@@ -124,8 +124,8 @@ export function createDeliverer(options: DelivererOptions) {
       for (const row of await findChanged(db, since)) subscribers.apply(row)
     }
 
-    /** Reads the next page of the log for all subscriptions that keep up. Answers whether there was one. */
-    async function readOn(): Promise<boolean> {
+    /** Reads the next page of the log for all subscriptions that keep up. Answers whether there was a page. */
+    async function readNextPage(): Promise<boolean> {
       if (subscribers.size === 0) {
         head = top
         return false

@@ -38,7 +38,7 @@ export function createQueueSender(parts: SenderParts, { epoch, attempted, ended,
     const { generation } = subscriber
     while (subscriber.queue.length > 0 && mayGoOn()) {
       const event = subscriber.queue[0]!
-      // Since the failed attempt the bot may have lost its rights.
+      // The bot may have lost its rights since the failed attempt.
       const isRepeated = subscriber.attempts > 0
       if (isRepeated && (await filterEntitled(db, [{ subscriber, event }])).length === 0) {
         if (subscriber.generation === generation) subscriber.queue.shift()

@@ -7,7 +7,7 @@ export interface ConsumerKey {
   name: string
 }
 
-/** More would only hold up the outbox. */
+/** Most consumers of one bot. More consumers would only delay the emptying of the outbox. */
 export const mostConsumers = 20
 
 /**
@@ -74,7 +74,7 @@ export async function deleteConsumer(db: Database, { userId, name }: ConsumerKey
 export const isBot = async (db: Database, userId: string): Promise<boolean> =>
   (await db.selectFrom('users').select('isBot').where('id', '=', userId).executeTakeFirst())?.isBot === true
 
-/** Of these streams those that are still their consumer's newest. */
+/** The ids of those streams that are still the newest of their consumer. */
 export async function findCurrent(db: Database, userIds: readonly string[], streamIds: readonly string[]) {
   const rows = await db
     .selectFrom('consumers')

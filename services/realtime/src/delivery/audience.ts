@@ -10,8 +10,8 @@ import { hasJoined } from './known-channels.ts'
 type Visit = (stream: OpenStream) => void
 
 /**
- * Visits the live streams for which `receives` is true. Finds them by person and channel, so the cost follows the audience; only
- * what concerns everybody goes through all streams.
+ * Visits the live streams for which `receives` is true. It finds them by person and channel, so the cost grows with the audience.
+ * Only an event that concerns everybody goes through all streams.
  */
 export function visitAudience(audience: Judged, streams: OpenStreams, visit: Visit) {
   const { all, unscoped, people } = streams
@@ -92,8 +92,8 @@ export interface EphemeralParts {
 }
 
 /**
- * Writes events without a position to the live streams of their audience. They are dropped when rights cannot be read, and but for
- * EPHEMERAL_MESSAGE on streams with unsent data.
+ * Writes ephemeral events to the live streams of their audience. An event is dropped when rights cannot be read. A stream with unsent
+ * data gets only EPHEMERAL_MESSAGE.
  */
 export function createEphemeralDelivery({ streams, entitlement, sleep, logger }: EphemeralParts) {
   async function deliver({ routing, event }: EphemeralEvent): Promise<void> {
@@ -105,10 +105,10 @@ export function createEphemeralDelivery({ streams, entitlement, sleep, logger }:
     }
     await sleep.wake()
     const frame = Buffer.from(`data: ${event}\n\n`)
-    // What is told to one person says something that is told once; typing is told again.
-    const isTold = event.startsWith('{"type":"EPHEMERAL_MESSAGE"')
+    // An EPHEMERAL_MESSAGE is sent only once, so streams with unsent data get it too. Typing is sent again.
+    const isSentOnce = event.startsWith('{"type":"EPHEMERAL_MESSAGE"')
     visitAudience(entitlement.judge(routing), streams, (stream) => {
-      if (isTold) streams.write(stream, frame)
+      if (isSentOnce) streams.write(stream, frame)
       else if (stream.socket.writableLength === 0) stream.socket.write(frame)
     })
   }

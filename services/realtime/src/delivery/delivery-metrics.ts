@@ -83,7 +83,7 @@ export interface WaitingParts {
 }
 
 /**
- * Shows how long the oldest event has waited that some stream of this node still has to get, also while nothing is
+ * Shows how long the oldest event has waited for delivery to some stream of this node. The gauge also works while nothing is
  * delivered. Streams whose own client is slow do not count.
  */
 export function observeWaiting({ db, metrics, position }: WaitingParts) {

@@ -21,7 +21,7 @@ export type Judged =
       mentioned: ReadonlySet<string>
     }
   | { to: 'outsiders'; members: ReadonlySet<string>; channelId: string | undefined }
-  /** Of that audience the streams of `scope=joined` and of guests. */
+  /** Only the streams of `scope=joined` and of guests within that audience. */
   | { to: 'scoped'; within: Extract<Judged, { to: 'public' | 'readers' }> }
 
 /**
@@ -84,7 +84,7 @@ export function createEntitlement({ db, streams, channels }: EntitlementParts) {
   const groups = createKnownGroups({ db })
   let changes = 0
 
-  /** The audience of an event that `canJudge` or `load` has passed. */
+  /** The audience of an event. Call it after `canJudge` has answered true for this event, or after `load`. */
   function judge(routing: Routing): Judged {
     switch (routing.to) {
       case 'everyone':
@@ -129,7 +129,7 @@ export function createEntitlement({ db, streams, channels }: EntitlementParts) {
       const role = roles.get(id)
       if (role) streams.setRole(person, role)
       else for (const stream of person.streams) streams.end(stream, 'session')
-      // A guest's time may be another one now.
+      // The time at which a guest's access ends may have changed, so the expiry is read again.
       for (const { session } of person.streams) session.expiresAt = 0
     }
   }

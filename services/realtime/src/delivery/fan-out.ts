@@ -43,7 +43,7 @@ export function createFanOut({ streams, entitlement, sleep, feed, clock, logger,
   let resets = 0
   let deliveredAt = 0
 
-  /** Takes the next events, in order. They are queued before this returns or, when rights must be read, before it settles. */
+  /** Queues the next events, in order. When rights must be read first, it returns a promise that settles once the events are queued. */
   function receive(events: PositionedEvent[]): void | Promise<void> {
     if (events.length === 0) return
     if (pending.length === 0 && preparing === 0) delivered = events[0]!.pos - 1
@@ -94,8 +94,8 @@ export function createFanOut({ streams, entitlement, sleep, feed, clock, logger,
   }
 
   /**
-   * Streams that are live at this moment get all of it. A stream that becomes live before the last of them was written to has
-   * replayed it already; the next delivery begins only when this one has ended.
+   * Writes all pending events to the streams that are live at this moment. A stream that becomes live during the writing has
+   * replayed these events already. The next delivery begins only when this one has ended.
    */
   function deliver() {
     if (isWriting) return
@@ -137,8 +137,8 @@ export function createFanOut({ streams, entitlement, sleep, feed, clock, logger,
   }
 
   /**
-   * Decides who gets what. Events for everybody are shared frames of all streams, events of public channels only of those that ask
-   * for everything: a stream of `scope=joined` costs nothing when it gets nothing.
+   * Decides which stream gets which frames. All streams share the frames of events for everybody. Only streams of `scope=all` share
+   * the frames of public channels, so a stream of `scope=joined` that gets nothing costs nothing.
    */
   function address(deliveries: Delivery[]) {
     const { epoch } = feed()
@@ -179,7 +179,7 @@ export function createFanOut({ streams, entitlement, sleep, feed, clock, logger,
     }
   }
 
-  /** Everything up to this position was written to the live streams, or will be before anything else. Changes only between turns of the event loop. */
+  /** All events up to this position are written to the live streams, or are written next. Changes only between turns of the event loop. */
   const position = () => (pending.length > 0 || preparing > 0 ? delivered : feed().position)
 
   /** Resolves once `pos` was delivered, or when `leave` aborts. */

@@ -9,8 +9,8 @@ export type Routed = Pick<PositionedEvent, 'routing'>
 export type KnownChannels = ReturnType<typeof createKnownChannels>
 
 /**
- * What this node knows of channels: who may read them, and which of its streams follow them. Events keep it current: one
- * that names a newer version of the membership either says who joined and left, or waits until the channel was read again.
+ * What this node knows of channels: who may read them, and which of its streams follow them. Events keep this knowledge current.
+ * An event with a newer version of the membership says who joined and left, or it waits until the channel was read again.
  */
 export function createKnownChannels({ db, mostChannels = 20_000 }: { db: Database; mostChannels?: number }) {
   const channels = new Map<string, KnownChannel>()
@@ -56,7 +56,7 @@ export function createKnownChannels({ db, mostChannels = 20_000 }: { db: Databas
     const known = channels.get(id)
     if (known && found && known.version > found.membersVersion) return
     const channel = known ?? { id, kind: 'direct', version, members: new Set<string>(), followers: [], readAt: 0 }
-    // Forgotten last: it was used last.
+    // `trim` forgets the first channels of the map. This channel was just read, so it moves to the end.
     channels.delete(id)
     channels.set(id, channel)
     // A channel without a row keeps the audience it had, which still has to be told of the deletion.
@@ -71,7 +71,7 @@ export function createKnownChannels({ db, mostChannels = 20_000 }: { db: Databas
     for (const userId of members) link(followers.get(userId), channel)
   }
 
-  /** Takes over who joined and left by an event, if only that separates the known version from the event's. */
+  /** Applies who joined and left by an event, if the version of the event directly follows the known version. */
   function applyMembership({ routing }: Routed) {
     if (routing.to !== 'channel' || !routing.membership) return
     const { joined, left } = routing.membership
@@ -110,8 +110,8 @@ export function createKnownChannels({ db, mostChannels = 20_000 }: { db: Databas
   }
 
   /**
-   * A channel whose row was read after this began was read with this follower registered, so the row has decided already. Any
-   * other channel is older than what is read here. Events that pass meanwhile and concern the follower have it read again.
+   * Reads which channels the follower has joined, and links the known ones. The follower is registered already, so a channel that
+   * is read after this began links the follower itself. When an event changes their membership meanwhile, this reads again.
    */
   async function readChannelsOf(follower: Follower) {
     for (;;) {
@@ -194,7 +194,7 @@ function unlinkAll(channel: KnownChannel) {
   channel.followers.length = 0
 }
 
-/** The order of the rest is lost. */
+/** Removes an item from an array. The other items may change their order. */
 function remove<Item>(items: Item[], item: Item) {
   const last = items.pop()!
   if (last !== item) items[items.indexOf(item)] = last

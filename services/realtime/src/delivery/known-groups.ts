@@ -37,7 +37,7 @@ export function createKnownGroups({ db, mostGroups = 1_000 }: { db: Database; mo
     }
   }
 
-  /** Everybody whom these mentions of people and groups mean. Never changed, but replaced. */
+  /** Everybody who is mentioned, by name or through a group. A returned set is never changed: a new set replaces it. */
   function mentionedBy(mentions: readonly string[]): ReadonlySet<string> {
     const mentioned = groupsIn(mentions).map((id) => groups.get(id) ?? nobody)
     if (mentioned.length === 1 && mentions.length === 1) return mentioned[0]!
@@ -46,7 +46,7 @@ export function createKnownGroups({ db, mostGroups = 1_000 }: { db: Database; mo
     return all
   }
 
-  /** These groups are others now. */
+  /** Forgets these groups, because their members have changed. Without ids, it forgets all groups. */
   function forget(groupIds: Iterable<string> = [...groups.keys()]) {
     changes++
     for (const id of groupIds) groups.delete(id)

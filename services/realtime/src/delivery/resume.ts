@@ -65,7 +65,7 @@ export function createResume({
     return page === 'gone' || (!isConsumer && isTooOld(page[0])) ? null : { after, page }
   }
 
-  /** Older events may still be kept, but whether they are would be chance. */
+  /** Whether an event is older than the replay window. Such an event may still be kept, but only by chance. */
   function isTooOld(missed: PositionedEvent | undefined) {
     const { recordedAt } = missed ?? {}
     return recordedAt !== undefined && recordedAt < clock() - events.replaySeconds * 1_000
@@ -82,8 +82,8 @@ export function createResume({
   }
 
   /**
-   * Live delivery moves the position between turns of the event loop only, and every stream that is live then gets all of it.
-   * So a replay that has written everything up to the position joins at that moment: nothing twice, nothing left out.
+   * Replays until the stream has everything up to the position of live delivery, and then makes it live. The position changes only
+   * between turns of the event loop, and all live streams get what comes after it. So a stream gets each event once.
    */
   async function catchUp(stream: OpenStream, { after, page }: Start) {
     while (!stream.isEnded) {
@@ -103,7 +103,7 @@ export function createResume({
       await sleep.wake()
       if (stream.isEnded) return
       after = send(stream, events, fanOut.position())
-      await written(stream)
+      await waitForClient(stream)
     }
   }
 
@@ -131,7 +131,7 @@ export function createResume({
   }
 
   /** Waits while the client is slower than the replay. Ends a stream whose client has read nothing for long. */
-  async function written(stream: OpenStream) {
+  async function waitForClient(stream: OpenStream) {
     const { socket } = stream
     while (!stream.isEnded && socket.writableLength > enoughUnsentBytes) {
       if (!(await drained(socket, patienceMs))) streams.end(stream, 'slow')

@@ -52,7 +52,10 @@ export function createPresenceUpdates({ pool, streams, sleep, presencePerSecond,
     }
   }
 
-  /** Writes to every stream what it was not told yet; returns how far all of them were told. A new stream begins where the last round ended. */
+  /**
+   * Writes to every stream the updates that it has not got yet. Returns the order up to which all streams have got them. A new stream
+   * begins where the last round ended.
+   */
   function tell(period: number): number {
     const perSecond = Math.min(presencePerSecond, updatesPerSecond / Math.max(1, streams.all.size))
     const limit = Math.ceil((perSecond * period) / 1_000)

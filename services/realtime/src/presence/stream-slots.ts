@@ -13,7 +13,7 @@ export interface StreamSlotsParts {
   logger: Logger
 }
 
-/** Room for one stream, held from before it is opened until it is in `streams`, or was not opened after all. */
+/** Room for one stream. It is held before the stream opens, until the stream is in `streams` or could not be opened. */
 export interface StreamSlot {
   release(): void
 }

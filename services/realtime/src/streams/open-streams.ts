@@ -98,7 +98,7 @@ export function createOpenStreams({
     return stream
   }
 
-  /** Ends the streams of somebody who becomes a guest or is one no longer: they were opened to get something else. */
+  /** Sets the role. When a person becomes a guest or stops being a guest, their streams end: they were opened for other events. */
   function setRole(person: Person, role: Role) {
     const isOther = (person.role === 'guest') !== (role === 'guest')
     if (isOther) for (const stream of person.streams) end(stream, 'role')

@@ -8,11 +8,11 @@ const retryMs = 250
 export type SleepWatch = ReturnType<typeof createSleepWatch>
 
 /**
- * Notices that this process was stopped for a while, by SIGSTOP, a debugger or a machine without processor time. It has not ended
- * the streams of sessions that ended meanwhile, and finds what it was to write to them first. So nothing is written to any stream before
- * `endEnded`, which ends those streams and throws while the database is away, was called after the sleep.
+ * Notices that this process was stopped for a while, by SIGSTOP, a debugger or a machine without processor time. Sessions may have
+ * ended meanwhile, but their streams are still open. So after a sleep nothing is written to any stream until `endStreams` has ended
+ * those streams. `endStreams` throws while the database is away.
  */
-export function createSleepWatch(endEnded: () => Promise<void>) {
+export function createSleepWatch(endStreams: () => Promise<void>) {
   let awakeAt = performance.now()
   let wakings = 0
   let waking: Promise<void> | undefined
@@ -33,7 +33,7 @@ export function createSleepWatch(endEnded: () => Promise<void>) {
     while (!isAwake()) {
       const begun = performance.now()
       try {
-        await endEnded()
+        await endStreams()
         awakeAt = begun
         wakings++
       } catch {

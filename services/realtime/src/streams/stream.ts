@@ -6,7 +6,10 @@ import type { FrameSequence } from '../delivery/frame-sequence.ts'
 /** Somebody with at least one open stream on this node. */
 export interface Person {
   readonly userId: string
-  /** Set by `setRole` alone. Streams of a guest always follow what the guest has joined; they end when somebody becomes a guest or is one no longer. */
+  /**
+   * Only `setRole` changes it. The streams of a guest always follow what the guest has joined. The streams of a person end when the
+   * person becomes a guest or stops being one.
+   */
   role: Role
   readonly streams: Set<OpenStream>
 }
@@ -36,7 +39,7 @@ export interface OpenStream {
   isEnded: boolean
   /** What the current delivery has for this stream beyond the shared frames; null between deliveries. */
   sequence: FrameSequence | null
-  /** Up to where in the order of presence updates it was told; null until the first round, 'none' when it wants none. */
+  /** It has got the presence updates up to this order. Null until the first round; 'none' when it wants no presence updates. */
   presence: number | 'none' | null
 }
 
