@@ -16,6 +16,28 @@ const write = async (page: Page, text: string) => {
   await article(page, text).waitFor()
 }
 
+/** In the page: the ids of the channels that it can show after a reload without the server. They are stored a moment after they came. */
+async function keptChannels(): Promise<IDBValidKey[]> {
+  const answered = <T>(request: IDBRequest<T>) =>
+    new Promise<T>((resolve, reject) => {
+      request.onsuccess = () => resolve(request.result)
+      request.onerror = () => reject(request.error)
+    })
+  const kept: IDBValidKey[] = []
+  for (const { name } of await indexedDB.databases()) {
+    if (!name?.startsWith('parley ')) continue
+    const database = await answered(indexedDB.open(name))
+    const read = database.transaction(['state', 'channels'], 'readonly')
+    const [states, channels] = await Promise.all([
+      answered(read.objectStore('state').count()),
+      answered(read.objectStore('channels').getAllKeys()),
+    ])
+    if (states > 0) kept.push(...channels)
+    database.close()
+  }
+  return kept
+}
+
 /** A rolling restart needs a second one of each service. */
 const options = { timeout: 240_000, launched: () => ({ replicas: 2 }) }
 
@@ -58,6 +80,7 @@ for (const topology of topologies) {
       async (end) => {
         const { address, ann, bob, settles } = await meet()
         await ann.evaluate(() => navigator.serviceWorker.ready)
+        await expect.poll(() => ann.evaluate(keptChannels)).toContain(address.split('/').at(-1))
 
         await (end === 'killed' ? site.installation.killEverything() : site.installation.stop())
         await ann.getByRole('status').filter({ hasText: 'Reconnecting…' }).waitFor()

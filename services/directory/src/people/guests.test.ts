@@ -130,7 +130,11 @@ describe('the streams of a guest', () => {
   test('tell of a public channel that the guest is added to and taken from', async () => {
     const { ann } = environment.people
     const channel = await ann.creates({ name: 'for a while' })
-    await ann.says('before', channel)
+    const anns = await ann.opensStream()
+    const before = await ann.says('before', channel)
+    // Rights are judged at delivery: a message that is still on its way when the guest is added would come.
+    await anns.waitFor('NEW_MESSAGE', { id: before.id })
+    await anns.close()
     const stream = await gus.opensStream()
     await ann.put(`/channels/${channel.id}`, { members: [ann.id, gus.id] })
     await stream.waitFor('NEW_CHANNEL', { id: channel.id, lastSeq: 1 })
