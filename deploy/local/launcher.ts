@@ -81,7 +81,10 @@ export async function launch(start: (launcher: Launcher) => Promise<void>): Prom
   process.exit(isFaulty ? 1 : 0)
 }
 
-/** Undoes the last step first, so databases end last. A step that hangs does not stop the others. What ends is taken out of `running`. */
+/**
+ * Undoes the last step first, so databases end last. A step that hangs does not stop the others. The name of a step that has ended is
+ * removed from `running`.
+ */
 async function undoAll(steps: readonly Step[], running: Set<string>): Promise<void> {
   const undone: Promise<void>[] = []
   for (const { name, undo } of steps.toReversed()) {

@@ -66,8 +66,9 @@ export async function runService(
 }
 
 /**
- * Call it before the process listens: it keeps the process busy. Writes the code that this process has compiled to the directory of NODE_COMPILE_CACHE; does nothing without one. Node.js does it at
- * the exit otherwise. At the first exit it takes seconds, and whoever stops the process waits for it.
+ * Writes the code that this process has compiled to the directory of NODE_COMPILE_CACHE; does nothing without one. The first time it
+ * takes seconds and keeps the process busy, so call it before the process listens. Node.js would write the code at the exit otherwise,
+ * and everybody who stops the process would wait for it.
  */
 export const keepCompiledCode = (): void => flushCompileCache()
 
