@@ -3,6 +3,7 @@ import path from 'node:path'
 import { everyMetric, label } from '@parley/telemetry'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { services } from './manifests.ts'
 import { root } from './rendered.ts'
 
 interface Rule {
@@ -95,16 +96,6 @@ test('every alert says what to do, and the runbook speaks of no others', () => {
 
 test('Prometheus asks every service', () => {
   const scraped = parse(text('deploy/observability/prometheus.yaml')).scrape_configs[0].dns_sd_configs[0]
-  expect(scraped.names.toSorted()).toEqual([
-    'admin',
-    'auth',
-    'directory',
-    'gateway',
-    'integrations',
-    'messaging',
-    'realtime',
-    'web',
-    'worker',
-  ])
+  expect(scraped.names.toSorted()).toEqual(services)
   expect(scraped.port).toBe(9464)
 })

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { SubscriptionDeliveryRow } from '@parley/database'
 import { createSignal, findOldestPosition, type PositionedEvent, readLog } from '@parley/events'
 import type { Deps } from '@parley/service'
 import { deleteResponses } from '../apps/apps.queries.ts'
@@ -8,7 +9,6 @@ import { filterEntitled, matchesFilter, type Pair, typeOf } from './matching.ts'
 import { createQueueSender, type SenderParts } from './send-queue.ts'
 import { createSubscribers, type Subscriber } from './subscribers.ts'
 import {
-  type Attempted,
   deleteDeliveries,
   findChanged,
   findNewestPosition,
@@ -68,7 +68,7 @@ export function createDeliverer(options: DelivererOptions) {
     const term = new AbortController()
     const ended = AbortSignal.any([term.signal, stopping.signal])
     const subscribers = createSubscribers(seals)
-    const attempted: Attempted[] = []
+    const attempted: SubscriptionDeliveryRow[] = []
     const working = new Set<Promise<void>>()
     let { epoch, pos: top } = await findNewestPosition(db)
     let changedSince = 0

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { SubscriptionDeliveryRow } from '@parley/database'
 import type { PositionedEvent } from '@parley/events'
 import { createRequester } from '@parley/requester'
 import { Person } from '@parley/test'
@@ -7,7 +8,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { startsApp } from '../apps/app.testing.ts'
 import { createQueueSender } from './send-queue.ts'
 import { createSubscribers } from './subscribers.ts'
-import { type Attempted, findChanged, findSubscription, updatePositions } from './subscriptions.queries.ts'
+import { findChanged, findSubscription, updatePositions } from './subscriptions.queries.ts'
 
 const environment = testEnvironment({ integrations: { allowedNetworks: ['127.0.0.1'] } })
 let bot: Person
@@ -45,7 +46,7 @@ async function leadsUntil(losesAt: number, status: number) {
   const subscriber = [...subscribers.all].find(({ id }) => id === body.subscription.id)!
   subscriber.queue.push(eventAt(1), eventAt(2), eventAt(3))
 
-  const attempted: Attempted[] = []
+  const attempted: SubscriptionDeliveryRow[] = []
   const parts = { ...deps, requester, retryMs: () => 60_000 }
   const ended = new AbortController().signal
   const send = createQueueSender(parts, { epoch: 'of this test', attempted, ended, mayGoOn: () => term.hasLease })

@@ -1,11 +1,10 @@
-import { type Database, uuidv7 } from '@parley/database'
+import { type Database, type SubscriptionDeliveryRow, uuidv7 } from '@parley/database'
 import type { Requester } from '@parley/requester'
 import { buildEventRequests, type EventRequest } from './event-requests.ts'
 import { filterEntitled, typeOf } from './matching.ts'
 import { noteFailure, notePause, noteSuccess } from './outcomes.ts'
 import { deliver, type Outcome, secretIsLost } from './receiver-requests.ts'
 import type { Subscriber } from './subscribers.ts'
-import type { Attempted } from './subscriptions.queries.ts'
 
 export interface SenderParts {
   db: Database
@@ -20,7 +19,7 @@ interface Term {
   /** The epoch of the positions of events. */
   epoch: string
   /** Gets the deliveries, which are stored later. */
-  attempted: Attempted[]
+  attempted: SubscriptionDeliveryRow[]
   /** Aborted when this process must stop delivering. */
   ended: AbortSignal
   mayGoOn(): boolean

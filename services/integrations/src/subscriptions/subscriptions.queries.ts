@@ -1,5 +1,12 @@
 import { canRead } from '@parley/access'
-import { anyOf, type Database, type Reader, type SubscriptionRow, type Transaction } from '@parley/database'
+import {
+  anyOf,
+  type Database,
+  type Reader,
+  type SubscriptionDeliveryRow,
+  type SubscriptionRow,
+  type Transaction,
+} from '@parley/database'
 import { sql } from 'kysely'
 
 /** The newest position, with its epoch. */
@@ -82,19 +89,7 @@ export const updatePositions = (db: Database, holder: string, epoch: string, rea
     where s.id = r.id and s.generation = r.generation
       and exists (select from delivery_lease where holder = ${holder})`.execute(db)
 
-export interface Attempted {
-  id: string
-  subscriptionId: string
-  eventId: string
-  type: string
-  attempt: number
-  status: number | null
-  durationMs: number
-  error: string | null
-  createdAt: number
-}
-
-export const insertDeliveries = (db: Database, attempted: readonly Attempted[]) =>
+export const insertDeliveries = (db: Database, attempted: readonly SubscriptionDeliveryRow[]) =>
   db
     .insertInto('subscriptionDeliveries')
     .values([...attempted])
