@@ -28,7 +28,7 @@ export function realtime(deps: Deps): Service {
   const streams = createOpenStreams({ ...config.events, metrics, channels, onCount: (userId) => slots.count(userId) })
   const slots = createStreamSlots({ ...config.events, pool, streams, logger })
   const sessionWatch = createSessionWatch({ db, streams, clock, logger })
-  const sleep = createSleepWatch(sessionWatch.endOver)
+  const sleep = createSleepWatch(sessionWatch.endFinishedSessions)
   const presence = createPresenceUpdates({ ...config.events, pool, streams, sleep, logger, metrics })
   const entitlement = createEntitlement({ db, streams, channels })
   const fanOut = createFanOut({ streams, entitlement, sleep, feed, clock, logger, metrics })

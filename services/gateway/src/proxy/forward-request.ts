@@ -7,7 +7,7 @@ import type { Pools, Replica } from './replica.ts'
 /** Time a client has to read the end of its stream before its connection is closed. */
 const closeAfterMs = 5_000
 
-export type Outcome =
+export type ForwardOutcome =
   /** The reply was passed on to the client, whole or in part. */
   | { kind: 'answered' }
   /** Nothing was sent, so any request may be sent to another replica. */
@@ -28,7 +28,7 @@ export function forwardRequest(
   reply: FastifyReply,
   /** Is told the status when the reply begins. */
   onStatus: (status: number) => void,
-): Promise<Outcome> {
+): Promise<ForwardOutcome> {
   const { raw } = reply
   const isStream = pool === 'streams'
   const keepsPace = isStream || pool === 'downloads'
@@ -42,7 +42,7 @@ export function forwardRequest(
       // It still waits for a connection and must not be sent later.
       else isGivenUp = true
     })
-    const settle = (outcome: Outcome) => {
+    const settle = (outcome: ForwardOutcome) => {
       raw.off('close', abort)
       endWatch()
       resolve(outcome)

@@ -77,7 +77,7 @@ export const actionRoutes =
       const payload = JSON.stringify(await clickOf(interaction, shown, clicked, body.value))
       const answer = await callApp(requester, deps, { app: used, url: used.interactivityUrl, form: { payload } })
       return {
-        ephemeral: await appAnswers.giveAnswer(interaction, `The button of ${used.userName}`, answer, request.id),
+        ephemeral: await appAnswers.showOutcome(interaction, `The button of ${used.userName}`, answer, request.id),
       }
     })
 

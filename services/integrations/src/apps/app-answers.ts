@@ -34,7 +34,7 @@ export function createAppAnswers(deps: Deps, call: CallService) {
   const tell = (to: Recipient, content: string) => sendEphemeralMessage(deps, to, server, { content })
 
   /** Applies the answer of an app. The person who used the app is told when it failed. Returns the message that only they get, if any. */
-  async function giveAnswer(
+  async function showOutcome(
     interaction: Interaction,
     name: string,
     answer: AppAnswer,
@@ -44,7 +44,7 @@ export function createAppAnswers(deps: Deps, call: CallService) {
     if (answer === 'nothing') return null
     if ('failure' in answer) return tell(to, `${name} failed: ${answer.failure}.`)
     try {
-      return await give(interaction, answer.payload, requestId)
+      return await applyAnswer(interaction, answer.payload, requestId)
     } catch (error) {
       if (!(error instanceof UnusableAnswer)) throw error
       return tell(to, `${name} failed: ${error.message}.`)
@@ -56,7 +56,11 @@ export function createAppAnswers(deps: Deps, call: CallService) {
    * ephemeral message to the person who used the app. Returns the message that only they get, if any.
    * @throws UnusableAnswer when the payload cannot be read.
    */
-  async function give(interaction: Interaction, payload: Payload, requestId: string): Promise<EphemeralMessage | null> {
+  async function applyAnswer(
+    interaction: Interaction,
+    payload: Payload,
+    requestId: string,
+  ): Promise<EphemeralMessage | null> {
     const { app, caller, channel, messageId, original } = interaction
     const to = { userId: caller.userId, channelId: wireChannelId(channel) }
     if (original && isTrue(payload.delete_original)) return removeEphemeralMessage(deps, to, authorOf(app), original)
@@ -109,7 +113,7 @@ export function createAppAnswers(deps: Deps, call: CallService) {
     if (status !== 200) throw new UnusableAnswer(body.error)
   }
 
-  return { tell, give, giveAnswer, read }
+  return { tell, applyAnswer, showOutcome, read }
 }
 
 /** Turns any error of `read` into an UnusableAnswer. Another program's payload may, for example, be nested too deep for the stack. */

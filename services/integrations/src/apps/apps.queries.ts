@@ -42,7 +42,7 @@ export const findReader = (db: Reader, userId: string, channelId: string) =>
     .executeTakeFirst()
 
 /** Uses the address once. Answers false when no use is left. */
-export async function takeResponse(db: Database, id: string): Promise<boolean> {
+export async function spendResponseUse(db: Database, id: string): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('appResponses')
     .set({ usesLeft: sql`uses_left - 1` })

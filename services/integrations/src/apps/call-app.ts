@@ -62,7 +62,10 @@ export async function createResponseUrl({ db, config, clock }: Deps, interaction
 }
 
 /** The message that an answer at such an address may change: a stored one, or an ephemeral one whose time is in the secret. */
-export function answeredBy({ messageId }: AppResponseRow, secret: string): Pick<Interaction, 'messageId' | 'original'> {
+export function messageOfResponse(
+  { messageId }: AppResponseRow,
+  secret: string,
+): Pick<Interaction, 'messageId' | 'original'> {
   if (messageId === null) return {}
   const [, createdAt] = /^(\d+)\./.exec(secret) ?? []
   return createdAt === undefined ? { messageId } : { original: { id: messageId, createdAt: Number(createdAt) } }

@@ -6,8 +6,8 @@ import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 import { answerInPlainText, HookRefusal, plainText, readPayload, takeAnyText } from '../hooks/plain-text-replies.ts'
 import { type AppAnswers, UnusableAnswer } from './app-answers.ts'
-import { findApp, findReader, findResponse, takeResponse } from './apps.queries.ts'
-import { answeredBy, type Interaction } from './call-app.ts'
+import { findApp, findReader, findResponse, spendResponseUse } from './apps.queries.ts'
+import { type Interaction, messageOfResponse } from './call-app.ts'
 
 const AnswerLater = {
   summary: 'Answer a command or a button later',
@@ -35,8 +35,8 @@ export const responseRoutes =
       const payload = readPayload(request.body, request.headers['content-type'] ?? '')
       const interaction = await findInteraction(response, secret)
       if (!interaction) throw new HookRefusal(404, 'no_service')
-      if (!(await takeResponse(db, response.id))) throw new HookRefusal(404, 'used_url')
-      await appAnswers.give(interaction, payload, request.id).catch((error) => {
+      if (!(await spendResponseUse(db, response.id))) throw new HookRefusal(404, 'used_url')
+      await appAnswers.applyAnswer(interaction, payload, request.id).catch((error) => {
         if (error instanceof UnusableAnswer) throw new HookRefusal(400, 'invalid_payload')
         throw error
       })
@@ -49,7 +49,7 @@ export const responseRoutes =
       const found = await findApp(db, botId)
       const channel = found && (await findChannel(db, channelId, false))
       const caller = channel && (await findReader(db, userId, channel.id))
-      return caller && { app: found, channel, caller, ...answeredBy(response, secret) }
+      return caller && { app: found, channel, caller, ...messageOfResponse(response, secret) }
     }
   }
 

@@ -5,12 +5,12 @@ import type { CallService, ServiceRequest } from '../call-services.ts'
 import { listCommands } from './commands.queries.ts'
 
 /** A command that somebody typed, and what it may use. */
-export interface Typed {
+export interface TypedCommand {
   db: Reader
   channel: ChannelRow
   /** What follows the name of the command, trimmed. */
   text: string
-  /** Sends a request of Parley's API with the caller's token. @throws NotDone with the error sentence of a refusal. */
+  /** Sends a request of Parley's API with the caller's token. @throws CommandRefused with the error sentence of a refusal. */
   ask(request: Pick<ServiceRequest, 'service' | 'method' | 'path' | 'body'>): Promise<ReturnedBody>
   /** Posts to the channel as the caller. */
   say(content: string): Promise<void>
@@ -19,8 +19,8 @@ export interface Typed {
 type ReturnedBody = Awaited<ReturnType<CallService>>['body']
 
 /** A command that cannot be carried out. The sentence is for the person who typed it. */
-export class NotDone extends Error {
-  override readonly name = 'NotDone'
+export class CommandRefused extends Error {
+  override readonly name = 'CommandRefused'
 }
 
 interface BuiltIn {
@@ -28,7 +28,7 @@ interface BuiltIn {
   description: string
   usageHint: string
   /** Answers the text that only the caller gets, if any. */
-  run(typed: Typed): Promise<string | undefined>
+  run(typed: TypedCommand): Promise<string | undefined>
 }
 
 /** The commands that the server runs itself, with the rights of the person who types them. */
@@ -79,7 +79,7 @@ export const builtInCommands: readonly BuiltIn[] = [
       const body = { addMembers: [person.id] }
       const changed: { channel: Channel } = await ask({ service: 'directory', method: 'PUT', path, body })
       // During an upgrade, directory may still run the version before, which ignores `addMembers`.
-      if (!changed.channel.members.includes(person.id)) throw new NotDone('Please try again in a few minutes')
+      if (!changed.channel.members.includes(person.id)) throw new CommandRefused('Please try again in a few minutes')
       return `@${person.userName} is in the channel now.`
     },
   },
@@ -98,7 +98,8 @@ export const builtInCommands: readonly BuiltIn[] = [
     usageHint: 'online|away',
     async run({ text, ask }) {
       const [status = ''] = text.toLowerCase().split(/\s/)
-      if (status !== 'online' && status !== 'away') throw new NotDone('Please type /status online or /status away')
+      if (status !== 'online' && status !== 'away')
+        throw new CommandRefused('Please type /status online or /status away')
       await ask({ service: 'directory', method: 'PUT', path: '/presence/me', body: { status } })
       return `You are shown as ${status}.`
     },
@@ -140,13 +141,13 @@ export async function describeCommands(db: Reader): Promise<string> {
 const longestList = limits.content - 200
 
 function needed(text: string, usage: string): string {
-  if (text === '') throw new NotDone(`Please type ${usage}`)
+  if (text === '') throw new CommandRefused(`Please type ${usage}`)
   return text
 }
 
-/** The path of the channel in Parley's API. @throws NotDone for a conversation, because it has no topic and no members to add. */
+/** The path of the channel in Parley's API. @throws CommandRefused for a conversation, because it has no topic and no members to add. */
 function pathOf(channel: ChannelRow): string {
-  if (channel.kind === 'direct') throw new NotDone('This command is only for channels')
+  if (channel.kind === 'direct') throw new CommandRefused('This command is only for channels')
   return `/channels/${wireChannelId(channel)}`
 }
 
@@ -155,9 +156,13 @@ const mostWords = 5
 
 /**
  * Finds the person whose name a text begins with, and the rest of the text. Names may have spaces: the longest name that fits is taken.
- * @throws NotDone when the text is empty, or begins with nobody's name.
+ * @throws CommandRefused when the text is empty, or begins with nobody's name.
  */
-async function findPerson(ask: Typed['ask'], text: string, usage: string): Promise<{ person: User; rest: string }> {
+async function findPerson(
+  ask: TypedCommand['ask'],
+  text: string,
+  usage: string,
+): Promise<{ person: User; rest: string }> {
   const named = needed(text.toWellFormed().replace(/^@/, '').trim(), usage)
   const words = named.split(/\s+/, mostWords)
   const fits = ({ userName }: User) => {
@@ -174,6 +179,6 @@ async function findPerson(ask: Typed['ask'], text: string, usage: string): Promi
     if (users.length < limits.pageSize) break
   }
   const [person] = fitting.toSorted((one, other) => other.userName.length - one.userName.length)
-  if (!person) throw new NotDone(`There is nobody called @${firstCharacters(words[0]!, limits.userName)}`)
+  if (!person) throw new CommandRefused(`There is nobody called @${firstCharacters(words[0]!, limits.userName)}`)
   return { person, rest: named.slice(person.userName.length).trim() }
 }

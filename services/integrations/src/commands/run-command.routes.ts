@@ -10,7 +10,7 @@ import type { AppParts } from '../apps/actions.routes.ts'
 import { callApp, createResponseUrl, type Interaction, placeOf, team } from '../apps/call-app.ts'
 import { refusalOf } from '../call-services.ts'
 import { messagesOf } from '../slack-api/chat.ts'
-import { builtInCommands, describeCommands, NotDone, type Typed } from './built-in.ts'
+import { builtInCommands, CommandRefused, describeCommands, type TypedCommand } from './built-in.ts'
 import { findCommand } from './commands.queries.ts'
 
 const shape = {
@@ -59,7 +59,7 @@ export const runCommandRoutes =
       const builtIn = builtInCommands.find((command) => command.name === name.toLowerCase())
       if (builtIn) {
         const answer = await builtIn.run(typedBy(request, channel, text!)).catch((error) => {
-          if (error instanceof NotDone) return `${error.message}.`
+          if (error instanceof CommandRefused) return `${error.message}.`
           throw error
         })
         return { ephemeral: answer === undefined ? null : appAnswers.tell(to, answer) }
@@ -88,19 +88,19 @@ export const runCommandRoutes =
         response_url: await createResponseUrl(deps, interaction),
       }
       const answer = await callApp(requester, deps, { app: command, url: command.url, form })
-      return appAnswers.giveAnswer(interaction, `/${command.name}`, answer, id)
+      return appAnswers.showOutcome(interaction, `/${command.name}`, answer, id)
     }
 
     /** Built-in commands send their requests with the caller's token. */
-    function typedBy(request: FastifyRequest, channel: ChannelRow, text: string): Typed {
+    function typedBy(request: FastifyRequest, channel: ChannelRow, text: string): TypedCommand {
       const token = bearerToken(request)
-      const ask: Typed['ask'] = async (asked) => {
+      const ask: TypedCommand['ask'] = async (asked) => {
         const key = asked.method === 'POST' ? { idempotencyKey: randomUUID() } : {}
         const reply = await call({ ...asked, ...key, token, requestId: request.id })
         if (reply.status === 200) return reply.body
         const refusal = refusalOf(reply)
         if (refusal.status >= 500 || refusal.status === 401 || refusal.status === 429) throw refusal
-        throw new NotDone(refusal.message)
+        throw new CommandRefused(refusal.message)
       }
       const path = messagesOf(wireChannelId(channel))
       const say = (content: string) => ask({ service: 'messaging', method: 'POST', path, body: { content } })

@@ -14,7 +14,7 @@ export interface EventRequest {
 }
 
 /** The bot that an event is sent to, and the format. */
-export interface Recipient {
+export interface SubscribedBot {
   botId: string
   format: 'parley' | 'slack'
   /** Slack's names of the events that it asks for. Only for Slack's format. */
@@ -36,7 +36,7 @@ interface EventAttempt {
  */
 export async function buildEventRequests(
   db: Reader,
-  recipient: Recipient,
+  recipient: SubscribedBot,
   secret: string,
   attempt: EventAttempt,
 ): Promise<EventRequest[]> {
@@ -58,7 +58,7 @@ function parleyRequest(secret: string, { event, id, now }: EventAttempt): EventR
 /** Requests in Slack's format. Each event of Slack has its own id, which is the same in each attempt. */
 async function slackRequests(
   db: Reader,
-  { botId, slackEvents }: Recipient,
+  { botId, slackEvents }: SubscribedBot,
   secret: string,
   { event, id, attempt, now }: EventAttempt,
 ): Promise<EventRequest[]> {

@@ -10,7 +10,7 @@ export interface Target {
   secret: string | null
 }
 
-export interface Outcome {
+export interface DeliveryOutcome {
   /** The status of the reply; null when there was none. */
   status: number | null
   durationMs: number
@@ -19,7 +19,7 @@ export interface Outcome {
 }
 
 /** The outcome when no request can be sent, because none can be signed. */
-export const secretIsLost: Outcome = {
+export const secretIsLost: DeliveryOutcome = {
   status: null,
   durationMs: 0,
   error: 'The secret cannot be read since auth.jwtSecret was replaced. Please create the subscription again',
@@ -34,7 +34,7 @@ export async function deliver(
   { url }: Target,
   request: EventRequest,
   signal: AbortSignal,
-): Promise<Outcome> {
+): Promise<DeliveryOutcome> {
   const headers = { 'content-type': 'application/json', 'user-agent': 'Parley', ...request.headers }
   const begun = performance.now()
   const durationMs = () => Math.round(performance.now() - begun)

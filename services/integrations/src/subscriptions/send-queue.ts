@@ -3,7 +3,7 @@ import type { Requester } from '@parley/requester'
 import { buildEventRequests, type EventRequest } from './event-requests.ts'
 import { filterEntitled, typeOf } from './matching.ts'
 import { noteFailure, notePause, noteSuccess } from './outcomes.ts'
-import { deliver, type Outcome, secretIsLost } from './receiver-requests.ts'
+import { type DeliveryOutcome, deliver, secretIsLost } from './receiver-requests.ts'
 import type { Subscriber } from './subscribers.ts'
 
 export interface SenderParts {
@@ -68,11 +68,11 @@ export function createQueueSender(parts: SenderParts, { epoch, attempted, ended,
   async function sendEvent(
     subscriber: Subscriber,
     event: Subscriber['queue'][0],
-  ): Promise<Pick<Outcome, 'status' | 'error'>> {
+  ): Promise<Pick<DeliveryOutcome, 'status' | 'error'>> {
     const { secret } = subscriber
     const id = `${epoch}.${event.pos}`
     const attempt = subscriber.attempts + 1
-    const note = (request: Pick<EventRequest, 'type'>, outcome: Outcome) => {
+    const note = (request: Pick<EventRequest, 'type'>, outcome: DeliveryOutcome) => {
       const facts = { id: uuidv7(), subscriptionId: subscriber.id, eventId: id, type: request.type, attempt }
       attempted.push({ ...facts, ...outcome, createdAt: clock() })
       return outcome

@@ -1,14 +1,14 @@
 import { openSigningSecret } from '@parley/accounts'
 import type { PositionedEvent } from '@parley/events'
 import type { Seals } from '@parley/identity'
-import type { Recipient } from './event-requests.ts'
+import type { SubscribedBot } from './event-requests.ts'
 import type { EventFilter } from './matching.ts'
 import type { Target } from './receiver-requests.ts'
 import { sourcesOf } from './slack-events.ts'
 import type { ChangedSubscription } from './subscriptions.queries.ts'
 
 /** The state of a subscription in the memory of the process that delivers. */
-export interface Subscriber extends EventFilter, Target, Recipient {
+export interface Subscriber extends EventFilter, Target, SubscribedBot {
   readonly id: string
   /** The row as it was read last. */
   row: ChangedSubscription

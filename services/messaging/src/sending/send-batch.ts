@@ -6,7 +6,7 @@ import { inSpan, type Logger, spanAttribute, spanName } from '@parley/telemetry'
 import { unquotable } from '../messages/messages.schema.ts'
 import { sendAfterLostAnswer } from './lost-answer.ts'
 import { type CommittedMessage, messageText } from './new-message.ts'
-import { type Outcome, type Sending, type SendRow, type SendStatement, sendQuery } from './send-statement.ts'
+import { type Sending, type SendOutcome, type SendRow, type SendStatement, sendQuery } from './send-statement.ts'
 
 export interface BatchOptions {
   pool: Connection['pool']
@@ -20,7 +20,7 @@ export interface BatchOptions {
 /** A send that has no answer yet and must be tried again, and why. */
 export interface Unanswered {
   sending: Sending
-  outcome: Outcome | undefined
+  outcome: SendOutcome | undefined
 }
 
 /** Runs the shared statement and answers every send whose outcome is final. */
@@ -175,7 +175,7 @@ async function dropExpiredKeys({ pool, clock }: BatchOptions, unanswered: readon
 }
 
 /** What the sender is told of an outcome that is final and not a message; undefined for the others. */
-function refusalOf(outcome: Outcome, { direct }: Sending): ApiError | undefined {
+function refusalOf(outcome: SendOutcome, { direct }: Sending): ApiError | undefined {
   const kind = direct ? 'direct' : 'private'
   switch (outcome) {
     case 'unauthorized':

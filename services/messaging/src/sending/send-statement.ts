@@ -128,7 +128,7 @@ export const sendWithoutWaiting: SendStatement = { name: 'send', text: sendState
 /** Waits for the channels. */
 export const sendWaiting: SendStatement = { name: 'send-waiting', text: sendStatement('for no key update') }
 
-export type Outcome =
+export type SendOutcome =
   | 'stored'
   | 'repeated'
   | 'unauthorized'
@@ -145,7 +145,13 @@ export type Outcome =
   | 'moved'
 
 /** `n` counts from 1, in the order of the batch; rows come in any order. */
-export type SendRow = [n: number, outcome: Outcome, seq: number | null, author: string | null, answer: string | null]
+export type SendRow = [
+  n: number,
+  outcome: SendOutcome,
+  seq: number | null,
+  author: string | null,
+  answer: string | null,
+]
 
 /** What a client asks to send, read and checked. */
 export interface SendRequest extends Omit<NewContent, 'createdAt'> {

@@ -3,7 +3,7 @@ import type { Logger } from '@parley/telemetry'
 import type { OpenStreams } from '../streams/open-streams.ts'
 import type { SleepWatch } from '../streams/sleep-watch.ts'
 import type { OpenStream } from '../streams/stream.ts'
-import { type Entitlement, type Judged, receives } from './entitlement.ts'
+import { type Entitlement, type KnownAudience, receives } from './entitlement.ts'
 import { hasJoined } from './known-channels.ts'
 
 /** Called once for each live stream that receives the event. */
@@ -13,7 +13,7 @@ type Visit = (stream: OpenStream) => void
  * Visits the live streams for which `receives` is true. It finds them by person and channel, so the cost grows with the audience.
  * Only an event that concerns everybody goes through all streams.
  */
-export function visitAudience(audience: Judged, streams: OpenStreams, visit: Visit) {
+export function visitAudience(audience: KnownAudience, streams: OpenStreams, visit: Visit) {
   const { all, unscoped, people } = streams
   switch (audience.to) {
     case 'everyone':
@@ -44,12 +44,12 @@ export function visitAudience(audience: Judged, streams: OpenStreams, visit: Vis
 }
 
 /** The streams of the guests who receive an event that goes to everybody else. */
-export function visitGuests(audience: Extract<Judged, { to: 'members' }>, streams: OpenStreams, visit: Visit) {
+export function visitGuests(audience: Extract<KnownAudience, { to: 'members' }>, streams: OpenStreams, visit: Visit) {
   for (const stream of streams.ofGuests) if (stream.isLive && audience.guests.has(stream.person.userId)) visit(stream)
 }
 
 /** The streams of `scope=joined` and of guests among those that receive an event of a public channel, each once. */
-export function visitScoped(audience: Extract<Judged, { to: 'public' }>, streams: OpenStreams, visit: Visit) {
+export function visitScoped(audience: Extract<KnownAudience, { to: 'public' }>, streams: OpenStreams, visit: Visit) {
   const { channel, mentioned } = audience
   for (const follower of channel.followers) visitLive(follower.streams, visit)
   const watching = streams.watchers.get(channel.id)
@@ -65,7 +65,11 @@ export function visitScoped(audience: Extract<Judged, { to: 'public' }>, streams
   }
 }
 
-function visitReaders(audience: Extract<Judged, { to: 'readers' }>, { people, admins }: OpenStreams, visit: Visit) {
+function visitReaders(
+  audience: Extract<KnownAudience, { to: 'readers' }>,
+  { people, admins }: OpenStreams,
+  visit: Visit,
+) {
   const { members } = audience
   // A large channel may have far more members than people who are connected here.
   if (members.size > people.size) {
@@ -76,7 +80,7 @@ function visitReaders(audience: Extract<Judged, { to: 'readers' }>, { people, ad
   for (const admin of admins) if (!members.has(admin.userId)) visitReceiving(admin.streams, audience, visit)
 }
 
-function visitReceiving(streams: Iterable<OpenStream> = [], audience: Judged, visit: Visit) {
+function visitReceiving(streams: Iterable<OpenStream> = [], audience: KnownAudience, visit: Visit) {
   for (const stream of streams) if (stream.isLive && receives(audience, stream)) visit(stream)
 }
 

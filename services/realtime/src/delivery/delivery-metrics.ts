@@ -13,12 +13,12 @@ import {
   tracer,
 } from '@parley/telemetry'
 import { sql } from 'kysely'
-import type { Judged } from './entitlement.ts'
+import type { KnownAudience } from './entitlement.ts'
 
 /** An event on its way to the live streams. */
 export interface Delivery {
   event: PositionedEvent
-  audience: Judged
+  audience: KnownAudience
   /** Streams it was written to. */
   streams: number
 }
@@ -30,7 +30,7 @@ export function createDeliveryMetrics(metrics: Metrics, clock: () => number) {
   const everyone = counter.with({ [label.audience]: 'everyone' })
   const users = counter.with({ [label.audience]: 'users' })
   const channel = counter.with({ [label.audience]: 'channel' })
-  const byAudience: Record<Judged['to'], BoundCounter> = {
+  const byAudience: Record<KnownAudience['to'], BoundCounter> = {
     everyone,
     members: everyone,
     public: everyone,

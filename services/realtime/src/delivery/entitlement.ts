@@ -7,7 +7,7 @@ import { hasJoined, type KnownChannels, type Routed } from './known-channels.ts'
 import { createKnownGroups } from './known-groups.ts'
 
 /** An audience with everything looked up: judging a stream needs no further query. */
-export type Judged =
+export type KnownAudience =
   | { to: 'everyone' | 'nobody' }
   /** Everybody but guests, and these guests. */
   | { to: 'members'; guests: ReadonlySet<string> }
@@ -22,13 +22,13 @@ export type Judged =
     }
   | { to: 'outsiders'; members: ReadonlySet<string>; channelId: string | undefined }
   /** Only the streams of `scope=joined` and of guests within that audience. */
-  | { to: 'scoped'; within: Extract<Judged, { to: 'public' | 'readers' }> }
+  | { to: 'scoped'; within: Extract<KnownAudience, { to: 'public' | 'readers' }> }
 
 /**
  * Whether a stream receives events of that audience: first whether its person may (rights), then whether it asked for them
  * (scope). `visitAudience` is the same rule, by indexes.
  */
-export function receives(audience: Judged, stream: OpenStream): boolean {
+export function receives(audience: KnownAudience, stream: OpenStream): boolean {
   const { person, follower } = stream
   const { userId, role } = person
   switch (audience.to) {
@@ -59,7 +59,10 @@ export function receives(audience: Judged, stream: OpenStream): boolean {
 }
 
 /** Whether a stream of `scope=joined` gets an event of a channel that its person has not joined. */
-function asksFor({ person, watched }: OpenStream, audience: Extract<Judged, { to: 'public' | 'readers' }>): boolean {
+function asksFor(
+  { person, watched }: OpenStream,
+  audience: Extract<KnownAudience, { to: 'public' | 'readers' }>,
+): boolean {
   const channelId = audience.to === 'public' ? audience.channel.id : audience.channelId
   return watched.includes(channelId) || audience.mentioned.has(person.userId)
 }
@@ -72,8 +75,8 @@ export interface EntitlementParts {
 
 export type Entitlement = ReturnType<typeof createEntitlement>
 
-const nobody: Judged = { to: 'nobody' }
-const everyone: Judged = { to: 'everyone' }
+const nobody: KnownAudience = { to: 'nobody' }
+const everyone: KnownAudience = { to: 'everyone' }
 const noMentions: ReadonlySet<string> = new Set()
 
 /**
@@ -85,7 +88,7 @@ export function createEntitlement({ db, streams, channels }: EntitlementParts) {
   let changes = 0
 
   /** The audience of an event. Call it after `canJudge` has answered true for this event, or after `load`. */
-  function judge(routing: Routing): Judged {
+  function judge(routing: Routing): KnownAudience {
     switch (routing.to) {
       case 'everyone':
         return routing.guests ? { to: 'members', guests: new Set(routing.guests) } : everyone

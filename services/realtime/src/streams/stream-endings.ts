@@ -34,7 +34,7 @@ export function createSessionWatch({ db, streams, clock, logger }: SessionWatchP
       return
     }
     isChecking = true
-    await endOver(now)
+    await endFinishedSessions(now)
       .catch(() => {})
       .finally(() => {
         isChecking = false
@@ -42,7 +42,7 @@ export function createSessionWatch({ db, streams, clock, logger }: SessionWatchP
   }
 
   /** Ends the streams of sessions that are over now. @throws when the database is away. */
-  async function endOver(now = clock()) {
+  async function endFinishedSessions(now = clock()) {
     try {
       await endEnded(checkedAt - overlapMs)
       await endExpired(now)
@@ -94,7 +94,7 @@ export function createSessionWatch({ db, streams, clock, logger }: SessionWatchP
     stop() {
       clearInterval(timer)
     },
-    endOver,
+    endFinishedSessions,
   }
 }
 
