@@ -107,7 +107,7 @@ export function everydayJourneys(site: Site) {
     await openChannel(sam, 'stern')
     await channels(sam).getByRole('link', { name: 'prow' }).getByText('Draft').waitFor()
     const icon = () => sam.locator('link[rel=icon]').getAttribute('href')
-    expect(await icon()).toBe('/icon.svg')
+    expect(await icon()).toBe('/icons/192.png')
 
     const tom = await Person.signIn(site.baseUrl, 'tom@example.com')
     const { id } = (await tom.get('/users?q=sam@')).body.users[0]
@@ -115,6 +115,6 @@ export function everydayJourneys(site: Site) {
     await tom.post(`/conversations/${conversation.id}/messages`, { content: 'Are you there?' })
     await expect.poll(icon, { timeout: 20_000 }).toMatch(/^blob:/)
     await sam.getByRole('link', { name: /^tom/ }).click()
-    await expect.poll(icon, { timeout: 20_000 }).toBe('/icon.svg')
+    await expect.poll(icon, { timeout: 20_000 }).toBe('/icons/192.png')
   })
 }

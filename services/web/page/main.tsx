@@ -12,32 +12,37 @@ import { startTexts } from './texts/texts.ts'
 /** A store that takes longer is not waited for. */
 const patienceMs = 500
 
-const preferences = readPreferences()
-// What it asks for is on its way while the page is drawn.
-void startSession()
-await startTexts(preferences.language)
-await untilRestored()
-render(
-  <>
-    <App />
-    <UpdateNotice />
-  </>,
-  document.getElementById('app')!,
-)
+void start()
 
-let wasSignedIn = false
-effect(() => {
-  const { value } = session
-  if (value.state === 'signed-in') {
-    wasSignedIn = true
-    return announceMessages(value.workspace)
-  }
-  // Nothing stays of somebody who has left.
-  if (value.state === 'signed-out' && wasSignedIn) tellWorker({ kind: 'forget' })
-})
-// After everything that the first view needs.
-if (document.readyState === 'complete') void startWorker()
-else addEventListener('load', () => void startWorker(), { once: true })
+// The built page is a classic script, which cannot wait at its top level.
+async function start() {
+  const preferences = readPreferences()
+  // What it asks for is on its way while the page is drawn.
+  void startSession()
+  await startTexts(preferences.language)
+  await untilRestored()
+  render(
+    <>
+      <App />
+      <UpdateNotice />
+    </>,
+    document.getElementById('app')!,
+  )
+
+  let wasSignedIn = false
+  effect(() => {
+    const { value } = session
+    if (value.state === 'signed-in') {
+      wasSignedIn = true
+      return announceMessages(value.workspace)
+    }
+    // Nothing stays of somebody who has left.
+    if (value.state === 'signed-out' && wasSignedIn) tellWorker({ kind: 'forget' })
+  })
+  // After everything that the first view needs.
+  if (document.readyState === 'complete') void startWorker()
+  else addEventListener('load', () => void startWorker(), { once: true })
+}
 
 /** What the browser has kept comes in a moment: the page is drawn once with it, and not first without it. */
 function untilRestored(): Promise<unknown> {

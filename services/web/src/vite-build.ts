@@ -3,12 +3,14 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { build, mergeConfig } from 'vite'
+import { makeFirstScriptClassic } from './classic-script.ts'
 import pageConfig, { workerConfig } from './vite-config.ts'
 
 const outDir = process.argv[2]!
 const into = (config: object) => build({ configFile: false, ...mergeConfig(config, { build: { outDir } }) })
 
 await into(pageConfig)
+await makeFirstScriptClassic(outDir)
 await into(workerConfig(await readShell()))
 
 /** What a first view loads, as the page names it. */

@@ -30,6 +30,13 @@ const compiledTexts: Plugin = {
   },
 }
 
+/** Vite's helper, which preloads what a part imports, works only in a module. The browser finds the few parts by itself. */
+const noPreload: Plugin = {
+  name: 'no-preload',
+  enforce: 'pre',
+  load: (id) => (id === '\0vite/preload-helper.js' ? 'export const __vitePreload = (load) => load()' : null),
+}
+
 /** What stands behind the first character of an emoji for a light skin, as Unicode has it. */
 const lightSkin = '\u{1f3fb}'
 
@@ -90,8 +97,7 @@ export default defineConfig({
     // These know `:dir()`. For older ones it becomes a list of languages, which no text with a direction of its own matches.
     cssTarget: ['chrome120', 'firefox115', 'safari16.4'],
     assetsInlineLimit: 0,
-    // Preloading by script would be one more inline script; the browser finds the few chunks by itself.
-    modulePreload: { polyfill: false },
+    modulePreload: false,
     reportCompressedSize: false,
     // A library marks itself for servers that render React.
     rolldownOptions: {
@@ -99,7 +105,7 @@ export default defineConfig({
       output: { codeSplitting: { groups: [{ name: nameFirst, debugName: 'first view' }] } },
     },
   },
-  plugins: [compiledTexts, emojiList],
+  plugins: [compiledTexts, emojiList, noPreload],
   logLevel: 'warn',
 })
 

@@ -1,4 +1,5 @@
 import { globSync, readFileSync } from 'node:fs'
+import { Script } from 'node:vm'
 import { gzipSync } from 'node:zlib'
 import { buildApp, openDeps, pageAddresses, pageFiles } from '@parley/service'
 import { configWithoutServers } from '@parley/test'
@@ -49,6 +50,25 @@ describe('the page', () => {
     expect(policy).toContain("default-src 'none'")
     expect(policy).toContain("require-trusted-types-for 'script'")
     expect(policy).not.toMatch(/unsafe|https:|data:/)
+  })
+
+  test('begins with a classic script, and every part takes from it what it needs', async () => {
+    const { body } = await open('/')
+    expect(body).not.toContain('type="module"')
+    const file = (name: string) => readFileSync(`${pageDirectory}/assets/${name}`, 'utf8')
+    const first = file(/<script defer src="\/assets\/([^"]+)"/.exec(body)![1]!)
+    expect(() => new Script(first)).not.toThrow()
+    const left = /self\.parleyFirstView=\{([^}]*)\}/
+      .exec(first)![1]!
+      .split(',')
+      .map((item) => item.split(':')[0])
+    const taken = globSync('assets/*.js', { cwd: pageDirectory }).flatMap((name) =>
+      [
+        ...readFileSync(`${pageDirectory}/${name}`, 'utf8').matchAll(/import\s*\{([^}]*)\}\s*from\s*"\.\/index-/g),
+      ].flatMap(([, list]) => list!.split(',').map((item) => item.trim().split(' ')[0])),
+    )
+    expect(taken.length).toBeGreaterThan(20)
+    expect(taken.filter((name) => !left.includes(name))).toEqual([])
   })
 
   test('has no inline script or style', async () => {

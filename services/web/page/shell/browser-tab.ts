@@ -18,7 +18,9 @@ export function showTitle(title: string) {
 /** A dot on the icon of the page. */
 const dot = '<circle cx="50" cy="14" r="13" fill="#e03131" stroke="#fff" stroke-width="3"/>'
 
-const plain = '/icon.svg'
+/** A picture of pixels, because a browser needs longer for its first SVG. */
+const plain = '/icons/192.png'
+const drawing = '/icon.svg'
 let marked: Promise<string> | undefined
 
 /** Whether the icon in the tab says that somebody waits for an answer. */
@@ -29,13 +31,13 @@ export async function markIcon(isMarked: boolean) {
   if (isMarked) marked ??= drawMarked()
   const href = isMarked ? await marked! : plain
   // It may have changed again meanwhile.
-  if (link.dataset.marked === String(isMarked)) link.href = href
+  if (link.dataset.marked === String(isMarked) && link.getAttribute('href') !== href) link.href = href
 }
 
 /** It is the icon of the page itself, from the server or from what the service worker keeps. */
 async function drawMarked(): Promise<string> {
   try {
-    const icon = await (await fetch(plain)).text()
+    const icon = await (await fetch(drawing)).text()
     return URL.createObjectURL(new Blob([icon.replace('</svg>', `${dot}</svg>`)], { type: 'image/svg+xml' }))
   } catch {
     // Without a network the icon stays as it is, and is asked for again next time.
