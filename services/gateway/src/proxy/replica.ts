@@ -1,9 +1,11 @@
 import type { Logger } from '@parley/telemetry'
-import { Pool } from 'undici'
+import { Client, type Dispatcher, Pool } from 'undici'
 import { type HealthCheck, type HealthCheckTimes, startHealthCheck } from './health-check.ts'
 
 const connectTimeoutMs = 2_000
 const backOffMs = 1_000
+
+type Connections = Pick<Dispatcher, 'dispatch'> & Record<'close' | 'destroy', () => Promise<unknown>>
 
 /** Connections by purpose. What lasts long has its own, so that it holds up nothing else. */
 export interface Pools {
@@ -11,8 +13,8 @@ export interface Pools {
   calls: Pool
   uploads: Pool
   downloads: Pool
-  /** Each event stream holds a connection, so there is no limit. */
-  streams: Pool
+  /** Each event stream has a connection of its own, without a limit. */
+  streams: Connections
   /** Requests of the gateway itself: readiness, and the description of the routes. */
   own: Pool
 }
@@ -44,16 +46,16 @@ export interface ReplicaOptions {
 /** Opens keep-alive connections to one replica. */
 export function connectReplica({ service, origin, host, logger, healthChecks }: ReplicaOptions): Replica {
   const connect = { timeout: connectTimeoutMs, ...(host !== undefined && { servername: host }) }
-  const open = (connections: number | null, keepAliveTimeout: number) =>
+  const open = (connections: number, keepAliveTimeout: number) =>
     new Pool(origin, { connect, connections, keepAliveTimeout })
   const pools: Pools = {
     calls: open(128, 60_000),
     uploads: open(128, 10_000),
     downloads: open(256, 10_000),
-    streams: open(null, 5_000),
+    streams: connectEachStream(origin, connect),
     own: open(4, 10_000),
   }
-  const allPools = Object.values<Pool>(pools as unknown as Record<string, Pool>)
+  const allPools = Object.values<Connections>({ ...pools })
   const exchanges = new Set<() => void>()
   let isAnswering = true
   let backsOffUntil = 0
@@ -96,5 +98,24 @@ export function connectReplica({ service, origin, host, logger, healthChecks }: 
       await healthCheck?.stop()
       await Promise.all(allPools.map((pool) => pool.destroy()))
     },
+  }
+}
+
+/** A pool looks through all its connections for each request, and finds them busy: with thousands of streams that takes long. */
+function connectEachStream(origin: string, connect: Client.Options['connect']): Connections {
+  const ended = new Map<Client, Promise<unknown>>()
+  return {
+    dispatch(options, handler) {
+      const client = new Client(origin, { connect })
+      const isSent = client.dispatch(options, handler)
+      // It ends with its one request.
+      ended.set(
+        client,
+        client.close().finally(() => ended.delete(client)),
+      )
+      return isSent
+    },
+    close: () => Promise.all(ended.values()),
+    destroy: () => Promise.all([...ended.keys()].map((client) => client.destroy())),
   }
 }

@@ -27,7 +27,7 @@ const databaseRetryMs = 250
 /** Streams written to in one turn of the event loop. Between turns requests are answered and streams opened. */
 const streamsPerTurn = 1_000
 /** Pause between two deliveries while clients reconnect all at once: opening their streams comes first. */
-const surgePauseMs = 250
+const surgePauseMs = 1_000
 
 /**
  * Delivers events to the live streams. Events that arrive within one turn of the event loop are delivered together: every

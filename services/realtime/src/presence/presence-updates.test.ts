@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createPresenceLog, type Part } from './presence-updates.ts'
+import { createPresenceLog, isRoundDue, type Part } from './presence-updates.ts'
 
 const change = (userId: string, changedBy: number, status: 'online' | 'away' | 'offline' = 'online') => ({
   userId,
@@ -50,4 +50,11 @@ test('keeps updates that some stream was not told, and those that may be read ag
   expect(inside(log.take(0, 10))).toEqual([['c', 'online']])
   log.add([change('c', 9)])
   expect(log.head).toBe(3)
+})
+
+test('streams are told once in a period, and every ten seconds while clients reconnect all at once', () => {
+  expect(isRoundDue({ waitedMs: 200, period: 500, isSurging: false })).toBe(false)
+  expect(isRoundDue({ waitedMs: 500, period: 500, isSurging: false })).toBe(true)
+  expect(isRoundDue({ waitedMs: 5_000, period: 500, isSurging: true })).toBe(false)
+  expect(isRoundDue({ waitedMs: 10_000, period: 500, isSurging: true })).toBe(true)
 })

@@ -20,6 +20,9 @@ const updatesPerSecond = 400_000
 /** Most writes in a second. With many streams each is told less often, of more people at a time. */
 const writesPerSecond = 5_000
 
+/** Time between two rounds while clients reconnect all at once: opening their streams comes first. */
+const longestWaitMs = 10_000
+
 /**
  * Tells the open streams who is online, away or offline, by asking PostgreSQL twice a second. A stream gets one write per
  * round, about a limited number of people. Slow streams are skipped until they catch up, and then get the current state.
@@ -42,7 +45,7 @@ export function createPresenceUpdates({ pool, streams, sleep, presencePerSecond,
       isFailing = false
       if (!sleep.isAwake()) return
       const period = Math.max(periodMs, (1_000 * streams.all.size) / writesPerSecond)
-      if (performance.now() - toldAt < period - periodMs / 2) return
+      if (!isRoundDue({ waitedMs: performance.now() - toldAt, period, isSurging: streams.isSurging() })) return
       log.forget(tell(period), next)
       toldAt = performance.now()
       headThen = log.head
@@ -91,6 +94,10 @@ export function createPresenceUpdates({ pool, streams, sleep, presencePerSecond,
     },
   }
 }
+
+/** Whether the streams are told now: once in a period, while clients reconnect all at once only every ten seconds. */
+export const isRoundDue = ({ waitedMs, period, isSurging }: { waitedMs: number; period: number; isSurging: boolean }) =>
+  waitedMs >= (isSurging ? longestWaitMs : period - periodMs / 2)
 
 interface Entry {
   order: number
