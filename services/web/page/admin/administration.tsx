@@ -11,7 +11,7 @@ const contents: Record<AdminPage, () => Part<PageContent>> = {
   bots: createPart(() => import('./bots.tsx').then(({ Bots }) => Bots)),
   webhooks: createPart(() => import('./webhooks.tsx').then(({ Webhooks }) => Webhooks)),
   subscriptions: createPart(() => import('./subscriptions.tsx').then(({ Subscriptions }) => Subscriptions)),
-  commands: createPart(() => import('./commands.tsx').then(({ Commands }) => Commands)),
+  commands: createPart(() => import('./bot-commands.tsx').then(({ BotCommands }) => BotCommands)),
   scim: createPart(() => import('./scim-clients.tsx').then(({ ScimClients }) => ScimClients)),
   'sign-in': createPart(() => import('./sign-in-providers.tsx').then(({ SignInProviders }) => SignInProviders)),
   settings: createPart(() => import('./settings.tsx').then(({ Settings }) => Settings)),

@@ -15,9 +15,9 @@ import { t } from '../texts/texts.ts'
 import { Announcements } from './announcements.tsx'
 import { markIcon, showTitle } from './browser-tab.ts'
 import { ChannelView } from './channel-view.tsx'
-import { Problems } from './problems.tsx'
 import { Sidebar } from './sidebar.tsx'
 import { ThreadPanel } from './thread-panel.tsx'
+import { Toasts } from './toasts.tsx'
 import { TopBar } from './top-bar.tsx'
 
 /** The whole page of a signed-in person: top bar, sidebar, the chosen view and dialogs. */
@@ -97,7 +97,7 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
         <PersonCard key={shownPerson.value} workspace={workspace} id={shownPerson.value} />
       )}
       <Announcements workspace={workspace} />
-      <Problems workspace={workspace} />
+      <Toasts workspace={workspace} />
     </div>
   )
 }

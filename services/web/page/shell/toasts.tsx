@@ -5,7 +5,7 @@ import { isDialogOpen } from '../ui/dialog.tsx'
 import { ProblemList } from '../ui/problem-list.tsx'
 
 /** Errors of what the person did, until they are closed, and what can still be undone. */
-export function Problems({ workspace }: { workspace: Workspace }) {
+export function Toasts({ workspace }: { workspace: Workspace }) {
   const { deletions } = workspace
   const { value: deleted } = deletions.undoable
   return (

@@ -17,7 +17,7 @@ type AppCommand = Command & { id: string }
 type Asked = { task: 'create' } | { task: 'edit' | 'remove'; command: AppCommand }
 
 /** The commands that bots answer. */
-export function Commands({ workspace }: { workspace: Workspace }) {
+export function BotCommands({ workspace }: { workspace: Workspace }) {
   const { client } = workspace
   const { listed, load } = useListed(async () => {
     const [{ commands }, { bots }] = await Promise.all([client.request('GET /commands'), client.request('GET /bots')])
