@@ -25,6 +25,9 @@ export interface Row {
   isPage?: true
 }
 
+/** The other requests of realtime are ordinary ones. */
+export const isEventStream = ({ path }: Row) => path === '/events'
+
 /** The service of each path. In solo the services are mounted side by side and only the tests read this table. */
 export const routingTable: readonly Row[] = [
   { path: '/config.json', service: 'auth', token: 'own' },

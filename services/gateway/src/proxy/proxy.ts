@@ -3,7 +3,7 @@ import { ApiError, unavailable } from '@parley/contract'
 import type { Deps } from '@parley/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Dispatcher } from 'undici'
-import { type RoutedService, type Row, routedServices } from '../routing-table.ts'
+import { isEventStream, type RoutedService, type Row, routedServices } from '../routing-table.ts'
 import { forwardRequest } from './forward-request.ts'
 import { requestHeaders } from './headers.ts'
 import { connectReplicas, type Replicas, type ReplicasOptions } from './replicas.ts'
@@ -40,7 +40,7 @@ export function createProxy(
    */
   async function forward(row: Row, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { service, transfer } = row
-    const isStream = service === 'realtime'
+    const isStream = isEventStream(row)
     const isUpload = transfer === 'upload'
     const limit = isUpload ? uploadLimitBytes : config.server.bodyLimitBytes
     const body = await readRequestBody(request.raw, { limit, isUpload })

@@ -1,5 +1,5 @@
 import type { Logger } from '@parley/telemetry'
-import { Client, type Dispatcher, Pool } from 'undici'
+import { buildConnector, Client, type Dispatcher, errors, Pool } from 'undici'
 import { type HealthCheck, type HealthCheckTimes, startHealthCheck } from './health-check.ts'
 
 const connectTimeoutMs = 2_000
@@ -102,10 +102,17 @@ export function connectReplica({ service, origin, host, logger, healthChecks }: 
 }
 
 /** A pool looks through all its connections for each request, and finds them busy: with thousands of streams that takes long. */
-function connectEachStream(origin: string, connect: Client.Options['connect']): Connections {
+function connectEachStream(origin: string, options: buildConnector.BuildOptions): Connections {
+  // Shared, so that sessions of TLS are resumed.
+  const connect = buildConnector(options)
   const ended = new Map<Client, Promise<unknown>>()
+  let isClosed = false
   return {
     dispatch(options, handler) {
+      if (isClosed) {
+        handler.onResponseError?.(null as never, new errors.ClientClosedError())
+        return false
+      }
       const client = new Client(origin, { connect })
       const isSent = client.dispatch(options, handler)
       // It ends with its one request.
@@ -115,7 +122,13 @@ function connectEachStream(origin: string, connect: Client.Options['connect']): 
       )
       return isSent
     },
-    close: () => Promise.all(ended.values()),
-    destroy: () => Promise.all([...ended.keys()].map((client) => client.destroy())),
+    close() {
+      isClosed = true
+      return Promise.all(ended.values())
+    },
+    destroy() {
+      isClosed = true
+      return Promise.all([...ended.keys()].map((client) => client.destroy()))
+    },
   }
 }

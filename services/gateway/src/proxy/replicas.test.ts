@@ -3,6 +3,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createLogger } from '@parley/telemetry'
 import { expect, onTestFinished, test } from 'vitest'
+import { connectReplica } from './replica.ts'
 import { connectReplicas } from './replicas.ts'
 
 const logger = createLogger({ service: 'gateway', level: 'silent' })
@@ -60,6 +61,35 @@ test('a failed look-up keeps the replicas known so far, and a name without any a
   fails = true
   await expect.poll(() => failures).toBeGreaterThan(1)
   expect(replicas.candidates()).toHaveLength(1)
+})
+
+test('a replica that is drained lets its open streams end and opens no further one', async () => {
+  const one = await listenAt('127.0.0.1')
+  const replica = connectReplica({ service: 'realtime', origin: `http://127.0.0.1:${one.port}`, logger })
+  onTestFinished(() => replica.close())
+  const open = (path: string) =>
+    new Promise<string>((resolve, reject) => {
+      const body: Buffer[] = []
+      replica.pools.streams.dispatch(
+        { path, method: 'GET' },
+        {
+          onRequestStart() {},
+          onResponseStart() {},
+          onResponseData: (_controller, chunk) => void body.push(chunk),
+          onResponseEnd: () => resolve(String(Buffer.concat(body))),
+          onResponseError: (_controller, error) => reject(error),
+        },
+      )
+    })
+  expect(await open('/')).toBe('127.0.0.1')
+
+  const held = open('/hold')
+  const { response } = await one.held
+  const drained = replica.drain()
+  await expect(open('/')).rejects.toThrow('The client is closed')
+  response.end('finished')
+  expect(await held).toBe('finished')
+  await drained
 })
 
 /** Answers with its own address, but holds what asks for `/hold`. */

@@ -13,7 +13,7 @@ import {
   onlyForPages,
 } from '@parley/service'
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
-import { type Row, routingTable } from '../routing-table.ts'
+import { isEventStream, type Row, routingTable } from '../routing-table.ts'
 import type { ServiceProxy } from './proxy.ts'
 
 /** The gateway's check for each kind of token. A good signature grants nothing yet: the service decides. API tokens have no signature. */
@@ -49,7 +49,7 @@ export const proxiedRoutes =
         ...(row.isPage && { constraints: onlyForPages }),
         ...(row.token === 'access or query' && { onRequest: checkStreamToken }),
         async handler(request, reply) {
-          if (row.service === 'realtime') streams.add(reply.raw, clientOf(request))
+          if (isEventStream(row)) streams.add(reply.raw, clientOf(request))
           await proxy.forward(row, request, reply)
         },
       })

@@ -20,6 +20,8 @@ const updatesPerSecond = 400_000
 /** Most writes in a second. With many streams each is told less often, of more people at a time. */
 const writesPerSecond = 5_000
 
+/** The updates of so many periods, at most, are told in one round. */
+const mostPeriods = 4
 /** Time between two rounds while clients reconnect all at once: opening their streams comes first. */
 const longestWaitMs = 10_000
 
@@ -45,8 +47,10 @@ export function createPresenceUpdates({ pool, streams, sleep, presencePerSecond,
       isFailing = false
       if (!sleep.isAwake()) return
       const period = Math.max(periodMs, (1_000 * streams.all.size) / writesPerSecond)
-      if (!isRoundDue({ waitedMs: performance.now() - toldAt, period, isSurging: streams.isSurging() })) return
-      log.forget(tell(period), next)
+      const waitedMs = performance.now() - toldAt
+      if (!isRoundDue({ waitedMs, period, isSurging: streams.isSurging() })) return
+      // Whoever was not told for long is told of more people, in a write that is still of moderate size.
+      log.forget(tell(Math.max(period, Math.min(waitedMs, mostPeriods * period))), next)
       toldAt = performance.now()
       headThen = log.head
     } catch (err) {

@@ -3,7 +3,11 @@ import { createReconnectSurge } from './open-streams.ts'
 
 test('many streams within a second are a surge, until a second passes with fewer', () => {
   let now = 10_000
-  const surge = createReconnectSurge(() => now)
+  let size = 1_000
+  const surge = createReconnectSurge(
+    () => size,
+    () => now,
+  )
   const open = (streams: number) => {
     for (let n = 0; n < streams; n++) surge.countOpened()
   }
@@ -24,4 +28,12 @@ test('many streams within a second are a surge, until a second passes with fewer
   now += 5_000
   open(60)
   expect(surge.isOn()).toBe(false)
+
+  // A large node has so many new ones all the time.
+  size = 50_000
+  now += 5_000
+  open(499)
+  expect(surge.isOn()).toBe(false)
+  open(1)
+  expect(surge.isOn()).toBe(true)
 })

@@ -51,7 +51,7 @@ export function createOpenStreams({
   const sessions = new Map<string, OpenSession>()
   const ended = metrics.counter(metric.streamsEnded)
   const stopObserving = metrics.gauge(metric.streamsOpen, () => all.size)
-  const surge = createReconnectSurge()
+  const surge = createReconnectSurge(() => all.size)
   let opened = 0
 
   /** @throws ApiError 429 or 503 when there is no room for another stream of this person or on this node. */
@@ -202,12 +202,13 @@ export function keepAlive({ all, write }: OpenStreams, seconds: number, isAwake:
   return () => clearInterval(timer)
 }
 
-/** Streams opened within a second that count as a surge. An ordinary start of the day has far fewer. */
+/** Streams opened within a second that count as a surge, if they are also a hundredth of all. An ordinary start of the day has far fewer. */
 const surgeStreams = 100
+const surgeShare = 0.01
 const halfMs = 500
 
-/** Detects that clients reconnect all at once. `now` is in milliseconds and only grows. */
-export function createReconnectSurge(now: () => number = () => performance.now()) {
+/** Detects that clients reconnect all at once. `open` is the number of open streams; `now` is in milliseconds and only grows. */
+export function createReconnectSurge(open: () => number, now: () => number = () => performance.now()) {
   let half = 0
   let inThisHalf = 0
   let inThePrevious = 0
@@ -227,7 +228,7 @@ export function createReconnectSurge(now: () => number = () => performance.now()
     },
     isOn() {
       moveOn()
-      return inThisHalf + inThePrevious >= surgeStreams
+      return inThisHalf + inThePrevious >= Math.max(surgeStreams, open() * surgeShare)
     },
   }
 }
