@@ -3,13 +3,16 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Script } from 'node:vm'
 
-/** Where the script of the first view leaves what other parts import from it. */
+/**
+ * Where the script of the first view leaves what other parts import from it. The file of the module keeps the name that Vite gave it: whoever
+ * changes what this file writes must change that name too, because browsers keep files by their names.
+ */
 const exportsName = 'parleyFirstView'
 
 /**
  * Makes a classic script of the module that the built page begins with. Chromium compiles a classic script that the service worker keeps
  * once, when it is installed; a module is compiled anew at every start. The module's file stays for the other parts of the page: it has the
- * same exports, and takes them from the script.
+ * same exports, and takes them from the script. Returns its address.
  * @throws Error when the built files are not as Vite writes them.
  */
 export async function makeFirstScriptClassic(outDir: string) {
@@ -28,7 +31,13 @@ export async function makeFirstScriptClassic(outDir: string) {
   new Script(script)
   const name = `first-${createHash('sha256').update(script).digest('base64url').slice(0, 8)}.js`
   await writeFile(join(outDir, 'assets', name), script)
-  const names = exported.map(([local, name = local]) => name).join()
-  await writeFile(file, `const{${names}}=self.${exportsName};export{${names}};`)
+  const locals = (between: (name: string, index: number) => string) =>
+    exported.map(([local, name = local], index) => between(name!, index)).join()
+  const taken = locals((name, index) => `${name}:_${index}`)
+  await writeFile(
+    file,
+    `const{${taken}}=self.${exportsName};export{${locals((name, index) => `_${index} as ${name}`)}};`,
+  )
   await writeFile(page, html.replace(tag, `<script defer src="/assets/${name}"></script>`))
+  return `/assets/${module}`
 }

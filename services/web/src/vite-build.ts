@@ -10,13 +10,13 @@ const outDir = process.argv[2]!
 const into = (config: object) => build({ configFile: false, ...mergeConfig(config, { build: { outDir } }) })
 
 await into(pageConfig)
-await makeFirstScriptClassic(outDir)
+const module = await makeFirstScriptClassic(outDir)
 await into(workerConfig(await readShell()))
 
-/** What a first view loads, as the page names it. */
+/** What a first view loads, as the page names it, and the module that every later part imports. */
 async function readShell() {
   const page = await readFile(join(outDir, 'index.html'), 'utf8')
   const assets = [...page.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, file]) => file!)
-  const files = ['/', '/icon.svg', '/icons/192.png', '/manifest.webmanifest', ...assets]
+  const files = ['/', '/icon.svg', '/icons/192.png', '/manifest.webmanifest', module, ...assets]
   return { build: createHash('sha256').update(page).digest('base64url').slice(0, 16), files }
 }

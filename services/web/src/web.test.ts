@@ -120,6 +120,10 @@ describe('budgets, compressed by gzip', () => {
     expect([...first('.js'), ...first('.css')].length).toBeLessThanOrEqual(2)
   })
 
+  test('there is one file of styles: nothing loads those of a later part', () => {
+    expect(globSync('assets/*.css', { cwd: pageDirectory })).toEqual(first('.css'))
+  })
+
   test('no part that is loaded later has more than 60 KB', () => {
     const later = globSync('assets/*.js', { cwd: pageDirectory }).filter((name) => !first('.js').includes(name))
     expect(later.filter((name) => sizeOf(name) > 60 * 1024)).toEqual([])
