@@ -247,7 +247,7 @@ describe('a surge of sign-ins', () => {
     await busy.invite('overtaken@example.com', right)
     const before = busy.passwords.begun
     const { db, clock } = busy.deps
-    // The wrong ones are counted for others to see once the sign-in is between its first look at the limit and its second.
+    // The sign-in sees the wrong ones after the commit, which is between its first and its second check of the limit.
     const { reply } = await db.transaction().execute(async (trx) => {
       for (let index = 0; index < 10; index++) {
         await countWrongGuess(trx, { email: 'overtaken@example.com', ip: '127.0.0.1', now: clock() })

@@ -23,7 +23,7 @@ beforeEach(async () => {
   requestId = await idp.begin(browser)
 })
 
-/** Who comes in by this response: their address, or the code of the failure. */
+/** Who signs in with this response: their address, or the failure's code. */
 async function outcome(xml: string, by = browser): Promise<string> {
   const { location, status, body } = await idp.post(by, server.baseUrl, xml)
   if (location === null) throw new Error(`${status} ${body}`)

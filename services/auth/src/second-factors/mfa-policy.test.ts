@@ -25,7 +25,7 @@ describe('with auth.mfa required', () => {
       if (what === 'a passkey') await owner.setsUpPasskey(session)
       else await owner.setsUpTotp(session)
       expect(await statuses(session)).toEqual([200, 200, 200, 200])
-      // It has not shown the factor, and must not profit from it.
+      // The other session has shown no factor, so it was ended.
       expect(await statuses(other)).toEqual([401, 401, 401, 401])
       expect((await owner.login()).body).toMatchObject({ mfaRequired: true })
     },

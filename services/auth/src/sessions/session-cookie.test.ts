@@ -14,7 +14,7 @@ const sessionCookie = ({ headers }: Reply) =>
   [headers['set-cookie'] ?? []].flat().find((line) => /^(__Secure-)?parley_session=/.test(line))
 const cookieOf = (reply: Reply) => sessionCookie(reply)!.split(';')[0]!
 const isCleared = (reply: Reply) => /^parley_session=; .*Expires=Thu, 01 Jan 1970/.test(sessionCookie(reply) ?? '')
-/** What tells the page that there is a session. */
+/** The cookie that tells the page of a session. */
 const markOf = ({ headers }: Reply) =>
   [headers['set-cookie'] ?? []].flat().find((line) => /^(__Secure-)?parley_signed_in=/.test(line))
 

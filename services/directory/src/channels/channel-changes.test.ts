@@ -27,7 +27,7 @@ const change = async (channel: Channel, fields: object, person = ann) => {
 const seesIt = async (person: Person, { id }: Channel) =>
   (await person.get('/channels')).body.channels.some((channel: Channel) => channel.id === id)
 
-/** To whom the events of a type went that the server has recorded about a channel. */
+/** The routings of the recorded events of a type about a channel. */
 const routed = async (type: string, { id }: Channel): Promise<object[]> => {
   const rows = await environment.deps.db.selectFrom('outbox').select(['routing', 'event']).orderBy('id').execute()
   const isMeant = (event: string | null) => {

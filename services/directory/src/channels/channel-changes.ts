@@ -35,9 +35,9 @@ interface ChannelFields {
   topic?: string
   isPrivate?: boolean
   members?: string[]
-  /** Who becomes a member beside those who are. */
+  /** People to add to the members. */
   addMembers?: string[]
-  /** Who is a member no longer, while all others stay. */
+  /** People to remove from the members. */
   removeMembers?: string[]
   /** Ids of groups, whose people are members for as long as they are in one of them. */
   groups?: string[]
@@ -174,8 +174,8 @@ export async function changeChannel(
 }
 
 /**
- * The wished list, or the present one, without those who are removed, and who is added. A creator who is a member stays one, and so do the
- * people of the channel's groups.
+ * The wished list, or the present one, without the removed and with the added people. A creator who is a member stays one, and
+ * so do the people of the channel's groups.
  */
 function membersAfter({ row, members }: Seen, wish: ChannelFields, derived: string[]): string[] {
   const { members: listed = members, addMembers = [], removeMembers = [] } = wish

@@ -23,9 +23,9 @@ export interface ChannelListing extends PageRequest {
 }
 
 /**
- * The JSON text of `{channels: (Channel & ReadState)[], hasMore}`: the channels that the caller may read with their members
- * and where the caller stands, by name. Served by channels_live_name; what is not the caller's is passed over there. With `q` served
- * by channels_grams, with `scope` by channel_members_of_user. One that was deleted since the page before still has a place.
+ * The JSON text of `{channels: (Channel & ReadState)[], hasMore}`: the channels that the caller may read, by name, with members
+ * and the caller's read state. Served by channels_live_name, where other channels are skipped; with `q` by channels_grams,
+ * with `scope` by channel_members_of_user. A page may follow a channel that was deleted since the page before.
  * @throws ApiError 400 when `q` is blank.
  */
 export function listChannels(
@@ -121,7 +121,7 @@ export const insertChannel = (trx: Transaction, row: Insertable<Tables['channels
 export const updateChannel = (trx: Transaction, id: string, row: Updateable<Tables['channels']>): Promise<ChannelRow> =>
   trx.updateTable('channels').set(row).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
 
-/** These people are members of the channel as long as they are in its groups, and no longer by hand. */
+/** Makes these people members of the channel through its groups alone, no longer by hand. */
 export async function leaveToGroups(trx: Transaction, channelId: string, userIds: readonly string[]): Promise<void> {
   if (userIds.length === 0) return
   await trx

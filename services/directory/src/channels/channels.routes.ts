@@ -221,8 +221,8 @@ export const channelRoutes =
   }
 
 /**
- * Runs what changes one channel one after the other. A change has to wait for the channel's lock anyway: here it waits without a
- * connection, so that many changes of one channel leave the pool to everybody else. Channels do not wait for each other.
+ * Runs the changes of one channel one after the other. A change has to wait for the channel's lock anyway: here it waits
+ * without a connection, so that the pool stays free for other requests. Channels do not wait for each other.
  */
 function createChannelTurns() {
   const lastOf = new Map<string, Promise<unknown>>()

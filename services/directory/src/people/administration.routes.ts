@@ -256,7 +256,7 @@ function createInvitations(config: Config) {
   const { authMode } = config.auth
   const areMailed = authMode !== 'dev' && config.email.host !== undefined
 
-  /** Whether the person needs an invitation: in password mode nobody does who has a password. */
+  /** Whether the person needs an invitation. In password mode nobody with a password does. */
   const isFor = ({ passwordHash }: UserRow) => authMode !== 'password' || !passwordHash
 
   /** The mail goes with the transaction. Answers whether there is one. @throws ApiError 429 when the address was sent too many. */

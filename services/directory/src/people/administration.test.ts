@@ -17,7 +17,7 @@ const auditOf = (action: string, target: string) =>
 const rowOf = (id: string) =>
   environment.deps.db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
 
-/** Somebody whose row another transaction holds until the request waits for it, and has changed by then. */
+/** Locks a person's row, sends a request that waits for it, and then changes the person. */
 async function meanwhile(id: string, change: 'demoted' | 'signed out', ask: () => ReturnType<Person['post']>) {
   const { reply } = await environment.deps.db.transaction().execute(async (trx) => {
     await trx.selectFrom('users').select('id').where('id', '=', id).forUpdate().execute()

@@ -29,7 +29,7 @@ const entriesOf = (id: string) =>
     .where('targetId', '=', id)
     .execute()
 
-test('an admin removes the factors that somebody has lost, who signs in without them and is told', async () => {
+test('an admin removes lost factors; their owner signs in without them and gets a mail', async () => {
   const { ada } = environment.people
   const { person, email } = await somebodyWithApp()
   expect((await signIn(email)).body).toMatchObject({ mfaRequired: true })

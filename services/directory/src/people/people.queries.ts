@@ -9,8 +9,8 @@ import { type RawBuilder, sql } from 'kysely'
 type Viewer = Pick<Caller, 'userId' | 'role'>
 
 /**
- * The JSON text of `{users: User[], hasMore}`: everybody who is there and whom the caller sees, by name. Served by users_live_name. Who has left since
- * the page before still has a place.
+ * The JSON text of `{users: User[], hasMore}`: all people whom the caller sees, by name. Served by users_live_name. A page may
+ * follow a person who has left since the page before.
  */
 export const listUsers = (db: Reader, caller: Viewer, page: PageRequest): Promise<string> =>
   listAsJson(db, page, {
@@ -48,7 +48,7 @@ export interface UserSearch {
 }
 
 /**
- * The same of the people of whom a word of the name, or the address, begins with `q`, in the order of these words. Served by
+ * The same for people with a word in a name, or an address, that begins with `q`, in the order of these words. Served by
  * user_words. @throws ApiError 400 when `q` is blank.
  */
 export function searchUsers(db: Reader, caller: Viewer, { q, limit: wished, channel }: UserSearch): Promise<string> {
@@ -102,7 +102,7 @@ export function searchDeactivated(db: Reader, q: string, wished: number): Promis
 
 /**
  * The JSON text of `{members: {id, userName}[], hasMore}`: the members of a channel, by name; with `q` as `searchUsers`. The members of
- * a small channel are read and sorted. Of a large one the names are gone through: most of them are members'.
+ * a small channel are read and sorted. For a large one, people are read by name: most of them are members.
  */
 export function listChannelMembers(
   db: Reader,
@@ -150,7 +150,7 @@ function readPrefix(q: string): string {
   return prefix
 }
 
-/** The entries of `user_words` are in the order of their characters' code points, of which this is the last one. */
+/** The entries of `user_words` are in the order of code points, and U+10FFFF is the last code point. */
 const isFoundBy = (prefix: string, entry: string) =>
   sql`${sql.ref(entry)} >= ${prefix}::text and ${sql.ref(entry)} < ${`${prefix}\u{10ffff}`}::text`
 

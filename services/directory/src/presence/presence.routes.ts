@@ -51,8 +51,8 @@ export const presenceRoutes =
   }
 
 /**
- * The JSON text of `{presence: Presence[], hasMore}`: everybody who is there, in the order in which they joined; who never was
- * here is offline since they were added. Served by the primary keys of both tables.
+ * The JSON text of `{presence: Presence[], hasMore}`: all people, in the order in which they joined. A person who was never
+ * online is offline since they were added. Served by the primary keys of both tables.
  */
 export const listPresence = (db: Reader, page: PageRequest = {}): Promise<string> =>
   listAsJson(db, page, {

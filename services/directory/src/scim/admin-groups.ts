@@ -27,8 +27,8 @@ export async function lockForAdminGroups(
 }
 
 /**
- * Makes those of these people admins who are in a group of `scim.adminGroups`, and takes the role again from those whom such a group made
- * admins and who are in none any more. Guests and bots stay what they are.
+ * Makes those of these people admins who are in a group of `scim.adminGroups`. Those whom such a group made admins lose the role when
+ * they are in none any more. Guests and bots stay what they are.
  * @throws ApiError 400 last_admin when nobody else would be an admin.
  */
 export async function followAdminGroups(trx: Transaction, userIds: readonly string[], act: ScimAct): Promise<void> {

@@ -9,7 +9,7 @@ export type ScimGroup = Pick<GroupRow, 'id' | 'name' | 'externalId' | 'createdAt
   memberCount: number
 }
 
-/** Who comes and who goes; with `isWhole` those who come are everybody. */
+/** People to add and to remove. With `isWhole`, `add` is all members. */
 export interface MembersChange {
   isWhole: boolean
   add: Set<string>
@@ -48,7 +48,7 @@ export function groupResource(group: ScimGroup, baseUrl: string, members: readon
   }
 }
 
-/** The ETag of a group. Who is removed from Parley leaves the group without changing it otherwise. */
+/** The ETag of a group. Removing a member from Parley changes nothing but the number of members. */
 export const versionOf = ({ changedAt, createdAt, memberCount }: ScimGroup): string =>
   `W/"${changedAt ?? createdAt}-${memberCount}"`
 

@@ -70,8 +70,8 @@ export async function listGroupsOfUsers(
 }
 
 /**
- * Lets the changes of groups by directories happen one after the other until the transaction ends: a version that was read stays true, and
- * who is an admin through a group is known. Call it before any other lock.
+ * Makes all other changes of groups by directories wait until the transaction ends. So a version that was read stays valid, and it
+ * is known who is an admin through a group. Call it before any other lock.
  */
 export async function lockScimGroups(trx: Transaction): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended('parley scim groups', 0))`.execute(trx)

@@ -100,8 +100,8 @@ const setExternalId = async (trx: Transaction, id: string, externalId: string | 
 }
 
 /**
- * What a handle is made from: the name in small letters, with a hyphen in the place of what is neither letter nor digit, dot nor underscore.
- * A number is added when somebody has the handle.
+ * The base of a handle: the name in lower case, with hyphens in place of all characters but letters, digits, dots and underscores.
+ * The caller adds a number when the handle is taken.
  */
 const handleBase = (name: string): string => {
   const words = name

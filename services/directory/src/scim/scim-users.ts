@@ -35,7 +35,7 @@ export async function createScimUser(
     return change(trx, { ...deleted, scimDeletedAt: null }, { active: true, ...wanted }, act)
   }
   const { active = true, ...rest } = wanted
-  // A new person is active already, and joins channels: the locks of people must come before.
+  // `createUser` locks channels. A later deactivation locks people, which must come first.
   if (!active) await lockAdminsAnd(trx)
   const user = await createUser(trx, { email: names.email, ...act })
   if (!user) throw notUnique()
@@ -53,7 +53,10 @@ export async function changeScimUser(
   return change(trx, await lockExpected(trx, id, act.ifMatch), wanted, act)
 }
 
-/** Deactivates a person, takes them out of the groups of directories, and hides them from directories. @throws as `changeScimUser`, 409 for the last admin. */
+/**
+ * Deactivates a person, takes them out of the groups of directories, and hides them from directories.
+ * @throws as `changeScimUser`; ApiError 400 `last_admin` for the last admin, which SCIM is told as 409.
+ */
 export async function deleteScimUser(trx: Transaction, id: string, act: ExpectingAct): Promise<void> {
   await lockScimGroups(trx)
   await lockExpected(trx, id, act.ifMatch)

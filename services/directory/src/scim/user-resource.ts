@@ -56,7 +56,7 @@ const changedAt = (user: UserRow) => user.changedAt ?? user.createdAt
 /** The ETag of a person. */
 export const versionOf = (user: UserRow): string => `W/"${changedAt(user)}"`
 
-/** A whole User as a directory sends it. What it leaves out is taken away, but for `active`. @throws ScimError 400. */
+/** A whole User from a directory. Missing fields are removed, except `active` and `emails`. @throws ScimError 400. */
 export function readUser(body: unknown): WantedUser & { userName: string } {
   const wanted: WantedUser = { displayName: null, title: null, externalId: null }
   assignAll(wanted, fieldsOf(body, 'The body'))

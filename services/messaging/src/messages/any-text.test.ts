@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 
 const environment = testEnvironment()
 
-/** Whatever SQL literals, JSON, the separators between texts, and server-sent events may take for their own. */
+/** Texts with a meaning in SQL literals, in JSON, between texts of a batch, or in server-sent events. */
 const awkward = [
   ...[
     '"',

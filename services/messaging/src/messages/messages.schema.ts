@@ -116,7 +116,7 @@ export const quoteOf = ({ quotedMessageId }: MessageBody): string | null => quot
 export const unquotable = ({ kind }: Pick<ChannelRow, 'kind'>): ApiError =>
   invalid(`quotedMessageId must be the id of a message in this ${kind === 'direct' ? 'conversation' : 'channel'}`)
 
-/** The same for two requests that ask for the same message. `where` says to what it is posted. */
+/** Two requests for the same message have the same hash. `where` says where it is posted. */
 export function requestHash(
   where: string,
   { content, blocks, attachments = [], images = [], quotedMessageId }: MessageBody,

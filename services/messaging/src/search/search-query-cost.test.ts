@@ -10,7 +10,7 @@ const segmentSize = 4_000
 const segments = messages / segmentSize
 
 const [reader, quiet] = [uuidv7(), uuidv7()]
-/** More than one, so that whoever plans by a sample of the messages knows that nobody has written all of them. */
+/** Several, so that a planner that samples the messages does not conclude that one person has written all. */
 const authors = Array.from({ length: 20 }, uuidv7)
 const [busy, small] = [uuidv7(), uuidv7()]
 

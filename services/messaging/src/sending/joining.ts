@@ -7,8 +7,8 @@ import { sql } from 'kysely'
 import type { Sending } from './send-statement.ts'
 
 /*
- * Whoever posts to a public channel joins it. The shared statement answers `unjoined` for authors who are no members, and
- * `createJoining` makes them members before it is asked again. Transactions of their own call `joinToPost`.
+ * A person who posts to a public channel joins it. The shared statement answers `unjoined` for authors who are no members,
+ * and `createJoining` makes them members before the next try. Other transactions call `joinToPost`.
  */
 
 export interface JoiningOptions {
@@ -27,7 +27,7 @@ export interface Joining {
   readonly size: number
   /** Lets the authors of these sends join their channels. */
   add(sends: readonly Sending[]): void
-  /** Sends what has waited for half of its time again: its authors stay outside, because the message must still be stored. */
+  /** Sends again what has waited for half of its time. The authors do not join, so that the messages are still stored. */
   releaseLate(): void
 }
 
@@ -118,8 +118,8 @@ export function createJoining({ db, logger, clock, mostChannels, sendAgain }: Jo
 const halfTimeOf = ({ createdAt, deadline }: Sending) => (createdAt + deadline) / 2
 
 /**
- * Makes the caller a member of the channel that they are about to post to, or of the channel of the message that they
- * reply to, if it is public and they are no member. When that fails they post without. Hold no channel's lock when you call it.
+ * Makes the caller a member of the channel to which they are about to post or reply, if it is public and they are no
+ * member. When joining fails, they post as a non-member. Hold no channel's lock when you call it.
  */
 export async function joinToPost(
   trx: Transaction,

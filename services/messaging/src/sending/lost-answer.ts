@@ -4,8 +4,8 @@ import { type Sending, type SendRow, sendQuery, sendWaiting, withTimeout } from 
 
 /**
  * Answers sends whose connection broke before their statement answered. They were stored, or not, or the statement still
- * runs. The channels' locks tell: under them, a statement that got them before has ended, and one that gets them later finds
- * the message ids taken and is rolled back. So: lock, look up which ids exist, store the rest.
+ * runs. This locks the channels: a statement that locked them before has ended then. One that locks them later finds the
+ * message ids taken and is rolled back. So the ids are looked up, and the rest is stored.
  */
 export async function sendAfterLostAnswer(
   pool: Connection['pool'],

@@ -35,8 +35,8 @@ interface TailFields extends NewContent {
 }
 
 /**
- * The JSON text of a new Message from behind its author on. Id, seq and author go before it when PostgreSQL knows them
- * (`messageJson`). The text is made once, for the reply, the event and the stored answer, so that PostgreSQL builds no JSON.
+ * The JSON text of a new Message after its author. `messageJson` puts id, seq and author before it: PostgreSQL knows them.
+ * The text is made once, for the reply, the event and the stored answer, so that PostgreSQL builds no JSON.
  */
 export function messageTail(message: TailFields): string {
   const {
@@ -140,7 +140,7 @@ export interface StoredMessage {
   channelId: string
   isReply: boolean
   seq: number
-  /** The JSON text of the Message, of a reply that of `{reply, threadMeta, parentRev}`. */
+  /** The JSON text of the Message; for a reply, of `{reply, threadMeta, parentRev}`. */
   answer: string
 }
 

@@ -33,7 +33,7 @@ const caller = {
   isAdmin: false,
 }
 
-/** Everybody has a session, is in a private channel of their own and in the first ones. */
+/** All have a session, most a private channel; the caller is in the first three. */
 const fill = (pool: ReturnType<typeof largeDatabase>['pool']) =>
   pool.query(`
     insert into users (id, user_name, user_name_key, email, created_at)

@@ -100,7 +100,7 @@ async function inHalves<T>(batch: readonly T[], run: (half: readonly T[]) => Pro
   return first.concat(await run(batch.slice(middle)))
 }
 
-/** Asks what became of the sends until it is known, for as long as they may wait. */
+/** Tries again until each send has an outcome or its deadline has passed. */
 async function resolveLostAnswer(options: BatchOptions, batch: readonly Sending[]): Promise<Unanswered[]> {
   const unanswered: Unanswered[] = []
   let unknown = batch
@@ -127,7 +127,7 @@ async function resolveLostAnswer(options: BatchOptions, batch: readonly Sending[
   }
 }
 
-/** Answers what is final, but only after the next statement was sent: while PostgreSQL works on it, this process writes replies. */
+/** Answers the sends with a final outcome, after the next statement was sent: PostgreSQL works while replies are written. */
 function answer({ onStored }: BatchOptions, batch: readonly Sending[], rows: readonly SendRow[]): Unanswered[] {
   const unanswered: Unanswered[] = []
   const answers: (() => void)[] = []
@@ -174,7 +174,7 @@ async function dropExpiredKeys({ pool, clock }: BatchOptions, unanswered: readon
   }
 }
 
-/** What the sender is told of an outcome that is final and not a message; undefined for the others. */
+/** The error for an outcome that is final and is no message; undefined for other outcomes. */
 function refusalOf(outcome: SendOutcome, { direct }: Sending): ApiError | undefined {
   const kind = direct ? 'direct' : 'private'
   switch (outcome) {

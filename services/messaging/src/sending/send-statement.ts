@@ -14,19 +14,19 @@ const { sql: senderCanRead } = new PostgresQueryCompiler().compileQuery(
  * One statement, and thereby one transaction, for many sends. Every row is judged by itself (`outcome`). A row that is not
  * `stored` leaves no trace, so `last_seq` grows by exactly the number of messages stored.
  *
- * - `asked` reads who asks, where, and whether the key was used before, all of it as of the statement's start. The
- *   try-lock on the key is held until the commit: another process that finds it taken answers 409.
+ * - `asked` reads the caller, the channel and an earlier use of the key, as of the statement's start. The try-lock on
+ *   the key is held until the commit: another process that finds it taken answers 409.
  * - `locked` takes the channels' locks in id order. After a wait it has read newer rows than `asked`.
- * - `judged` therefore stores nothing where rights have changed since (`moved`: to be asked again), and counts `seq`
- *   from what the locked row says, and `ts`: the moment of creation, or some microseconds after the message before. Who joins or
- *   leaves a public channel changes no rights there, but of guests: a burst of them must not hold up the sends.
- * - An author who is no member of a public channel comes back as `unjoined`: they join it first (`joining.ts`).
+ * - `judged` therefore stores nothing if rights may have changed since (`moved`: the send is tried again). It counts `seq`
+ *   and `ts` on from the locked row. `ts` is the time of creation, but always after the message before. Joining or leaving
+ *   a public channel changes only the rights of guests, so that many joins do not delay the sends of others.
+ * - An author who is no member of a public channel gets `unjoined` and joins it first (`joining.ts`).
  * - `storeAccepted` writes messages and events.
  *
  * A key that another process stored after this statement began violates the primary key of `idempotency_keys`: the
- * statement is aborted, and finds the key when it runs again. `offset 0` behind the arrays hides their lengths from
- * the planner, so that it keeps one plan for every size of batch; elsewhere it keeps each look-up a look-up by index, whatever
- * the statistics of a young or fast-growing table make the planner believe; for `coalesce` see `isUnset`.
+ * statement is aborted, and finds the key when it runs again. `offset 0` after the arrays hides their lengths from the
+ * planner, so that it keeps one plan for every size of batch. Elsewhere it makes the planner look rows up by index, even
+ * with wrong statistics of a young or fast-growing table. For `coalesce` see `isUnset`.
  */
 function sendStatement(locking: string): string {
   return `
@@ -165,7 +165,7 @@ export interface SendRequest extends Omit<NewContent, 'createdAt'> {
 
 /** A message as the statement needs it, and what answers its sender. */
 export interface Sending {
-  /** Made beforehand, so that after a lost answer it can be looked up. */
+  /** Made before the send, to look it up after a lost answer. */
   readonly id: string
   /** Row id, null when what the client gave cannot be one. */
   readonly channelId: string | null
@@ -200,7 +200,7 @@ export function toSending(request: SendRequest, answering: Answering): Sending {
   const { caller, kind, channelId, quotedMessageId, mentions, idempotency } = request
   const direct = kind === 'conversation'
   const isId = isRowId(channelId)
-  // An id of another form is no message's either; the nil UUID stands for it.
+  // No message has an id of another form. The nil UUID replaces it.
   const quoted = quotedMessageId === null || isRowId(quotedMessageId) ? quotedMessageId : nilId
   const tail = { ...request, channelId: direct ? `dm:${channelId}` : channelId, quotedMessageId: quoted }
   return {
@@ -211,7 +211,7 @@ export function toSending(request: SendRequest, answering: Answering): Sending {
     userId: caller.userId,
     sessionId: caller.sessionId,
     content: request.content,
-    // Ids go into it as they are, so they must be ids.
+    // It has unescaped ids, so their form is checked.
     tail: isId ? messageTail({ ...tail, createdAt: answering.createdAt }) : '',
     quotedMessageId: quoted,
     mentions: mentions.length === 0 ? null : `{${mentions.map(quotedText).join(',')}}`,

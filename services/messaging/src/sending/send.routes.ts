@@ -37,7 +37,7 @@ export const sendRoutes =
     const { db, clock } = deps
     // The send statement itself checks the session, along with everything else.
     const config = { access: 'token' } as const
-    // A request that is refused before is refused for its session first, as everywhere.
+    // The session is checked before a 400 is answered, as on all other routes.
     const errorHandler = async (error: Error, { claims }: FastifyRequest) => {
       if (claims && asRefusal(error).status === 400) await findCaller(db, claims, clock())
       throw error

@@ -147,7 +147,7 @@ describe('trap: idempotency keys', () => {
     expect(await parsed(sender.send(says(ann, channel, 'x', key('k'))))).toMatchObject({ seq: 1 })
   })
 
-  test('while the first is running the second is told so, in the same process', async () => {
+  test('while the first is running, the second gets 409, in the same process', async () => {
     const ann = await environment.person('ann')
     const channel = await environment.channel('public', ann)
     const lock = await environment.lock(channel)
@@ -159,7 +159,7 @@ describe('trap: idempotency keys', () => {
     expect(await parsed(first)).toMatchObject({ seq: 1 })
   })
 
-  test('while the first is running the second is told so, in another process', async () => {
+  test('while the first is running, the second gets 409, in another process', async () => {
     const ann = await environment.person('ann')
     const channel = await environment.channel('public', ann)
     const lock = await environment.lock(channel)

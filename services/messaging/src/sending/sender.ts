@@ -42,9 +42,9 @@ export interface Sender {
 
 /** How many statements that never wait for a channel run at a time. */
 const mostRunning = 2
-/** A statement costs as much as a dozen messages in it: with fewer waiting, one larger statement at a time is faster. */
+/** A statement costs as much as a dozen messages: below this number of sends, one statement at a time is faster. */
 const secondStatementFrom = 24
-/** How many statements run at a time that wait, each for one channel that somebody else has locked: at most this part of the pool. */
+/** Statements that wait for a locked channel use at most this part of the pool. Each of them waits for one channel. */
 const waitingShare = 0.4
 const mostRunningWaiting = 4
 /** Authors join at most so many channels at a time: at most this part of the pool. */
@@ -134,7 +134,7 @@ export function createSender(options: SenderOptions): Sender {
         pump()
       })
     }
-    // No connection is left for waiting: these channels are tried from time to time, without waiting.
+    // No more connections may wait: these channels are retried from time to time, without waiting.
     if (queues.hasContended) {
       contendedRetry ??= setTimeout(() => {
         contendedRetry = undefined
@@ -173,8 +173,8 @@ interface FirstAnswer {
 }
 
 /**
- * The answer to a send while another one with its key is under way in this process: that one may itself be a repeat, and
- * then the first answer is there already.
+ * The answer to a send while this process handles another send with the same key. If that one is itself a repeat, the
+ * first answer is stored already.
  * @throws ApiError 401, 403 (a second factor is required), 400 (the key was used for another request), 409 (the first request is still running).
  */
 async function findStoredAnswer(

@@ -19,8 +19,8 @@ const office = (format: OfficeFormat): Format => ({
   fits: (bytes, found) => (found === 'zip' ? isOfficeDocument(bytes, format) : found === 'cfb' && isLocked(bytes)),
 })
 /**
- * Other formats have control characters, which text has not; a PDF may be without them. Anything else that file-type finds by
- * the first letters is more likely a text that begins with them: `MAC address`, `BMI`.
+ * Text has no control characters. A PDF may have none either: it is excluded. If file-type finds another format by the
+ * first letters, the file is more likely a text that begins with them: `MAC address`, `BMI`.
  */
 const text = { fits: (bytes: Buffer, found: string | undefined) => found !== 'pdf' && isText(bytes) }
 const markdown = { contentType: 'text/markdown', ...text }
@@ -95,7 +95,7 @@ function isArchive(bytes: Buffer): boolean {
   return ['PK\x03\x04', 'PK\x05\x06'].includes(bytes.toString('latin1', 0, 4))
 }
 
-/** UTF-8, UTF-16 with its mark, or one of the older encodings that spreadsheets still write: without control characters. */
+/** UTF-16 with its mark, or, without control characters, UTF-8 or an older encoding that spreadsheets still write. */
 function isText(bytes: Buffer): boolean {
   if (['\xff\xfe', '\xfe\xff'].includes(bytes.toString('latin1', 0, 2))) return bytes.length % 2 === 0
   for (let from = 0; from < bytes.length; from += 65_536) {

@@ -5,7 +5,7 @@ import { isOfficeDocument } from './office.ts'
 
 interface ZipOptions {
   packed?: boolean
-  /** Long sizes and positions, as programs write that do not know beforehand how much it will be. */
+  /** ZIP64 sizes and positions. Programs write them if they do not know the sizes in advance. */
   zip64?: boolean
   encrypted?: boolean
   comment?: string

@@ -142,6 +142,6 @@ export function readOriginalName(given: string): OriginalName {
 }
 
 const withExtension = new RegExp(`^(.*)\\.([A-Za-z0-9]{1,${extensionLength}})$`)
-/** Control, direction, invisible and private characters; a joiner within a word is part of some scripts, and stays. */
+/** Control, direction, invisible and special characters. Joiners stay, because some scripts need them within words. */
 const forbidden = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff0-\uffff]/gu
 const refusedByFileSystems = /[<>:"|?*]/g

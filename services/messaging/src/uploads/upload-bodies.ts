@@ -13,9 +13,9 @@ const restLimit = 64 * 1024
 const mostValues = 5_000
 
 /**
- * Sets how the upload routes of this app read bodies. A body is read when `memory` has room for it; its client sends nothing
- * before that. The memory is given back with the reply. With `base64Fields` the body is JSON in which these fields may be long;
- * without, `request.body` is the bytes as they were sent, of which `mostBytes` are read.
+ * Sets how the upload routes of this app read bodies. A body is read when `memory` has room for it; its client waits until
+ * then. The memory is released with the reply. With `base64Fields` the body is JSON in which these fields may be long.
+ * Without them, `request.body` is the sent bytes; a declared length above `mostBytes` is refused.
  */
 export function readUploadBodies(
   app: FastifyInstance,

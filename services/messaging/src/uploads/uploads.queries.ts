@@ -23,8 +23,8 @@ export const lockUploader = (trx: Transaction, userId: string) =>
   sql`select pg_advisory_xact_lock(hashtextextended('uploads of ' || ${userId}::text, 0))`.execute(trx)
 
 /**
- * Bytes of somebody's uploads that no message has. One whose bytes never came to be stored counts until `storingSince` only: it is of no
- * use to anybody. Served by the index uploads_idle_of_person alone.
+ * Bytes of somebody's uploads that are on no message. An upload whose bytes are not stored counts only if it was created after
+ * `storingSince`. Served by the index uploads_idle_of_person alone.
  */
 export async function sumUnattached(
   trx: Transaction,
@@ -41,8 +41,8 @@ export async function sumUnattached(
 const longestShownName = 60
 
 /**
- * A message has no more of an image than the name made for it, so that one ends in the image's own name, as far as it is made of characters
- * that mean the same in an address, in a file system and in a bucket.
+ * A message knows an image only by its stored name, so that name ends in the original name. Only characters are kept that mean
+ * the same in an address, in a file system and in a bucket.
  */
 function shownName(originalName: string): string {
   const stem = originalName.replace(/\.[^.]*$/, '').replaceAll(/[^A-Za-z0-9_-]+/g, '-')
@@ -90,7 +90,7 @@ export const lockUploads = (trx: Transaction, filenames: readonly string[]): Pro
     .execute()
 
 /**
- * Puts uploads on a message; they must be locked, and are idle no more. Images that have no channel yet belong to that of the message.
+ * Puts locked uploads on a message, which ends their idle time. Images without a channel get the channel of the message.
  */
 export async function insertMessageUploads(
   trx: Transaction,

@@ -113,7 +113,7 @@ async function createPost(
   return body.threadId === undefined ? answer : JSON.stringify(JSON.parse(answer).reply)
 }
 
-/** A webhook does not wake up everybody: what `webhooks.*` does not allow is no mention. */
+/** Keeps the mentions that `webhooks.*` allows: a webhook must not notify everybody. */
 function boundMentions(mentions: string[], { mentionsEverybody, maxMentions }: Deps['config']['webhooks']): string[] {
   const isEverybody = (mention: string) => mention === '@channel' || mention === '@here'
   const people = mentions.filter((mention) => !isEverybody(mention)).slice(0, maxMentions)
