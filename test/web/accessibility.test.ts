@@ -57,11 +57,11 @@ describeSite('WCAG 2.2 A and AA', { timeout: 240_000 }, (site) => {
       await show(page, shown)
       await inspect(page, shown, variants)
     }
-    // Browse, create, new direct message, pins and settings, in whatever language.
-    const buttons = page.locator('nav .section-head .icon-button, .main-head .icon-button')
+    // Browse, create, new direct message, pins and settings, in whatever language. A dialog in the head has buttons of its own.
+    const buttons = page.locator('nav .section-head .icon-button, .main-head > .icon-button')
     await page.setViewportSize(sizes.wide)
     await expect.poll(() => buttons.count()).toBe(5)
-    for (let n = 0; n < (await buttons.count()); n++) await inspectDialog(page, variants, () => buttons.nth(n).click())
+    for (const button of await buttons.all()) await inspectDialog(page, variants, () => button.click())
     await inspectDialog(page, variants, () => page.keyboard.press('Control+k'))
     await inspectDialog(page, variants, () => page.keyboard.press('Control+/'))
     const tools = article(page, 'quoted').locator('.message-tools button:not(.quick)')
