@@ -9,7 +9,7 @@ import { UpdateNotice } from './offline/update-notice.tsx'
 import { startWorker, tellWorker } from './offline/worker.ts'
 import { startTexts } from './texts/texts.ts'
 
-/** A store that takes longer is not waited for. */
+/** When the store takes longer, the page is drawn without it. */
 const patienceMs = 500
 
 void start()
@@ -44,7 +44,9 @@ async function start() {
   else addEventListener('load', () => void startWorker(), { once: true })
 }
 
-/** What the browser has kept comes in a moment: the page is drawn once with it, and not first without it. */
+/**
+ * Waits a moment for what the browser has stored, so that the page is not drawn twice: first without it, then with it.
+ */
 function untilRestored(): Promise<unknown> {
   const { value } = session
   const patience = new Promise((resolve) => setTimeout(resolve, patienceMs))

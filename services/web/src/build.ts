@@ -25,9 +25,9 @@ export async function buildPage(): Promise<'built' | 'unchanged'> {
   if (await isBuilt()) return 'unchanged'
   const outDir = await mkdtemp(join(service, 'dist.building-'))
   try {
-    // The name that `mkdtemp` makes is for nobody else, but the image's processes are not who built it.
+    // Only its owner may read a folder of `mkdtemp`, but in the image the server runs as another user.
     await chmod(outDir, 0o755)
-    // Whatever NODE_ENV is here, a test runner's for instance, the page is the same.
+    // The page must not depend on the NODE_ENV of this process, which is `test` in a test run.
     await run(process.execPath, [join(import.meta.dirname, 'vite-build.ts'), outDir], {
       env: { NODE_ENV: 'production' },
     })

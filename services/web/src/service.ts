@@ -6,8 +6,8 @@ import { distinguishPages, onlyForPages, pageAddresses } from '@parley/service'
 import { pageDirectory } from './build.ts'
 
 /**
- * Nothing inline, nothing from elsewhere, and no text becomes script: the one policy of Trusted Types is for the addresses of the page's
- * own workers.
+ * Allows no inline script or style, nothing from other origins, and no text that becomes script. The only Trusted Types
+ * policy is for the addresses of the page's own workers.
  */
 const contentSecurityPolicy = [
   "default-src 'none'",

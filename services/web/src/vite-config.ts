@@ -94,12 +94,13 @@ export default defineConfig({
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
     target: 'es2023',
-    // These know `:dir()`. For older ones it becomes a list of languages, which no text with a direction of its own matches.
+    // These browsers support `:dir()`. For older ones Vite replaces it by `:lang()`, which ignores a text's own
+    // direction.
     cssTarget: ['chrome120', 'firefox115', 'safari16.4'],
     assetsInlineLimit: 0,
     modulePreload: false,
     reportCompressedSize: false,
-    // A library marks itself for servers that render React.
+    // `virtua` begins with 'use client', a directive for servers that render React. It would cause a warning.
     rolldownOptions: {
       checks: { moduleLevelDirective: false },
       output: { codeSplitting: { groups: [{ name: nameFirst, debugName: 'first view' }] } },

@@ -11,7 +11,7 @@ declare const self: ServiceWorkerGlobalScope
 
 const prefix = 'parley.shell:'
 const page = '/'
-/** The page says that it varies with what is accepted; here it is always the page. */
+/** The server answers the page with `Vary: Accept`. The kept page answers every request for it, whatever it accepts. */
 const anyAccept = { ignoreVary: true }
 
 /**

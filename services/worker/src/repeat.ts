@@ -11,7 +11,7 @@ export interface RepeatOptions {
   /** Milliseconds between the end of one time and the beginning of the next. */
   pauseMs: number | (() => number)
   logger: Logger
-  /** What is logged when it fails for another reason than that PostgreSQL is away. */
+  /** The log message of a failure. Nothing is logged while PostgreSQL is away. */
   failure: string
 }
 

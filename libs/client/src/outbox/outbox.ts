@@ -116,7 +116,7 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
         } else failures = 0
       }
     } finally {
-      // In the same step as the last look: an entry that comes a moment later starts anew.
+      // In the same turn as the last check: an entry that comes later starts `drain` again.
       draining.delete(channelId)
     }
   }
@@ -185,7 +185,7 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
     async send(message: { channelId: string; parentId?: string; body: MessageBody }): Promise<OutboxEntry> {
       const userId = parts.userId()
       if (userId === undefined) throw new Error('It is not known yet who is signed in')
-      // After everything that is known to wait, whatever the clock says.
+      // Later than every waiting message, even if the clock was set back.
       lastCreatedAt = Math.max(
         Date.now(),
         lastCreatedAt + 1,
@@ -204,7 +204,7 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
       if (isSending) drainAll()
       return entry
     },
-    /** Sends a message that failed once more: the server has refused it, so this is a new one. */
+    /** Sends a failed message again, under a new id, because the server has refused the old one. */
     async retry(id: string): Promise<void> {
       const entry = entries.get(id)
       if (entry?.state !== 'failed') return
@@ -216,7 +216,7 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
     /** Forgets a message. One that is being sent may still arrive. */
     discard: remove,
 
-    /** Meets an entry with the event of its message. */
+    /** Removes an entry when the event of its message comes. */
     apply(event: WireEvent) {
       const message =
         event.type === 'NEW_MESSAGE' || event.type === 'NEW_DM_MESSAGE'

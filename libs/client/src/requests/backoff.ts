@@ -6,8 +6,8 @@ export interface Backoff {
 }
 
 /**
- * How long to wait before repetition number `attempt` (0 is the first), in milliseconds: anything between nothing and twice
- * as much as the last time ("full jitter"), so that many clients that failed together come back spread out.
+ * How long to wait before repetition number `attempt` (0 is the first), in milliseconds: a random time below a bound
+ * that doubles with each attempt ("full jitter"). So many clients that failed together come back at different times.
  * https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
  */
 export const jittered = (attempt: number, { firstMs, mostMs }: Backoff): number =>

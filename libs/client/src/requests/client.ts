@@ -192,7 +192,10 @@ async function read(operation: Operation, response: Response): Promise<unknown> 
   }
 }
 
-/** 429 was not carried out, so it may always be repeated. A request without an answer, or with 502 to 504, perhaps was. */
+/**
+ * A request that was answered with 429 was not carried out, so it may always be repeated. One without an answer, or
+ * with 502 to 504, may have been carried out, so it is repeated only when that does no harm.
+ */
 function mayRepeat(operation: Operation, { status, code }: RequestFailed): boolean {
   if (status === 429) return true
   const isUncertain = status === 0 || (status >= 502 && status <= 504) || code === 'idempotency_key_running'

@@ -61,7 +61,7 @@ export const isOpen = (operation: string): boolean =>
     operation,
   )
 
-/** Whether it may be repeated when nobody knows what became of the first try: the outcome is the same. */
+/** Whether it may be repeated when the answer to the first try was lost, because twice has the same outcome as once. */
 export const isRepeatable = (operation: string): boolean =>
   /^(GET|PUT|DELETE) /.test(operation) ||
   takesKey(operation) ||

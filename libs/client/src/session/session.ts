@@ -5,7 +5,7 @@ import type { TokenPair, TokenStore } from './tokens.ts'
 export interface SessionOptions {
   baseUrl: string
   tokens: TokenStore
-  /** Whose session it is, when that is known already. A token of somebody else ends it: it is theirs, not this person's. */
+  /** The person of the session, when that is known already. A token of somebody else ends the session. */
   userId?: string | undefined
   /** Told once, when the session has ended and only a new sign-in helps. */
   onSignedOut?: (() => void) | undefined

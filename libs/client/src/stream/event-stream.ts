@@ -32,7 +32,7 @@ export interface StreamOptions {
 export interface EventStream {
   /** Where to resume: the `id` of the newest event that was handed over. */
   readonly cursor: string | undefined
-  /** While the next try is waited for: make it now. */
+  /** Makes the next try now, when the stream waits for it. */
   wake(): void
   /**
    * Follows these public channels too, without having joined them (`scope: 'joined'`). Reconnects behind the last event; resolves
@@ -109,7 +109,7 @@ export function openRawStream(
     const connection = new AbortController()
     current = connection
     isWatchNew = false
-    // Noticed by looking, not by a timer per chunk: a stream may bring thousands of them each second.
+    // One interval checks for silence. There is no timer per chunk, because thousands of chunks may come each second.
     let heardAt = Date.now()
     const watchdog = setInterval(() => {
       if (Date.now() - heardAt >= silenceMs) connection.abort(new Error(`nothing was heard for ${silenceMs} ms`))
@@ -123,7 +123,7 @@ export function openRawStream(
           retryMs = milliseconds
         },
       })
-      // Not `for await`: Safari learned it late.
+      // Not `for await`, which older versions of Safari do not support here.
       const reader = response.body!.getReader()
       for (let read = await reader.read(); !read.done && !closed; read = await reader.read()) {
         heardAt = Date.now()

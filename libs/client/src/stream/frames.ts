@@ -37,7 +37,7 @@ export function createFrameReader({ onEvent, onRetry }: FrameHandlers): { feed(t
 
   return {
     feed(text) {
-      // A line that is not complete is not looked through again with every piece of it.
+      // The search for the end of the line skips `rest`, which was searched before.
       const unread = rest + text
       let from = 0
       for (let end = unread.indexOf('\n', rest.length); end >= 0; end = unread.indexOf('\n', from)) {

@@ -6,8 +6,8 @@ import { randomId, soleTab, type Tabs } from './tabs.ts'
  * Joins the tabs that use this name, which should name the server and the person. The tab that holds a Web Lock is the leader;
  * when it is closed or crashes, the browser gives the lock to the next one.
  *
- * Web Locks rather than a SharedWorker: every browser has them, on phones too, the browser itself notices the death of a tab, and
- * it does not freeze a tab in the background that holds one.
+ * Web Locks have three advantages over a SharedWorker. Every browser has them, on phones too. The browser itself
+ * notices when a tab dies. And it does not freeze a background tab that holds a lock.
  */
 export function joinTabs(name: string): Tabs {
   const { locks } = (globalThis.navigator ?? {}) as { locks?: LocksOfBrowser }

@@ -110,7 +110,7 @@ export function openSharedStream(
       else hello()
     } else if (note.kind === 'lost') {
       guarded(() => handlers.onLost?.(new Error(note.message), note.waitMs))
-      // Timers of a leader in the background may be slow: this tab's are not when somebody looks at it.
+      // Browsers slow down the timers of a background tab, which the leader may be. So this tab wakes it.
       clearTimeout(waking)
       waking = setTimeout(() => post({ kind: 'wake' }), note.waitMs)
     } else if (note.kind === 'signed out') {

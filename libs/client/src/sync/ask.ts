@@ -13,8 +13,9 @@ export function createAsking(closing: AbortSignal) {
     },
 
     /**
-     * Asks, and keeps the events since before the question, to be applied again to the answer. Asks once more when `version`
-     * has changed meanwhile: then the answer is out of date.
+     * Sends a request, and collects the events that come until its answer. `merge` gets both, and applies these events
+     * to the answer again. When `version` has changed meanwhile, the answer is out of date, and the request is sent
+     * once more.
      */
     async ask<T>(get: () => Promise<T>, version: () => unknown, merge: (answer: T, since: WireEvent[]) => void) {
       while (!closing.aborted) {

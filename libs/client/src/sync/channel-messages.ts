@@ -34,8 +34,8 @@ export type ChannelMessages = ReturnType<typeof createChannelMessages>
 /**
  * The messages of one channel or conversation that somebody looks at: parts of its timeline, the pinned, and threads. Every change
  * of a message raises its `rev` by one and comes as one event, so an event is either known already (its `rev` is not higher),
- * or exactly what is next. An answer, and then once more all events since before it was asked for, make it what a later answer
- * would be.
+ * or exactly the next one. An answer is brought up to date by applying all events to it that came since its request was
+ * sent.
  */
 export function createChannelMessages(
   channelId: string,

@@ -25,7 +25,10 @@ export interface SyncEngineOptions {
   onChange?: () => void
   /** Every event after it was applied: for what is not kept, such as TYPING. */
   onEvent?: (event: WireEvent) => void
-  /** Whether the connection is there, and the server's time when it was opened: what it brings from before that was missed. */
+  /**
+   * Told whether the stream is open, and the server's time when it was opened. Events from before that time were
+   * missed.
+   */
   onConnection?: (isOpen: boolean, openedAt?: number) => void
   onSignedOut?: () => void
   /** The store cannot be read or written, when it is full for example. Everything goes on without it. */

@@ -22,8 +22,9 @@ const backoff = { firstMs: 500, mostMs: 15_000 }
 export type SyncEngine = ReturnType<typeof createSyncEngine>
 
 /**
- * Keeps what one person sees of a server up to date. It follows the events, fetches, and applies the events since then once more: when the events
- * of all changes have come, it equals a fresh answer. A later start from the store fetches nothing if the server still has all events since.
+ * Keeps what one person sees of a server up to date. It follows the events, fetches, and applies the events that came
+ * since a request to its answer once more. When the events of all changes have come, its state equals a fresh answer. A
+ * later start from the store fetches nothing if the server still has all events since.
  */
 export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...options }: SyncEngineOptions) {
   const { store = storeInMemory(), onStoreFailed = () => {} } = options
@@ -107,7 +108,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
   }
 
   let stream: EventStream | undefined
-  /** Whether everything that is kept is what the stream has come to, apart from what is being fetched. */
+  /** Whether the kept data are as new as the stream's cursor, apart from what is being fetched. */
   let isCurrent = false
   let isOpen = false
 
@@ -134,7 +135,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
       options.openStream?.(handlers, streamOptions) ?? client.openSharedStream(streamTabs, handlers, streamOptions)
     const hasFollowed = !tabs.isLeader
     tabs.whenLeader(() => {
-      // The store has what the last leader knew: this tab may know less of one thing, and more of another.
+      // The last leader wrote the store. This tab may know other things than it did, so it writes everything anew.
       if (hasFollowed) persistence.startAnew()
       persistence.schedule()
       outbox.startSending()
@@ -158,7 +159,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     }
     opened.resolve()
     if (!isCurrent) return
-    // Not stored, so not resumed either.
+    // Presence is not stored, so it is fetched after each connection.
     if (scope === 'all') listings.fetch('presence')
   }
 
@@ -285,13 +286,13 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
 
     /** Queues a message. Resolves once it is stored; from then on it will be sent. */
     send: (message: { channelId: string; parentId?: string; body: MessageBody }) =>
-      // At once when it is known whose it is: a page may end before the store is open.
+      // When the author is known, this does not wait for `begun`, because the page may end before the store is open.
       options.userId === undefined ? begun.then(() => outbox.send(message)) : outbox.send(message),
     /** Sends a message that was refused once more. */
     retry: outbox.retry,
     discard: outbox.discard,
 
-    /** The network is back, or somebody looks at the page again: waits for no timer. */
+    /** Tries at once what waits for a timer: the network is back, or somebody looks at the page again. */
     wake() {
       stream?.wake()
       outbox.wake()

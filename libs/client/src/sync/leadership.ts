@@ -60,7 +60,9 @@ export function createLeadership(tabs: Tab, { store, persistence, ...parts }: Le
     else if (note.kind === 'signed out') parts.onSignedOut()
   }
 
-  /** @throws when the leader is gone, or does not answer: then it is time to look who leads. */
+  /**
+   * @throws when this tab has become the leader, or when the leader does not answer. The caller then checks who leads.
+   */
   async function untilSaved(): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const timer = setTimeout(() => reject(new Error('the leading tab does not answer')), patienceMs)

@@ -15,7 +15,7 @@ export interface ListingsParts {
   onSettled: () => void
   /** The messages that somebody looks at are there, or take too long to be waited for. */
   untilShown: () => Promise<unknown>
-  /** Set while another tab has the stream: it fetches for all, and this takes what it has stored. */
+  /** Answers a function while another tab leads: that tab fetches for all, and this one takes what it has stored. */
   takeFromLeader: () => (() => Promise<(since: readonly WireEvent[]) => void>) | undefined
 }
 
@@ -23,7 +23,10 @@ export type Listings = ReturnType<typeof createListings>
 
 type Load = Exclude<Need, `place:${string}`>
 
-/** Everybody may have to ask again after the same event: not all at once, and not after each. */
+/**
+ * One event may make all clients ask again. The random pause spreads their requests, and one request serves several
+ * events.
+ */
 const refetchAfterMs = { least: 200, spread: 1_500 }
 
 /** Fetches what `lists` are made of, and again what events say too little about. */
@@ -125,8 +128,9 @@ export function createListings({ client, scope, lists, asking: { ask }, closing,
         )
 
   /**
-   * Channels first: the messages of one are being fetched already. Nobody but the person: others are asked for when they are shown. Until
-   * it is known in which groups they are, a message that mentions one is not counted as a mention.
+   * Fetches the channels first, because the messages of one are being fetched already. Of people it fetches only the
+   * person; others are fetched when they are shown. Until the groups of the person are known, a message that mentions
+   * one is not counted as a mention.
    */
   async function takeJoined() {
     let channels: Promise<unknown>

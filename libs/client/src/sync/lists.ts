@@ -38,15 +38,18 @@ export type Lists = ReturnType<typeof createLists>
  */
 export function createLists({ scope, changes, onRenamed }: ListsOptions) {
   let me = unknown
-  /** The person's role by the events, while `me` may be newer: everything that is kept is what this role may read. */
+  /**
+   * The person's role according to the events. The kept data are what this role may read. `me` may have a newer role
+   * already.
+   */
   let role: Role | undefined
   let settings = { name: '' }
   /** All of them, or with `joined` those that were asked for. */
   const users = new Map<string, User>()
   let userList: readonly User[] | undefined
-  /** Of those who have left, too: their messages keep their last names. */
+  /** Names by id, also of people who have left: their messages keep the last name. */
   const names = new Map<string, string>()
-  /** It may come before the person does, or after: it is told on a way of its own. */
+  /** Kept apart from `users`, because the presence of a person may come before the person or after. */
   const presence = new Map<string, Presence>()
   const webhooks = new Map<string, ListedWebhook>()
   const mentionsMe = (mentions: readonly string[]) =>
@@ -136,7 +139,8 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
   }
 
   /**
-   * A person whose role changes is told of no channel: everything may be different, also when a listing has the new role already.
+   * A change of one's own role brings no events about channels, so everything is fetched again. That is needed even if
+   * a listing has told the new role already.
    */
   function changeUser({ id, ...changed }: EventPayload<'UPDATE_USER'>): Need | null {
     const { userName } = changed
@@ -159,7 +163,10 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
     changes.touch('me')
   }
 
-  /** Somebody who comes into a group is mentioned by what was written to it before, and is not any more when they leave it. */
+  /**
+   * Earlier messages that mention a group count as mentions of its new members, and no longer of those who leave. So
+   * everything is fetched again.
+   */
   function changeGroup({ id, joined, left }: { id: string; joined?: string[]; left?: string[] }): Need | null {
     const isIn = joined?.includes(me.id) === true
     if (joined && !isIn && !left?.includes(me.id)) return null

@@ -41,7 +41,7 @@ export const retry: Backoff = { firstMs: 500, mostMs: 15_000 }
 /** Channels that nobody looks at any more and that are kept all the same, because people come back to them. */
 const mostKept = 30
 const mostStored = 100
-/** Of a channel that nobody looks at, as many messages are kept, and at least those that are stored. */
+/** With more messages than this, a channel that nobody looks at is trimmed to half of them, as many as are stored. */
 const mostUnseen = 2 * mostStored
 const mostWaitMs = 2_000
 
@@ -88,7 +88,10 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
     }
   }
 
-  /** Everything of the channel anew; what comes meanwhile is not lost. What nobody looks at is fetched when somebody does. */
+  /**
+   * Fetches everything of the channel again. Events that come meanwhile are not lost. A channel that nobody looks at is
+   * dropped instead, and fetched when somebody opens it.
+   */
   function reload(channel: ChannelMessages) {
     channel.clear()
     if (lookedAt.has(channel.channelId)) fetchMissing(channel).catch(ignoreFailure)
@@ -104,14 +107,17 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
     return load
   }
 
-  /** Until all that is wanted is there. Gives up what may not be read, tries again whatever else fails. */
+  /**
+   * Fetches until everything wanted is there. Gives up when the person may not read it; tries again after any other
+   * failure.
+   */
   async function keepFetching(channel: ChannelMessages) {
     const isOpen = () => channels.get(channel.channelId) === channel
     try {
       for (let failures = 0; !closing.aborted && isOpen() && !channel.isLoaded(); ) {
         try {
           await parts.opened
-          // Nearly always it turns out to be followed already, so nobody waits for that before asking.
+          // Nearly always the stream follows the channel already, so both requests are sent at the same time.
           let following: Promise<void> | undefined
           await ask(
             async () => {
@@ -222,7 +228,7 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
     get isSettled() {
       return loads.size === 0
     },
-    /** Resolves when that is so and a page has had time to draw it, and in any case after a while. */
+    /** Resolves when everything is loaded and the page has had time to draw it, after `mostWaitMs` at the latest. */
     untilShown() {
       const { requestIdleCallback: whenIdle = setTimeout } = globalThis as { requestIdleCallback?: WhenIdle }
       const shown = Promise.allSettled(loads.values()).then(() => new Promise((resolve) => whenIdle(resolve)))

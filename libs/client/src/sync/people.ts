@@ -15,11 +15,11 @@ export type People = ReturnType<typeof createPeople>
 
 /** The server answers as many at once. */
 const mostAtOnce = 200
-/** A page asks for everybody whom it shows, one after the other, in the same moment. */
+/** A page asks for each person that it shows. What it asks for within this time becomes one request. */
 const gatherMs = 10
 const presenceEveryMs = 60_000
 
-/** People who are shown, where not everybody is kept: each is asked for once, many in one request. */
+/** The people that a page shows, for an engine that does not keep everybody. Many are fetched with one request. */
 export function createPeople({ client, lists, asking: { ask }, closing, version }: PeopleParts) {
   let wanted = new Set<string>()
   let gathering: Promise<void> | undefined

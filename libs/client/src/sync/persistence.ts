@@ -9,7 +9,7 @@ export interface PersistenceParts {
   lists: Lists
   channels: OpenChannels
   scope: 'all' | 'joined'
-  /** Undefined while what is kept is not what the stream has come to: something is still to be fetched. */
+  /** Undefined while the kept data are older than the stream's cursor, because something is still to be fetched. */
   cursor: () => string | undefined
   /** Whether this tab is the one that writes. */
   isWriter: () => boolean
@@ -74,7 +74,7 @@ export function createPersistence({ store, changes, lists, channels, ...parts }:
 
   const recordOf = (table: Table, id: string) => (table === 'pages' ? pageOf(id) : lists.toStore(table, id))
 
-  /** Only of channels that every stream of the person follows: a channel that is merely looked at is missed after a restart. */
+  /** Stores messages only of joined channels and conversations: after a restart the stream follows no others. */
   const pageOf = (id: string) =>
     id.startsWith('dm:') || parts.scope === 'all' || lists.channel(id)?.isMember ? channels.toStore(id) : undefined
 

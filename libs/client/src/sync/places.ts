@@ -79,7 +79,7 @@ export function createPlaces({ scope, changes, me, mentionsMe, nameOf }: PlacesO
     changes.touch('unread')
   }
 
-  /** Of an event that leaves some of it out, what is known stays. */
+  /** The facts after an event. Members, their number and `isMember` stay as known when the event leaves them out. */
   function factsOf({ members, joined = [], left = [], ...channel }: ToldChannel): ChannelFacts {
     const before = facts.get(channel.id)
     const others = before?.members?.filter((id) => !left.includes(id) && !joined.includes(id))
@@ -97,14 +97,14 @@ export function createPlaces({ scope, changes, me, mentionsMe, nameOf }: PlacesO
   function addChannel({ lastSeq, ...channel }: EventPayload<'NEW_CHANNEL'>) {
     const wasMember = facts.get(channel.id)?.isMember
     const next = factsOf(channel)
-    // A public channel that is only looked at comes by the listing of one, with its read state.
+    // A public channel that is watched without membership is fetched by itself, with its read state.
     if (scope === 'joined' && !next.isMember && !facts.has(channel.id)) return false
     if (!facts.has(channel.id)) {
       readStates.set(channel.id, { lastSeq, readSeq: lastSeq, unreadCount: 0, mentionCount: 0 })
     }
     facts.set(channel.id, next)
     refresh(channel.id)
-    // Whoever joins may have read in it before.
+    // The person may have read the channel before they joined it.
     return scope === 'joined' ? !wasMember : next.members === undefined
   }
 

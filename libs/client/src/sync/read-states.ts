@@ -10,7 +10,7 @@ interface Tracked {
   state: ReadState
   /** `lastSeq` of the listing. */
   listedSeq: number
-  /** What was unread up to there: known as numbers only. */
+  /** The unread messages up to `listedSeq`, of which only the numbers are known. */
   counted: Pick<ReadState, 'unreadCount' | 'mentionCount'>
   unread: Map<string, Unread>
   /** How many of `unread` mention the person. */
@@ -28,8 +28,9 @@ export type ReadStates = ReturnType<typeof createReadStates>
 const mostUnread = 1_000
 
 /**
- * How far the person has read in every channel and conversation. Each answer says whether the counts are still exact. They are not
- * when a message of before the listing was deleted, edited or partly read: then the item of the listing has to be fetched again.
+ * How far the person has read in every channel and conversation. `change`, `remove` and `read` answer whether the
+ * counts are still exact. They are not when messages from before the listing were deleted, edited, or read only in
+ * part. Then the item must be fetched again.
  * `mentionsMe` says whether these mentions mean the person.
  */
 export function createReadStates(

@@ -1,8 +1,8 @@
 export type SortedList<T> = ReturnType<typeof createSortedList<T>>
 
 /**
- * Items in order, kept so with each change: an item is found by halving, and what is asked for is put together only when it has
- * changed. `compare` never answers 0 for different items.
+ * A list that stays sorted. Items are found by binary search. The arrays of ids and items are built again only after a
+ * change. `compare` never answers 0 for different items.
  */
 export function createSortedList<T>(compare: (one: T, next: T) => number) {
   const byId = new Map<string, T>()
@@ -56,7 +56,10 @@ export function createSortedList<T>(compare: (one: T, next: T) => number) {
   }
 }
 
-/** The index of the first item that is `reached`, or the length: found by halving, because all items after it are reached, too. */
+/**
+ * The index of the first item for which `reached` is true, or the length. `reached` must be true for all later items
+ * too.
+ */
 export function firstIndex<Item>(items: readonly Item[], reached: (item: Item) => boolean): number {
   let [from, to] = [0, items.length]
   while (from < to) {

@@ -8,7 +8,7 @@ export interface Page {
   hasNewer: boolean
 }
 
-/** Messages without a hole between them: everything there is from one `seq` to the other. */
+/** Consecutive messages: all that exist from one `seq` to another. */
 interface Run {
   from: number
   /** `Infinity`: it goes on with every new message. */
@@ -80,8 +80,9 @@ export function createTimeline(onReordered: () => void) {
     isLoaded: (seq?: number) => runAt(seq) !== undefined,
 
     /**
-     * A page becomes part of the timeline: it covers everything between its ends, beyond an end where there is no more, and, when
-     * it was asked for beside a run, up to that run. Its messages are put in afterwards.
+     * Adds the range of a page, whose messages are put in afterwards. The range goes from the first message to the
+     * last. Where the server has no more messages, it is open. Where the page was fetched `beside` a run, it reaches up
+     * to that run.
      */
     cover({ messages, hasOlder, hasNewer }: Page, beside: { after?: number; before?: number } = {}) {
       const from = beside.after ?? (hasOlder && messages.length > 0 ? messages[0]!.seq : 0)
@@ -110,7 +111,10 @@ export function createTimeline(onReordered: () => void) {
       return run && { from: run.from, to: run.to, oldest: run.messages[0], newest: run.messages.at(-1) }
     },
     all: () => runs.flatMap(({ messages }) => messages),
-    /** When there are more than `most` messages up to the newest one, forgets all but half as many. Answers what it has forgotten. */
+    /**
+     * When the newest run has more than `most` messages, forgets the oldest ones until half of `most` are left. Answers
+     * them.
+     */
     trim(most: number): readonly Message[] {
       const run = newest()
       if (!run || run.messages.length <= most) return []

@@ -44,7 +44,7 @@ export function createWatching({ client, scope, lists, listings, channels, askin
     },
     /** Grows when the stream follows more: what was fetched before that may be out of date. */
     followed: () => followed,
-    /** Membership of a channel that somebody looks at may have ended. */
+    /** Reloads open channels whose membership has ended. The reload makes the stream watch them. */
     followLookedAt() {
       for (const id of channels.lookedAt()) if (!isFollowed(id) && !watched.has(id)) channels.reload(id)
     },

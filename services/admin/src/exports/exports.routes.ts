@@ -121,7 +121,10 @@ export const exportRoutes =
       return row
     }
 
-    /** Waits until the export is ready, at most this long, and answers it. @throws ApiError 503 when it failed, ClientLeft. */
+    /**
+     * Waits at most `patienceMs` until the export is ready. Answers its row.
+     * @throws ApiError 503 when it failed, ClientLeft.
+     */
     async function untilEnd(created: ExportRow, patienceMs: number, isOver: () => boolean): Promise<ExportRow> {
       const endMs = performance.now() + patienceMs
       for (let pauseMs = pollMs.first; ; pauseMs = Math.min(pauseMs * 1.5, pollMs.most)) {

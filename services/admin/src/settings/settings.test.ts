@@ -19,7 +19,7 @@ describe('the settings of the server', () => {
     ])
   })
 
-  test('set to what they are already are no change', async () => {
+  test('stay as they are, without an audit entry, when nothing changes', async () => {
     const { ada } = environment.people
     const [{ body }, before] = await Promise.all([ada.get(path), entries()])
     expect(await ada.put(path, body)).toMatchObject({ status: 200, body })

@@ -211,7 +211,7 @@ describe('a webhook whose admin is one no longer', () => {
     expect(await takeOver()).toMatchObject({ status: 404 })
   })
 
-  test('has one again when they become an admin again', async () => {
+  test('is no longer orphaned when that person becomes an admin again', async () => {
     const { ada } = environment.people
     await ada.put(`/users/${eve.id}/role`, { role: 'user' })
     await ada.put(`/users/${eve.id}/role`, { role: 'admin' })

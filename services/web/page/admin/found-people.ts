@@ -22,7 +22,9 @@ export function usePeople(workspace: Workspace) {
     hasMore.value = page.hasMore
   }
   const list = (after?: string) => client.request('GET /users', { query: { limit: pageSize, ...(after && { after }) } })
-  /** They come without further pages: the text can be longer. Those who are deactivated come last. */
+  /**
+   * Finds people by a text, the deactivated ones last. There are no further pages: who wants fewer results types more.
+   */
   async function find(q: string) {
     const query = { q, limit: pageSize }
     const pages = await Promise.all([

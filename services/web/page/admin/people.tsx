@@ -22,7 +22,9 @@ export function People({ workspace }: { workspace: Workspace }) {
     dialog.value = null
   }
 
-  /** What was refused is shown as it is. */
+  /**
+   * Shows the change. After a refusal a copy of the user is set, so that the table is drawn again with the old value.
+   */
   async function settle(user: User, changing: Promise<{ user: User }>) {
     const changed = await attempt(changing)
     change(user.id, () => changed?.user ?? { ...user })
@@ -89,7 +91,7 @@ export function People({ workspace }: { workspace: Workspace }) {
             onChanged={(changed) => change(changed.id, () => changed)}
             onDeactivate={(user) => void setActive(user, false)}
             onClose={() => {
-              // The combobox shows again what is, when nothing else was chosen.
+              // Draws the row again: when nothing was changed, the choice of role must show the present role.
               change((dialog.value as { user: User }).user.id, (user) => ({ ...user }))
               close()
             }}

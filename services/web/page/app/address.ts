@@ -65,7 +65,7 @@ function decode(part: string): string {
   try {
     return decodeURIComponent(part)
   } catch {
-    // A broken escape names nothing; it is shown as what it is.
+    // It has an invalid escape, so it is taken as it is written.
     return part
   }
 }

@@ -12,7 +12,10 @@ export function createCommands(client: Client) {
   const whispers = signal<readonly EphemeralMessage[]>([])
   let knownAt = Number.NEGATIVE_INFINITY
 
-  /** When apps last changed what they have told: of a replacement, event and reply both come, and a later one may come between them. */
+  /**
+   * By id, the newest `updatedAt` that was received. A replacement comes twice, as an event and in a reply, and a newer
+   * one may come between the two.
+   */
   const changedAt = new Map<string, number>()
 
   function hear(told: EphemeralMessage) {

@@ -22,7 +22,10 @@ export function createFoundChannels(client: Client, joined: ReadonlySignal<reado
     return found
   }
 
-  /** Of names from long to short, which begin alike, the first that is a channel's. */
+  /**
+   * Answers the first of these names that is the name of a channel. They begin with the same word and go from long to
+   * short.
+   */
   return (names: readonly string[]): { name: string; id: string } | undefined => {
     const among = (ids: ReadonlyMap<string, string>) => {
       const name = names.find((each) => ids.has(each.toLowerCase()))

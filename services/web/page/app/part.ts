@@ -4,8 +4,9 @@ import { signal } from '@preact/signals'
 export type Part<T> = T | 'loading' | 'failed'
 
 /**
- * A part of the page that is no part of the first view. Whoever reads it lets it load, and renders again when it is there. It fails
- * without a network, and when the server has a newer build: then a reload helps.
+ * A part of the page that is not in the first view. The first read begins to load it, and the component that read it
+ * renders again when it is there. Loading fails without a network, and when the server has a newer build: then a reload
+ * helps.
  */
 export function createPart<T extends object>(load: () => Promise<T>): () => Part<T> {
   const part = signal<Part<T>>('loading')

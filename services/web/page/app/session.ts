@@ -70,8 +70,8 @@ export async function continueSession(returnTo?: string) {
 }
 
 /**
- * Nothing was asked before this person came in: that would be one request more before the first message. Whoever has to set up a second
- * factor first is refused the stream.
+ * Asks whether a second factor must be set up, once the first connection has failed. It was not asked before the person
+ * entered, because that would be one more request before the first message.
  */
 function refuseWhenLost() {
   const { value } = session
@@ -117,7 +117,7 @@ export async function signOut() {
   forgetUnreadMarks()
   const logoutUrl = await (value.state === 'signed-in' ? value.workspace.signOut() : client.signOut())
   leave()
-  // At the provider the session would otherwise go on: the next one at this browser would come in by a click.
+  // Ends the provider's session too. Otherwise the next person at this browser could sign in as this one with a click.
   if (logoutUrl === undefined) navigate('/', { replace: true })
   else location.replace(logoutUrl)
 }

@@ -67,7 +67,10 @@ export function createWorkspace(
     isReady.value = true
   }, onRefused)
 
-  /** Of what is read at this moment, and nothing else: a page that is open for weeks shows very many messages one after the other. */
+  /**
+   * By key, a counter of changes for each key that is read at this moment. Others are removed: a page that is open for
+   * weeks shows very many messages one after the other.
+   */
   const versions = new Map<string, Signal<number>>()
   /** Reads from the engine, and again whenever what stands under the key has changed. */
   function read<T>(key: string, ask: () => T): T {

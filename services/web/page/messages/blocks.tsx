@@ -112,7 +112,7 @@ function drawElement(
   return element.type === 'image' ? <ImageLink image={element} /> : drawText(element)
 }
 
-/** Links are kept by a server that has looked at them; looking once more costs nothing. */
+/** The server has checked the links before it stored them. This second check costs nothing. */
 const linkTo = (url: string) =>
   /^(https?|mailto):/i.test(url) && ({ href: url, target: '_blank', rel: 'noopener noreferrer nofollow' } as const)
 
@@ -179,7 +179,7 @@ function BlocksButton({
   )
 }
 
-/** Its bytes are those of a stranger, and loading them would tell who reads: so there is a link. */
+/** The image is shown as a link: to load it would tell a foreign server who reads the message. */
 const ImageLink = ({ image: { image_url: url, alt_text: alt, title } }: { image: BlockImage }) => (
   <a class="block-image" title={url} {...linkTo(url)}>
     <Icon name="file" /> {withEmoji(title?.text || alt || t('Image'))}

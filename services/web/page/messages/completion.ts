@@ -14,7 +14,10 @@ export interface Option {
   person?: { id: string; userName: string }
 }
 
-/** What is typed before the caret and may be completed: a person after `@`, a channel after `#`, an emoji after `:`, a command after `/`. */
+/**
+ * What is typed before the caret and can be completed: a person or group after `@`, a channel after `#`, an emoji after
+ * `:`, a command after `/`.
+ */
 export interface TypedWord {
   sign: '@' | '#' | ':' | '/'
   typed: string

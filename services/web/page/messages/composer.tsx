@@ -119,7 +119,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
     box.current!.focus()
   }
 
-  /** It is no message: what is refused comes back to be changed. */
+  /** Runs a command. When it is refused, its text is put back, so that the person can correct it. */
   async function runCommand(text: string) {
     if (threadId !== undefined) return tell(t('Commands cannot be used in a thread'))
     box.current!.value = ''

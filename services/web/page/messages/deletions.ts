@@ -9,8 +9,8 @@ const undoMs = 3_000
 export type Deletions = ReturnType<typeof createDeletions>
 
 /**
- * A deleted message disappears at once, and is deleted at the server a moment later: until then it can be brought back. Whoever leaves
- * the page does not bring it back.
+ * A deleted message disappears at once, and the server deletes it a moment later. Until then the deletion can be
+ * undone. When the person leaves the page, the server deletes it at once.
  */
 export function createDeletions(client: Client) {
   /** Messages that are not shown any more. */

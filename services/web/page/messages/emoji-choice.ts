@@ -35,7 +35,7 @@ export function rememberEmoji(emoji: string, shortName: string) {
 export function quickEmoji(): readonly { emoji: string; shortName: string }[] {
   const { recent, names } = emojiChoice.value
   const used = recent.flatMap((emoji) => (Object.hasOwn(names, emoji) ? [[emoji, names[emoji]!] as const] : []))
-  // One of them in several skin tones is the same one.
+  // The same emoji in several skin tones is offered once.
   const byName = new Map<string, string>()
   for (const [emoji, name] of [...used, ...Object.entries(usual)]) if (!byName.has(name)) byName.set(name, emoji)
   return [...byName].slice(0, mostQuick).map(([shortName, emoji]) => ({ emoji, shortName }))

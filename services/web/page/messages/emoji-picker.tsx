@@ -57,7 +57,7 @@ export function EmojiPicker({ name, onChoose, onClose }: EmojiPickerProps) {
     onChoose(emoji)
     onClose()
   }
-  /** The emoji of the category are there, and in sight. */
+  /** Draws the emoji up to this category, and scrolls to it. */
   function show(index: number) {
     const before = shown!.slice(0, index + 1).reduce((sum, category) => sum + category.found.length, 0)
     most.value = Math.max(most.value, before + atOnce)
@@ -162,7 +162,7 @@ function categoriesOf(recent: readonly string[]): Category[] {
   const byEmoji = new Map(all.flatMap((one) => tones.map((tone) => [withTone(one, tone), one] as const)))
   const used = recent.flatMap((emoji) => {
     const one = byEmoji.get(emoji)
-    // As it was used, whatever tone is chosen now.
+    // Shown in the tone in which it was used, not in the tone that is chosen now.
     return one ? { ...one, emoji, hasTones: false } : []
   })
   return [

@@ -97,7 +97,7 @@ interface ShownImageProps {
   load: (signal: AbortSignal, isWhole: boolean) => Promise<Blob>
 }
 
-/** An image takes its place before its bytes are there: nothing moves when they come. */
+/** The largest size of a shown image, in pixels. Its place is reserved before its bytes come, so that nothing moves. */
 const widest = 360
 const highest = 240
 

@@ -9,10 +9,10 @@ export interface CodeToHighlight {
   text: string
 }
 
-/** Longer texts, and such as would become more elements, stay as they are. */
+/** Longer texts get no colours, nor do texts that would become more elements than this. */
 const mostCharacters = 8_000
 const mostPieces = 1_500
-/** Whoever writes a text that takes a library longer than this gets no colours. */
+/** A text gets no colours when the library needs more time than this. */
 const patienceMs = 1_000
 const mostRemembered = 100
 

@@ -309,7 +309,7 @@ const RowView = memo(function RowView({ row, workspace, place, isReachedByTab, .
     case 'message':
       return (
         <MessageArticle
-          // The list changes when messages come and go; each message is followed by itself.
+          // Reads the newest version of this message: `rows` changes only when messages come or go.
           message={workspace.message(row.message.channelId, row.key) ?? row.message}
           workspace={workspace}
           isHead={row.isHead}

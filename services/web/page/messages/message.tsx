@@ -143,7 +143,7 @@ export function MessageArticle(props: MessageProps) {
           </a>
         )}
       </div>
-      {/* Half of all that a message is made of. */}
+      {/* The tools have half of the elements of a message, so they are drawn only while it is in use. */}
       {place !== 'search' && !showsEditor && isInUse && (
         <MessageTools
           message={message}
@@ -176,7 +176,7 @@ export function MessageArticle(props: MessageProps) {
   )
 }
 
-/** Under which line of a day a message stands is seen only in its own list: elsewhere its time has the date. */
+/** The time of a message. Outside its own list there is no line that names the day, so `isDated` adds the date. */
 const drawTime = ({
   message: { id, channelId, createdAt, threadId },
   isDated = false,
@@ -187,7 +187,7 @@ const drawTime = ({
   id: string
   class: string
   isDated?: boolean
-  /** Somebody points at the message: only then there is anybody to read a title. */
+  /** The title is set only while somebody points at the message or has the focus in it. */
   isInUse: boolean
 }) => (
   <a

@@ -20,7 +20,7 @@ interface RowsOptions {
 
 const closeTogetherMs = 5 * 60_000
 
-/** The row that was made of a message: the same one again while it would say the same, so that it is not drawn again. */
+/** The row of each message. It stays the same object while nothing in it changes, so that it is not drawn again. */
 const made = new WeakMap<Message, Row & { kind: 'message' }>()
 
 /** Days, the line before what is unread, messages in their order, and what is being sent behind them. */
@@ -67,7 +67,10 @@ function rowOf(message: Message, isHead: boolean): Row {
 const isSameAuthor = (a: Author, b: Author) =>
   a.id === b.id && (!b.isBot || (a.userName === b.userName && a.icon === b.icon))
 
-/** When the day of a time begins and ends here: a long history is not asked for the date of each message. */
+/**
+ * The beginning and the end of a day in local time. With them, the date is not computed for each message of a long
+ * history.
+ */
 function dayAround(at: number) {
   const date = new Date(at)
   const [year, month, day] = [date.getFullYear(), date.getMonth(), date.getDate()]

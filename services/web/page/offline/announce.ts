@@ -28,7 +28,7 @@ export function announceMessages(workspace: Workspace): () => void {
   })
 }
 
-/** Direct messages, and those that mention the person. */
+/** Direct messages, and channel messages that mention the person. Replies in threads are not announced. */
 function announcedMessage({ type, payload }: WireEvent, { myId, mentionsMe }: Workspace): Message | undefined {
   if (type !== 'NEW_MESSAGE' && type !== 'NEW_DM_MESSAGE') return undefined
   if (payload.author.id === myId) return undefined

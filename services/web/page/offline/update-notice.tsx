@@ -1,7 +1,10 @@
 import { t } from '../texts/texts.ts'
 import { hasUpdate, takeUpdate } from './worker.ts'
 
-/** Says that a newer build of the page is there. It is shown when the person asks for it, so that nothing is torn from their hands. */
+/**
+ * Says that a newer build of the page is there. The person chooses when it is loaded, so that they lose nothing that
+ * they are doing.
+ */
 export const UpdateNotice = () =>
   hasUpdate.value ? (
     <div class="update-notice" role="status">

@@ -9,7 +9,10 @@ import { t } from '../texts/texts.ts'
 import { Icon, IconButton } from '../ui/icons.tsx'
 import { whenIdle } from '../ui/idle.ts'
 
-/** Whether the first view stands there. The formats of numbers take longer to load than a channel to draw. */
+/**
+ * Whether the first view is drawn. The number of members comes later: to prepare its format takes longer than to draw a
+ * channel.
+ */
 const isFirstDrawn = signal(false)
 
 interface ChannelHeadProps {

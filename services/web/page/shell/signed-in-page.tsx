@@ -29,14 +29,15 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
 
   useSignalEffect(() => {
     const { view } = address.value
-    // The first channel opens by itself: that closes nothing which somebody has opened meanwhile.
+    // The first channel opens by itself. That must not close the navigation, which somebody may have opened meanwhile.
     if (wasHome.current) wasHome.current = view === 'home'
     else navigation.value = false
     if (view === 'home' && workspace.isReady.value) {
       const [first] = [...workspace.channelIds(), ...workspace.conversationIds()]
       if (first) navigate(channelAddress(first), { replace: true })
     }
-    // Where the focus was has gone: the page begins at its heading. A channel puts it into the text box itself.
+    // The element that had the focus is gone, so the heading of the page gets it. In a channel the text box takes it
+    // itself.
     if (view !== 'channel' && view !== 'home') requestAnimationFrame(focusHeading)
   })
   useSignalEffect(() => {

@@ -4,7 +4,7 @@ import { t } from '../texts/texts.ts'
 import { isDialogOpen } from '../ui/dialog.tsx'
 import { ProblemList } from '../ui/problem-list.tsx'
 
-/** Errors of what the person did, until they are closed, and what can still be undone. */
+/** Errors until they are closed, short notices, and the button to undo a deletion. */
 export function Toasts({ workspace }: { workspace: Workspace }) {
   const { deletions } = workspace
   const { value: deleted } = deletions.undoable

@@ -66,7 +66,7 @@ export function TopBar({ workspace, onNavigation, onShortcuts }: TopBarProps) {
   )
 }
 
-/** Short losses are not worth a word; after two seconds at the latest it has said something. */
+/** Shorter interruptions are not shown. The limit is below the two seconds after which the page must say something. */
 const quietMs = 1_500
 
 function Connection({ workspace }: { workspace: Workspace }) {

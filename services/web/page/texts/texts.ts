@@ -38,11 +38,13 @@ export function startTexts(chosen: Language | 'system'): Promise<void> {
   return setLanguage(chosen === 'system' ? ((wished as Language | undefined) ?? 'en') : chosen)
 }
 
-/** Of the countries that speak the language, the browser's: some have hours from 1 to 12, some months before days. */
+/**
+ * The language with the region of the browser, because formats differ by region: 12 or 24 hours, day or month first.
+ */
 const locale = () => navigator.languages.find((tag) => tag.slice(0, 2) === language.value) ?? language.value
 const formats = new Map<string, Intl.DateTimeFormat>()
 
-/** In the language of the page. To make a format takes far longer than to use it. */
+/** Formats a time in the language of the page. The formats are kept, because it takes long to create one. */
 function format(name: string, options: Intl.DateTimeFormatOptions, at: number): string {
   const key = `${language.value} ${name}`
   const known = formats.get(key) ?? new Intl.DateTimeFormat(locale(), options)

@@ -73,7 +73,7 @@ export function Menu({ name, icon, face, items, tabIndex }: MenuProps) {
               item={item}
               close={() => {
                 setOpen(false)
-                // What the item opens gives the focus back to where it is now.
+                // A dialog that the item opens gives the focus back to the element that has it now.
                 button().focus()
               }}
             />

@@ -1,6 +1,9 @@
 import { useCallback, useRef } from 'preact/hooks'
 
-/** The same function as long as the component is there, which calls the newest one: what is given it is not drawn again because of it. */
+/**
+ * A function that stays the same for the life of the component and calls the newest `call`. A child that gets it is not
+ * drawn again because of it.
+ */
 export function useStable<Arguments extends unknown[], Answer>(call: (...given: Arguments) => Answer) {
   const newest = useRef(call)
   newest.current = call

@@ -30,7 +30,7 @@ const idempotencyMs = 24 * hourMs
 const sessionsMs = 30 * 24 * hourMs
 /** The window in which attempts count is 15 minutes. */
 const attemptsMs = hourMs
-/** Beside the time for which events are kept: replayed events of a deleted channel go to its former members. */
+/** Added to the time for which events are kept: replayed events of a deleted channel go to its former members. */
 const membershipsMs = 24 * hourMs
 /** Long enough for an operator to find out why mails could not be sent, and to send them again. */
 const deadJobsMs = 30 * 24 * hourMs

@@ -36,7 +36,7 @@ beforeAll(() => fillServer(held.database.pool, 2_000))
 beforeEach(() => held.database.pool.query('truncate jobs'))
 
 describe('computing an export', () => {
-  test('that another worker has begun anew ends, and changes nothing of the other', async () => {
+  test('ends when another worker has begun the export anew, and changes nothing of it', async () => {
     const { deps } = held
     const id = await askForExport(held.database)
     let rival: Promise<void> | undefined
@@ -96,7 +96,7 @@ describe('computing an export', () => {
     expect(await stateOf(deps, id)).toMatchObject({ state: 'failed' })
   })
 
-  test('over which workers die again and again is given up', async () => {
+  test('gives the export up after 20 attempts, as when each worker dies over it', async () => {
     const { deps } = held
     const id = await askForExport(held.database)
     await held.database.pool.query(`update exports set attempt = 20, state = 'running' where id = $1`, [id])

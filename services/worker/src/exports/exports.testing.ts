@@ -77,7 +77,7 @@ export async function askForExport({ pool }: Pick<Connection, 'pool'>): Promise<
   return id
 }
 
-/** Whoever stores bytes of a part from now on waits in the midst of it, so that there is time to do something to them. */
+/** From now on every worker that stores a part waits in the middle of it, so that a test can act meanwhile. */
 export async function holdUpStoring(pool: Pool) {
   const holder = await pool.connect()
   await holder.query('begin; set local idle_in_transaction_session_timeout = 0; lock table blob_chunks in share mode')

@@ -15,7 +15,7 @@ export interface ImageSizesOptions {
 
 /** How often it looks for images without a size. Only the version before stores some, and only during an upgrade. */
 const everyMs = 60_000
-/** Of its time it works a quarter at most: nobody waits for old images. */
+/** It works at most a quarter of the time, because nobody waits for old images. */
 const restFactor = 3
 
 /**

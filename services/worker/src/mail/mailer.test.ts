@@ -188,7 +188,7 @@ describe('a mail that cannot be sent', () => {
     await held.database.pool.query('truncate jobs')
   })
 
-  test('because nobody listens there, or something else does than a mail server, is a failure', async () => {
+  test('fails when nobody listens at the address, or something that is not a mail server', async () => {
     const silent = createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
     silent.listen(0, '127.0.0.1')
     await once(silent, 'listening')
@@ -201,7 +201,7 @@ describe('a mail that cannot be sent', () => {
     }
   })
 
-  test('because TLS is wanted and not spoken is a failure, and nothing is sent in the clear', async () => {
+  test('fails when TLS is required and the server does not speak it, and nothing is sent in the clear', async () => {
     const server = await smtp({ disabledCommands: ['STARTTLS'] })
     const { config } = await held.depsWith({ email: { host: '127.0.0.1', port: server.port, secure: true } })
     const mailer = createMailer(config)

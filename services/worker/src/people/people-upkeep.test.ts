@@ -5,7 +5,7 @@ import { joinLatePeople } from './people-upkeep.ts'
 
 const held = workerEnvironment()
 
-test('whoever the version before created joins General and the channels of chat.autoJoin once; guests and bots do not', async () => {
+test('people whom the previous version created join General and chat.autoJoin once; guests and bots do not', async () => {
   const { db } = held.database
   const add = async (more: object = {}) => {
     const id = uuidv7()

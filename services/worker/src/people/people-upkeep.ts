@@ -34,7 +34,7 @@ export const startPeopleUpkeep = (options: PeopleUpkeepOptions): Repeated =>
       if (guests > 0) options.logger.info({ guests }, 'guests whose time is over were deactivated')
       if (joined > 0) options.logger.info({ joined }, 'people whom the version before created have joined General')
     },
-    { pauseMs: everyMs, logger: options.logger, failure: 'guests could not be deactivated, will try again' },
+    { pauseMs: everyMs, logger: options.logger, failure: 'the upkeep of people failed, will try again' },
   )
 
 async function inPortions(db: Database, work: (trx: Transaction) => Promise<number>): Promise<number> {

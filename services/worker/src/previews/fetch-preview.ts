@@ -25,7 +25,11 @@ const redirects = 3
 /** Sites know preview makers by the form of this name. */
 const userAgent = 'Mozilla/5.0 (compatible; ParleyBot/1.0; link preview)'
 
-/** What a link leads to, null when there is nothing to show; for a day it is remembered. @throws when an image could not be encoded for now. */
+/**
+ * Fetches what a link leads to; null when there is nothing to show. The result is remembered for a day, after a failure
+ * for ten minutes.
+ * @throws when the process that encodes images failed.
+ */
 export async function fetchPreview(parts: FetchParts, link: string): Promise<FoundPage | null> {
   const { db, clock } = parts
   const url = Object.assign(new URL(link), { hash: '' }).href

@@ -28,7 +28,7 @@ export async function findRemembered(
   return { title, description, siteName, image: found }
 }
 
-/** Of two that fetched the same link at a time, the later one is remembered. */
+/** When two workers fetch the same link at the same time, the later result is kept. */
 export async function rememberLink(db: Database, urlHash: Buffer, page: FoundPage | null, expiresAt: number) {
   const { title = null, description = null, siteName = null, image = null } = page ?? {}
   const { bytes = null, width = null, height = null } = image ?? {}

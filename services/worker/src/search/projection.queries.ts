@@ -85,9 +85,9 @@ interface Segments {
 }
 
 /**
- * Divides time so that every stretch has about `fullSize` messages. A full segment is left behind on whichever side the next
- * message lies: after its last one, or, while history is read backwards, before its first one. In between there is no other
- * place, so a message that comes late goes there all the same.
+ * Divides time into segments of about `fullSize` messages. When a segment is full and the next message is newer than
+ * all in it, or older than all in it (while history is read backwards), a new segment begins there. A late message that
+ * lies between them is added to the full segment.
  */
 export function divide(known: readonly Segment[], fullSize: number): Segments {
   const segments = known.map((each) => ({ ...each })).sort((a, b) => a.fromAt - b.fromAt)

@@ -63,7 +63,7 @@ function markOf(progress: Progress, pos: number, relayed: Relayed) {
 type Progress = Selectable<SearchProgress>
 type Relayed = Awaited<ReturnType<typeof findRelayed>>
 
-/** The newest messages that were never read, newest first: those are what people look for. */
+/** Reads the newest messages that were never read, newest first, because people search for recent messages most. */
 async function projectPast(trx: Transaction, unreadBelow: string | null, { atOnce, segmentSize }: ProjectionSizes) {
   if (unreadBelow === null) return []
   const ids = await listMessageIdsBelow(trx, unreadBelow, atOnce)

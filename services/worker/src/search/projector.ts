@@ -12,16 +12,19 @@ export interface ProjectorOptions {
 
 /** With nothing to do, it looks this often. */
 const idleMs = 250
-/** Of its time it works a quarter at most: what it leaves undone searches do themselves, what it takes sends miss. */
+/**
+ * The projector works at most a quarter of the time. Searches read unindexed messages themselves, and its work slows
+ * sends down.
+ */
 const restFactor = 3
-/** And an eighth while it falls behind: it catches up afterwards, but those sends are under way now. */
+/** An eighth of the time while it falls behind: the sends of this moment come first, and it catches up afterwards. */
 const behindRestFactor = 7
-/** And a thirtieth while more comes in than it could follow without any rest. */
+/** A thirtieth of the time while more events come in than it could follow without any rest. */
 const floodRestFactor = 29
 
 /**
- * How long it rests after a step that took `spentMs`, by how many events were left before it and its last rest. Both
- * together took `elapsedMs`.
+ * How long the projector rests after a step that took `spentMs`. `before` is how many events were left after the step
+ * before it. `elapsedMs` is the time since then: the rest and this step.
  */
 export function restMs(
   { spentMs, elapsedMs, before }: { spentMs: number; elapsedMs: number; before: number },
