@@ -8,6 +8,7 @@ import type { Workspace } from '../app/workspace.ts'
 import { dayOf, t } from '../texts/texts.ts'
 import { Empty } from '../ui/empty.tsx'
 import { Icon } from '../ui/icons.tsx'
+import { whenIdle } from '../ui/idle.ts'
 import { useStable } from '../ui/stable.ts'
 import { MessageArticle } from './message.tsx'
 import { PendingArticle } from './pending-article.tsx'
@@ -49,6 +50,8 @@ const nearTop = 600
 /** Closer to the end than this counts as being there. */
 const nearEnd = 80
 const rowsOfPage = 8
+/** So much above and below the window is drawn too. Not before the first paint, which would wait for it. */
+const bufferPx = 200
 /** Whoever is at the end sees a few of the newest messages; a page that is open for weeks would have very many. */
 const mostAtEnd = 300
 /** A row that was scrolled to is in the document after a few frames, on a busy machine after many. */
@@ -79,8 +82,12 @@ export function MessageList(props: MessageListProps) {
   const isFetching = useSignal(false)
   /** The list draws its first rows a moment after it has them, when it knows its height. */
   const hasDrawnRows = useSignal(false)
+  /** The first rows are drawn, and the browser has had time for more. */
+  const isSettled = useSignal(false)
   const onDrawn = useStable(() => {
-    if (props.messages !== undefined) hasDrawnRows.value = true
+    if (props.messages === undefined || hasDrawnRows.value) return
+    hasDrawnRows.value = true
+    whenIdle(() => (isSettled.value = true))
   })
   // Bound to the attribute, so that the list is not drawn again because of it.
   const isBusy = useComputed(() => !hasDrawnRows.value || isFetching.value)
@@ -255,6 +262,7 @@ export function MessageList(props: MessageListProps) {
         className="feed-scroller"
         data={rows}
         shift={isShifted}
+        bufferSize={isSettled.value ? bufferPx : 0}
         onScroll={look}
         keepMounted={currentIndex < 0 ? [] : [currentIndex]}
       >
