@@ -4,6 +4,7 @@ import {
   createSyncEngine,
   joinTabs,
   type OutboxEntry,
+  type Store,
   type SyncEngine,
   storeInIndexedDb,
   tokensInMemory,
@@ -23,7 +24,12 @@ export function outboxJourneys(server: ClientServer) {
   type Meddle = (url: string, answer: () => Promise<Response>) => Promise<Response>
 
   /** One page. `meddle` sees every request that sends a message. */
-  function openPage(person: Person, database: string, meddle: Meddle = (_, answer) => answer()) {
+  function openPage(
+    person: Person,
+    database: string,
+    meddle: Meddle = (_, answer) => answer(),
+    store: Store = storeInIndexedDb(database),
+  ) {
     const client = createClient({
       baseUrl: server.baseUrl,
       tokens: tokensInMemory({ accessToken: person.token!, refreshToken: person.refreshToken }),
@@ -35,7 +41,7 @@ export function outboxJourneys(server: ClientServer) {
     const engine: SyncEngine = createSyncEngine({
       client,
       userId: person.id,
-      store: storeInIndexedDb(database),
+      store,
       tabs: joinTabs(database),
       onStoreFailed: (error) => {
         throw error
@@ -267,6 +273,77 @@ export function outboxJourneys(server: ClientServer) {
     for (const tab of tabs) await expect.poll(() => tab.outbox(channel.id)).toEqual([])
     expect(senders.size).toBe(1)
     expect(await saidIn(channel.id)).toEqual(['of tab 0', 'of tab 1', 'of tab 2'])
+  })
+
+  test('a tab shows that another one could not send its message, and does not send it again when it leads', async () => {
+    const { bob } = server.people
+    const database = unique('database')
+    const release = Promise.withResolvers<void>()
+    const asked: string[] = []
+    const openTab = (name: string) =>
+      openPage(bob, database, async (url, answer) => {
+        if (url.includes('/nowhere/')) asked.push(name)
+        await release.promise
+        return answer()
+      })
+    const leading = openTab('leading')
+    await leading.ready
+    const following = openTab('following')
+    await following.ready
+    await following.send({ channelId: 'nowhere', body: { content: 'to nobody' } })
+    await expect.poll(() => following.outbox('nowhere')[0]?.state).toBe('sending')
+    release.resolve()
+    const failed = [{ state: 'failed', failure: { error: expect.any(String) } }]
+    await expect.poll(() => following.outbox('nowhere')).toMatchObject(failed)
+
+    leading.close()
+    await following.send({ channelId: server.channel.open.id, body: { content: 'I lead now' } })
+    await expect.poll(() => following.outbox(server.channel.open.id)).toEqual([])
+    expect(following.outbox('nowhere')).toMatchObject(failed)
+    expect(asked).toEqual(['leading'])
+  })
+
+  test('a message that is sent again is neither lost nor sent twice, also when the outbox is being read meanwhile', async () => {
+    const { ann, bob, cat } = server.people
+    const { body } = await ann.post('/channels', { name: unique('closed'), isPrivate: true, members: [bob.id] })
+    const channelId: string = body.channel.id
+    const database = unique('database')
+    const store = storeInIndexedDb(database)
+    let release: (() => void) | undefined
+    const reads = Promise.withResolvers<void>()
+    const slowToAnswer = {
+      ...store,
+      async readOutbox() {
+        const entries = await store.readOutbox()
+        if (entries[0]?.state === 'failed' && !release) {
+          const held = Promise.withResolvers<void>()
+          release = held.resolve
+          reads.resolve()
+          await held.promise
+        }
+        return entries
+      },
+    }
+    const engine = openPage(cat, database, undefined, slowToAnswer)
+    await engine.ready
+    await engine.send({ channelId, body: { content: 'may I now?' } })
+    await expect.poll(() => engine.outbox(channelId)[0]?.state).toBe('failed')
+    await expect.poll(() => stored(database)).toMatchObject([{ state: 'failed' }])
+    await ann.put(`/channels/${channelId}`, { members: [bob.id, cat.id] })
+
+    const other = joinTabs(database)
+    undo.push(other.close)
+    other.post('outbox', 'changed')
+    await reads.promise
+    const [failed] = engine.outbox(channelId)
+    // A person who presses the button twice.
+    const retried = [engine.retry(failed!.id), engine.retry(failed!.id)]
+    await expect.poll(async () => (await stored(database)).map(({ state }) => state)).not.toEqual(['failed'])
+    release!()
+    await Promise.all(retried)
+    await expect.poll(() => engine.outboxSize()).toBe(0)
+    await expect.poll(() => stored(database)).toEqual([])
+    expect(await saidIn(channelId)).toEqual(['may I now?'])
   })
 
   test('replies and direct messages are sent in the same way', async () => {

@@ -34,7 +34,10 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
   const lists = new Map<string, readonly OutboxEntry[]>()
   /** A slower answer of the store must not bring them back. */
   const gone = new Set<string>()
+  /** What the store does not have yet in its newest state. */
   const unstored = new Set<string>()
+  /** How many entries this tab has written. */
+  let writes = 0
   const draining = new Set<string>()
   const closing = new AbortController()
   let waking = new AbortController()
@@ -62,8 +65,14 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
   }
 
   async function keep(entry: OutboxEntry) {
+    unstored.add(entry.id)
     show(entry)
-    await store.putOutbox(entry)
+    try {
+      await store.putOutbox(entry)
+    } finally {
+      unstored.delete(entry.id)
+      writes++
+    }
     if (gone.has(entry.id)) await store.removeFromOutbox(entry.id)
     tellTabs()
   }
@@ -76,10 +85,16 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
 
   /** What other tabs, or an earlier page, have left. */
   async function read() {
-    const stored = (await store.readOutbox()).filter(({ id, userId }) => userId === parts.userId() && !gone.has(id))
+    let all: OutboxEntry[]
+    let before: number
+    do {
+      before = writes
+      all = await store.readOutbox()
+      // The answer may be older than what this tab has written meanwhile.
+    } while (before !== writes)
+    const stored = all.filter(({ id, userId }) => userId === parts.userId() && !gone.has(id))
     const ids = new Set(stored.map(({ id }) => id))
-    // What this tab is sending it knows better than the store.
-    for (const entry of stored) if (entries.get(entry.id)?.state !== 'sending') show(entry)
+    for (const entry of stored) if (!unstored.has(entry.id)) show(entry)
     for (const id of [...entries.keys()]) if (!ids.has(id) && !unstored.has(id)) hide(id)
     if (isSending) drainAll()
   }
@@ -192,14 +207,11 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
         ...[...entries.values()].map((each) => each.createdAt + 1),
       )
       const entry: OutboxEntry = { ...message, id: randomId(), userId, createdAt: lastCreatedAt, state: 'waiting' }
-      unstored.add(entry.id)
       try {
         await keep(entry)
       } catch (error) {
         hide(entry.id)
         throw error
-      } finally {
-        unstored.delete(entry.id)
       }
       if (isSending) drainAll()
       return entry
@@ -209,7 +221,17 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
       const entry = entries.get(id)
       if (entry?.state !== 'failed') return
       const { triedAt: _, failure: __, ...again } = entry
-      await keep({ ...again, id: randomId(), state: 'waiting' })
+      const fresh: OutboxEntry = { ...again, id: randomId(), state: 'waiting' }
+      // At once, so that a second call finds nothing to send.
+      hide(id)
+      try {
+        await keep(fresh)
+      } catch (error) {
+        hide(fresh.id)
+        gone.delete(id)
+        show(entry)
+        throw error
+      }
       await remove(id)
       if (isSending) drainAll()
     },
