@@ -55,6 +55,8 @@ export function storeJourneys(server: ClientServer) {
       loseCursor() {
         cursorForServer = 'of-another-epoch.7'
       },
+      signOut: client.signOut,
+      isSignedOut: client.isSignedOut,
       settled: () => expect.poll(() => engine.isSettled && engine.isConnected()).toBe(true),
     }
   }
@@ -170,12 +172,37 @@ export function storeJourneys(server: ClientServer) {
     undo.push(tabs.close)
     const heard: unknown[] = []
     tabs.listen('sync', (note) => void heard.push(note))
-    await pages[1]!.engine.signOut()
+    await pages[1]!.engine.forget()
+    await pages[1]!.signOut()
     await expect.poll(() => heard).toContainEqual({ kind: 'signed out' })
     const store = storeInIndexedDb(browser)
     undo.push(store.close)
     await expect.poll(async () => [await store.load(), await store.readOutbox()]).toEqual([undefined, []])
     expect((await dan.get('/auth/me')).status).toBe(401)
+  })
+
+  test('a session that ends by itself takes what was copied with it, in every tab, and leaves what was typed', async () => {
+    const { ann } = server.people
+    const email = `${unique('p')}@example.com`
+    const [gil, elsewhere] = [await Person.signIn(server.baseUrl, email), await Person.signIn(server.baseUrl, email)]
+    const channel = await ann.creates({ name: unique('secret') })
+    await ann.says('for members only', channel)
+    const browser = unique('browser')
+    const pages = [openPage(gil, { browser }), openPage(gil, { browser })]
+    for (const page of pages) await page.engine.ready
+    await pages[0]!.engine.openMessages(channel.id)
+    await pages[1]!.engine.send({ channelId: 'nowhere', body: { content: 'typed' } })
+    await expect.poll(() => pages[0]!.engine.outbox('nowhere')[0]?.state).toBe('failed')
+    await pages[0]!.settled()
+    await pages[0]!.engine.save()
+    const store = storeInIndexedDb(browser)
+    undo.push(store.close)
+    expect((await store.load())?.records.pages.has(channel.id)).toBe(true)
+
+    await elsewhere.delete('/auth/sessions', { refreshToken: elsewhere.refreshToken })
+    for (const page of pages) await expect.poll(() => page.isSignedOut()).toBe(true)
+    await expect.poll(() => store.load()).toBeUndefined()
+    expect(await store.readOutbox()).toMatchObject([{ body: { content: 'typed' } }])
   })
 
   test('five tabs have one stream and one set of listings, and agree; the next tab leads when the first one is gone', async () => {

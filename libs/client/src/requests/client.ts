@@ -47,8 +47,9 @@ export interface Client {
    */
   signIn<O extends SignInOperation>(operation: O, ...input: InputOf<O>): Promise<Reply<O>>
   /**
-   * Ends the session on the server and here. What else is kept of the person is wiped by `SyncEngine.signOut`. Answers where the browser
+   * Ends the session on the server and here. What else is kept of the person is removed by `SyncEngine.forget`. Answers where the browser
    * may end the session at the provider that the person signed in through.
+   * @throws RequestFailed when the server does not answer. The session goes on then, and the call may be repeated.
    */
   signOut(): Promise<string | undefined>
   /** The id of the person who is signed in. @throws RequestFailed 401 when the session has ended. */

@@ -63,7 +63,10 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     store,
     persistence,
     onKeep: (id) => void channels.keep(id),
-    onSignedOut: () => void leave('everything').then(options.onSignedOut, onStoreFailed),
+    onSignedOut: () => {
+      remove('everything').catch(onStoreFailed)
+      options.onSignedOut?.()
+    },
     onStoreFailed,
   })
   const listings = createListings({
@@ -200,14 +203,23 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     options.onConnection?.(isOpenNow, openedAt)
   }
 
-  /** The session has ended by itself: what was copied goes, what the person has typed waits for their next sign-in. */
+  /** The session has ended by itself. */
   function onSignedOut() {
-    outbox.close()
-    persistence.wipe('copies').catch(onStoreFailed)
+    removeCopies()
     options.onSignedOut?.()
   }
 
+  /** What was copied goes, what the person has typed waits for their next sign-in. */
+  const removeCopies = () => void remove('copies').catch(onStoreFailed)
+
   function close() {
+    if (closing.signal.aborted) return
+    // The program has heard of the end of the session before the stream has.
+    if (client.isSignedOut()) removeCopies()
+    else end()
+  }
+
+  function end() {
     closing.abort()
     opened.resolve()
     outbox.close()
@@ -217,12 +229,10 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
   }
 
   /** Removes what is kept of the person, and ends. */
-  async function leave(what: 'everything' | 'copies') {
-    closing.abort()
-    outbox.close()
-    stream?.close()
-    await persistence.wipe(what)
-    close()
+  function remove(what: 'everything' | 'copies'): Promise<void> {
+    const removed = persistence.wipe(what)
+    end()
+    return removed
   }
 
   async function open(channelId: string, anchor: Anchor, parentId?: string): Promise<void> {
@@ -300,19 +310,14 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     /** Writes into the store what it does not have yet: before a page goes away. */
     save: () => persistence.save(),
     /**
-     * Ends the session, and removes everything that is kept of the person, the outbox too, in every tab. Answers as `Client.signOut`.
+     * Removes everything that is kept of the person, the outbox too, in every tab, and ends. The session on the server goes on:
+     * `Client.signOut` ends it.
      */
-    async signOut(): Promise<string | undefined> {
-      outbox.close()
-      // First: the end of the session may close this engine, and with it the way to the other tabs.
+    forget(): Promise<void> {
       leadership.tellSignedOut()
-      try {
-        return await client.signOut()
-      } finally {
-        await leave('everything')
-      }
+      return remove('everything')
     },
-    /** Ends this tab's part; everything that was stored stays. */
+    /** Ends this tab's part. What was stored stays; when the session has ended, only what is still to be sent. */
     close,
   }
 }

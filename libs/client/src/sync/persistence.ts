@@ -117,11 +117,13 @@ export function createPersistence({ store, changes, lists, channels, ...parts }:
       isWhole = false
       savedCursor = state.cursor
     },
-    async wipe(what: 'everything' | 'copies') {
+    /** Writes nothing any more, and removes what was written. The store is closed after that. */
+    wipe(what: 'everything' | 'copies'): Promise<void> {
       isClosed = true
       clearTimeout(timer)
-      await saving
-      await store.wipe(what)
+      const wiped = saving.then(() => store.wipe(what))
+      saving = wiped.catch(() => {})
+      return wiped
     },
     close() {
       isClosed = true

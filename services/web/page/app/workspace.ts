@@ -191,7 +191,8 @@ export function createWorkspace(
     /** Ends the session and removes everything that this browser has of the person. Answers where it ends at the provider. */
     async signOut() {
       await deletions.flush()
-      return engine.signOut()
+      await engine.forget()
+      return client.signOut()
     },
     /** Ends this tab's part. */
     end() {
