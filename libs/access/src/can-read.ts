@@ -34,12 +34,12 @@ export interface SqlUser {
  * primary key of `channel_members` for each row, whatever the statistics say. Whether the channel was deleted is not asked.
  */
 export const canRead = (channel: string, { userId, role }: SqlUser) => sql<boolean>`(
-  ${canReadAnyway(channel, role)} or exists (
+  ${canReadWithoutJoining(channel, role)} or exists (
     select from channel_members member
     where member.channel_id = ${sql.ref(`${channel}.id`)} and member.user_id = ${userId}::uuid offset 0))`
 
 /** Whether somebody of this role may read the row of `channels` without being a member. */
-export const canReadAnyway = (channel: string, role: Role | Expression<Role>) => sql<boolean>`(
+export const canReadWithoutJoining = (channel: string, role: Role | Expression<Role>) => sql<boolean>`(
   ${sql.ref(`${channel}.kind`)} = 'public' and ${role}::text <> 'guest'
     or ${sql.ref(`${channel}.kind`)} = 'private' and ${role}::text = 'admin')`
 

@@ -18,8 +18,8 @@ export {
 export {
   audienceOfPerson,
   canRead,
-  canReadAnyway,
   canReadById,
+  canReadWithoutJoining,
   canSee,
   isMemberOrNamed,
   isOutsider,

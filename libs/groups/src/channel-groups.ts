@@ -3,7 +3,7 @@ import { invalid } from '@parley/contract'
 import { anyOf, type ChannelRow, isRowId, type Reader, type Transaction } from '@parley/database'
 import {
   changeMembers,
-  findReadersAnyway,
+  findReadersWithoutJoining,
   type MemberChange,
   readToTheEnd,
   tellAudience,
@@ -121,7 +121,7 @@ async function deriveMembers(
   if (joined.length + left.length === 0) return channel
   // What was written before somebody joins counts as read.
   await startReading(trx, channel.id, { only: joined })
-  const couldRead = await findReadersAnyway(trx, channel.kind, joined)
+  const couldRead = await findReadersWithoutJoining(trx, channel.kind, joined)
   const after = await changeMembers(trx, channel.id, change, now, { byHand: false })
   await readToTheEnd(trx, after, [...couldRead])
   await tellMembers(trx, after, change)

@@ -2,7 +2,7 @@ import { audienceOf, type Channel, type EventPayload, limits, onlyJoinedStreams,
 import { anyOf, type ChannelRow, type Reader, record, type Transaction } from '@parley/database'
 import { readStateOf } from '@parley/read-states'
 import { sql } from 'kysely'
-import { findReadersAnyway, listMembers, type MemberChange } from './members.queries.ts'
+import { findReadersWithoutJoining, listMembers, type MemberChange } from './members.queries.ts'
 
 /** A channel as requests are answered with it. */
 export const channelView = (row: ChannelRow, members: string[]): Channel => ({ ...summaryOf(row), members })
@@ -50,8 +50,8 @@ export async function tellMembers(
   { joined, left }: MemberChange,
   gone: { id: string; name: string } = { id: row.id, name: row.name },
 ): Promise<void> {
-  const readAnyway = await findReadersAnyway(trx, row.kind, [...joined, ...left])
-  const may = (id: string) => readAnyway.has(id)
+  const readWithoutJoining = await findReadersWithoutJoining(trx, row.kind, [...joined, ...left])
+  const may = (id: string) => readWithoutJoining.has(id)
   const losers = left.filter((id) => !may(id))
   const gainers = joined.filter((id) => !may(id))
   if (losers.length > 0) await record(trx, { type: 'DELETE_CHANNEL', payload: gone, routing: onlyUsers(...losers) })

@@ -13,7 +13,7 @@ export {
 } from './join-and-leave.ts'
 export {
   changeMembers,
-  findReadersAnyway,
+  findReadersWithoutJoining,
   listMembers,
   lockLivePeople,
   type MemberChange,

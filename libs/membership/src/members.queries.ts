@@ -22,7 +22,7 @@ export async function lockLivePeople(trx: Transaction, userIds: readonly string[
  * Those of these people who may read a channel of this kind without being members. It stays true as long as their rows are locked
  * (`lockLivePeople`).
  */
-export async function findReadersAnyway(
+export async function findReadersWithoutJoining(
   db: Reader,
   kind: ChannelKind,
   userIds: readonly string[],

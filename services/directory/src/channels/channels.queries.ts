@@ -1,4 +1,4 @@
-import { canRead, canReadAnyway } from '@parley/access'
+import { canRead, canReadWithoutJoining } from '@parley/access'
 import { nameKey } from '@parley/accounts'
 import { type Channel, invalid, limits, type ReadState } from '@parley/contract'
 import { anyOf, type ChannelRow, isRowId, type Reader, type Tables, type Transaction } from '@parley/database'
@@ -38,7 +38,7 @@ export function listChannels(
   const source = search ? foundChannels(search.grams) : isJoined ? joinedChannels(caller) : sql`channels`
   const isOwn = isJoined
     ? isMember(caller)
-    : sql`(${canReadAnyway('channels', publicAlone(caller))} or ${isMember(caller)})`
+    : sql`(${canReadWithoutJoining('channels', publicAlone(caller))} or ${isMember(caller)})`
   const isMeant = search || isJoined ? isOwn : canRead('channels', caller)
   const contains = search ? sql`(name_key like ${search.pattern} or lower(topic) like ${search.pattern})` : sql`true`
 
