@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { admin } from '@parley/admin'
 import { auth } from '@parley/auth'
 import { directory } from '@parley/directory'
-import { distributedGateway, routedServices } from '@parley/gateway'
+import { distributedGateway, routedServices, routingTable } from '@parley/gateway'
 import { integrations } from '@parley/integrations'
 import { messaging } from '@parley/messaging'
 import { realtime } from '@parley/realtime'
@@ -12,6 +12,7 @@ import { buildApp, type Deps, openDeps, type Service } from '@parley/service'
 import { configWithoutServers } from '@parley/test'
 import type { FastifyPluginAsync } from 'fastify'
 import { expect, onTestFinished, test } from 'vitest'
+import { describedOperations } from './client-routes.ts'
 
 type ApiService = (typeof routedServices)[number]
 
@@ -60,6 +61,15 @@ test('the gateway sends every route of every service to that service, and stops 
     const head = await fetch(address + path, { method: 'HEAD', headers: { authorization: `Bearer ${token}` } })
     expect(['HEAD', path, head.status]).toEqual(['HEAD', path, 200])
   }
+})
+
+test('the gateway may repeat each POST that takes a key, except uploads', { timeout: 120_000 }, async () => {
+  const taking = (await describedOperations())
+    .filter(([, { parameters = [] }]) => parameters.some(({ name }) => name === 'idempotency-key'))
+    .map(([name]) => name.replace('POST ', ''))
+  const uploads = routingTable.filter(({ transfer }) => transfer === 'upload').map(({ path }) => path)
+  const keyed = routingTable.filter((row) => row.keyed).map(({ path }) => path)
+  expect(keyed.toSorted()).toEqual(taking.filter((path) => !uploads.includes(path)).toSorted())
 })
 
 /** The routes of a service as its own description has them. */

@@ -19,7 +19,10 @@ export interface Row {
    */
   token: 'access' | 'access or query' | 'access or cookie' | 'own'
   transfer?: Transfer
-  /** The service carries out a POST with an `Idempotency-Key` once, however often it is sent. */
+  /**
+   * The service carries out a POST with an `Idempotency-Key` once, however often it is sent. So the gateway sends it to
+   * another replica when the answer is lost. Uploads are not `keyed`, because the gateway does not keep their bodies.
+   */
   keyed?: true
   /** Only for a browser that opens the address. */
   isPage?: true
@@ -50,6 +53,7 @@ export const routingTable: readonly Row[] = [
 
   { path: '/users', service: 'directory', token: 'access' },
   { path: '/users/*', service: 'directory', token: 'access' },
+  { path: '/users/add', service: 'directory', token: 'access', keyed: true },
   { path: '/users/me/avatar', service: 'directory', token: 'access', transfer: 'upload' },
   { path: '/admin/scim-clients', service: 'directory', token: 'access' },
   { path: '/admin/scim-clients/:clientId', service: 'directory', token: 'access' },
@@ -58,12 +62,12 @@ export const routingTable: readonly Row[] = [
   { path: '/bots/:botId', service: 'directory', token: 'access' },
   { path: '/bots/:botId/tokens', service: 'directory', token: 'access' },
   { path: '/bots/:botId/tokens/:tokenId', service: 'directory', token: 'access' },
-  { path: '/groups', service: 'directory', token: 'access' },
+  { path: '/groups', service: 'directory', token: 'access', keyed: true },
   { path: '/groups/:groupId', service: 'directory', token: 'access' },
   { path: '/groups/:groupId/members', service: 'directory', token: 'access' },
   { path: '/presence', service: 'directory', token: 'access' },
   { path: '/presence/me', service: 'directory', token: 'access' },
-  { path: '/channels', service: 'directory', token: 'access' },
+  { path: '/channels', service: 'directory', token: 'access', keyed: true },
   { path: '/channels/:channelId', service: 'directory', token: 'access' },
   { path: '/channels/:channelId/join', service: 'directory', token: 'access' },
   { path: '/channels/:channelId/leave', service: 'directory', token: 'access' },
@@ -87,7 +91,7 @@ export const routingTable: readonly Row[] = [
   { path: '/messages/:messageId/thread', service: 'messaging', token: 'access', keyed: true },
   { path: '/messages/:messageId/thread/:replyId', service: 'messaging', token: 'access' },
   { path: '/messages/:messageId/thread/image', service: 'messaging', token: 'access', transfer: 'upload' },
-  { path: '/conversations', service: 'messaging', token: 'access' },
+  { path: '/conversations', service: 'messaging', token: 'access', keyed: true },
   { path: '/conversations/:conversationId', service: 'messaging', token: 'access' },
   { path: '/conversations/:conversationId/messages', service: 'messaging', token: 'access', keyed: true },
   { path: '/conversations/:conversationId/messages/:messageId', service: 'messaging', token: 'access' },
@@ -110,12 +114,12 @@ export const routingTable: readonly Row[] = [
   { path: '/apps/:botId/messages/:messageId', service: 'messaging', token: 'own' },
 
   { path: '/server/settings', service: 'admin', token: 'access' },
-  { path: '/webhooks', service: 'admin', token: 'access' },
+  { path: '/webhooks', service: 'admin', token: 'access', keyed: true },
   { path: '/webhooks/:webhookId', service: 'admin', token: 'access' },
   { path: '/webhooks/:webhookId/take-over', service: 'admin', token: 'access' },
   { path: '/webhooks/:webhookId/url', service: 'admin', token: 'access' },
   { path: '/admin/export', service: 'admin', token: 'access', transfer: 'download' },
-  { path: '/admin/exports', service: 'admin', token: 'access' },
+  { path: '/admin/exports', service: 'admin', token: 'access', keyed: true },
   { path: '/admin/exports/:exportId', service: 'admin', token: 'access' },
   { path: '/admin/exports/:exportId/download', service: 'admin', token: 'access', transfer: 'download' },
   { path: '/admin/audit-log', service: 'admin', token: 'access' },
