@@ -1,3 +1,4 @@
+import { eventPayloads } from '@parley/contract'
 import { Person, type Reply } from '@parley/test'
 import { expect, test } from 'vitest'
 import type { TestServer } from './test-server.ts'
@@ -33,8 +34,10 @@ export function eventTableJourneys(server: TestServer) {
       const { id } = await ann.creates({ name: server.unique('marker') })
       await Promise.all(names.map((name) => streams[name].waitFor('NEW_CHANNEL', { id })))
     }
+    const tested = new Set<string>()
     /** Does something, and looks who got an event of that type that speaks of `about`. */
     async function causes(type: string, audience: readonly Name[], act: () => Promise<{ about: string }>) {
+      tested.add(type)
       const before = Object.fromEntries(names.map((name) => [name, streams[name].received.length])) as Record<
         Name,
         number
@@ -236,12 +239,21 @@ export function eventTableJourneys(server: TestServer) {
       await body(eve.post('/users/exit'))
       return about(eve.id)
     })
+    const fay = await server.newcomer('fay')
+    await body(admin.put(`/users/${fay.id}/role`, { role: 'admin' }))
+    const orphan = (await body(fay.post('/webhooks', { name: 'builds', channelId: open.id }))).webhook
+    await causes('UPDATE_WEBHOOK', ['admin'], async () => {
+      await body(admin.put(`/users/${fay.id}/role`, { role: 'user' }))
+      return about(orphan.id)
+    })
     await causes('UPDATE_SERVER_SETTINGS', everyone, async () => {
       const name = server.unique('server')
       await body(admin.put('/server/settings', { name }))
       return about(name)
     })
 
+    const types = Object.keys(eventPayloads).filter((type) => type !== 'CONNECTED')
+    expect([...tested].toSorted(), 'events of the contract without a line in this table').toEqual(types.toSorted())
     await Promise.all(names.map((name) => streams[name].close()))
   })
 }
