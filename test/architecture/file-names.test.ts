@@ -4,26 +4,26 @@ import { describe, expect, test } from 'vitest'
 
 const root = path.join(import.meta.dirname, '../..')
 
-/** The roles of CONTRIBUTING.md. */
-const roles = ['routes', 'queries', 'events', 'schema', 'test', 'testing', 'fixture', 'generated']
+/** The kinds of files of CONTRIBUTING.md. */
+const kinds = ['routes', 'queries', 'events', 'schema', 'test', 'testing', 'fixture', 'generated']
 
 const sources = globSync('{libs,services,deploy,test}/**/*.ts', { cwd: root, exclude: ['**/node_modules/**'] }).sort()
 
 describe('file names', () => {
-  test('the second part of a name is a role', () => {
+  test('the second part of a name is a kind of CONTRIBUTING.md', () => {
     const others = sources.filter((file) => {
       const [, ...rest] = path.basename(file, '.ts').split('.')
       // Types of a package without types of its own.
       if (rest.join() === 'd') return false
-      return rest.length > 1 || (rest.length === 1 && !roles.includes(rest[0]!))
+      return rest.length > 1 || (rest.length === 1 && !kinds.includes(rest[0]!))
     })
     expect(others).toEqual([])
   })
 
-  test('CONTRIBUTING.md lists the roles', () => {
+  test('CONTRIBUTING.md lists the kinds', () => {
     const text = readFileSync(path.join(root, 'CONTRIBUTING.md'), 'utf8')
-    const listed = [...text.matchAll(/^\| `<\w+>\.(\w+)\.ts`/gm)].map(([, role]) => role)
-    expect(listed).toEqual(roles)
+    const listed = [...text.matchAll(/^\| `<\w+>\.(\w+)\.ts`/gm)].map(([, kind]) => kind)
+    expect(listed).toEqual(kinds)
   })
 
   test('names are in kebab-case', () => {
@@ -35,7 +35,19 @@ describe('file names', () => {
 /** Paths of the repository in backticks, such as `libs/events/src/relay.ts`; those with a placeholder are left out. */
 const pathForm = /`((?:libs|services|deploy|test|docs|k8s|\.ci)\/[\w./-]+)(?::\d+)?`/g
 
+/** The first column of a service's README names its files and folders from `src/`, or from `page/` for the web client. */
+const cellForm = /^\| `([\w.-]+\/(?:[\w.-]+\.tsx?)?)`/gm
+
 describe('paths in the documentation', () => {
+  test.each(globSync('services/*/README.md', { cwd: root }))('of the first columns exist: %s', (page) => {
+    const text = readFileSync(path.join(root, page), 'utf8')
+    const folders = ['src', 'page', ''].map((folder) => path.join(root, path.dirname(page), folder))
+    const missing = [...text.matchAll(cellForm)]
+      .map(([, name]) => name!)
+      .filter((name) => !folders.some((cwd) => globSync(name.replace(/\/$/, ''), { cwd }).length > 0))
+    expect(missing).toEqual([])
+  })
+
   const pages = globSync(['*.md', '{docs,libs,services,deploy,test}/**/*.md'], {
     cwd: root,
     exclude: ['**/node_modules/**'],

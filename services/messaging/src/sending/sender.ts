@@ -53,7 +53,7 @@ const mostJoining = 4
 const batchLimit = 256
 const retryContendedMs = 50
 
-/** The shared send statement of one process: docs/architecture.md, "Write path", tells the traps it avoids. */
+/** Sends the messages of one process with shared statements. `sender-traps.test.ts` tests the traps that it avoids. */
 export function createSender(options: SenderOptions): Sender {
   const { pool, logger, clock, deadlineMs = 10_000, queueLimit = 10_000 } = options
   const runningWaitingLimit = Math.min(mostRunningWaiting, Math.floor(pool.options.max * waitingShare))
