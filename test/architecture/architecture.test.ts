@@ -76,6 +76,13 @@ function destination({ file, workspace }: SourceFile, specifier: string): string
 /** The web client and its build: they need nothing at run time that is not built in. */
 const isBuiltPage = (file: string) => /^services\/web\/(page\/|src\/(build|vite-build|vite-config)\.ts)/.test(file)
 
+/**
+ * The folder of a feature: `services/auth/src/oauth`. Undefined for files beside the features. The page and the client are left out: their
+ * folders are layers of one program, which name each other's types.
+ */
+const folderOf = (file: string): string | undefined =>
+  /^(?!libs\/client\/)(?:services|libs)\/[^/]+\/src\/[^/]+(?=\/)/.exec(file)?.[0]
+
 const crossings = (files: SourceFile[]) =>
   files.flatMap((source) =>
     source.imports.flatMap((specifier) => {
@@ -131,6 +138,24 @@ describe('architecture', () => {
     }
     expect(targets.size).toBeGreaterThan(600)
     expect([...left.keys()]).toEqual([])
+  })
+
+  test('no folders of a service or lib import each other in a circle', () => {
+    const targets = new Map<string, Set<string>>()
+    for (const { file, imports } of product) {
+      const from = folderOf(file)
+      for (const specifier of imports.filter((name) => name.startsWith('.'))) {
+        const to = folderOf(path.join(path.dirname(file), specifier))
+        if (!from || !to || from === to) continue
+        targets.set(from, (targets.get(from) ?? new Set()).add(to))
+      }
+    }
+    expect(targets.size).toBeGreaterThan(20)
+    const reached = (from: string, seen = new Set<string>()): Set<string> => {
+      for (const to of targets.get(from) ?? []) if (!seen.has(to)) reached(to, seen.add(to))
+      return seen
+    }
+    expect([...targets.keys()].filter((folder) => reached(folder).has(folder))).toEqual([])
   })
 
   test('packages are entered through their exports, never by a path', () => {

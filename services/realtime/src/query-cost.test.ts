@@ -3,7 +3,7 @@ import { createSharedCallers } from '@parley/identity'
 import { enterStreams, findPresenceChanges } from '@parley/presence'
 import { everyStatistics, largeDatabase } from '@parley/test'
 import { describe, expect, test } from 'vitest'
-import { createKnownChannels } from './delivery/known-channels.ts'
+import { createKnownChannels } from './streams/known-channels.ts'
 
 const many = 5_000
 const id = (kind: number, n: number) => `${kind}0000000-0000-7000-8000-${n.toString(16).padStart(12, '0')}`

@@ -5,7 +5,7 @@ import { forbidden, limits, MfaRequired, refusals, SessionHeaders, TokenReply, U
 import { type Transaction, userView } from '@parley/database'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
-import { createKnownDevices } from '../password/known-devices.ts'
+import { createKnownDevices } from '../sessions/known-devices.ts'
 import {
   createSignInReplies,
   onlyInMode,

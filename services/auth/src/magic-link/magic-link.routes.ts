@@ -16,7 +16,7 @@ import type { Transaction, UserRow } from '@parley/database'
 import { bearerToken, type Deps, logFailedSignIn } from '@parley/service'
 import { Type } from 'typebox'
 import { linkSentMessage, mailLink } from '../one-time-links/link-request.ts'
-import { createKnownDevices } from '../password/known-devices.ts'
+import { createKnownDevices } from '../sessions/known-devices.ts'
 import {
   createSignInReplies,
   onlyInMode,

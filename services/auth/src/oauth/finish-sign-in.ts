@@ -9,10 +9,10 @@ import {
 import type { Config } from '@parley/config'
 import type { Transaction } from '@parley/database'
 import type { Deps } from '@parley/service'
+import { insertProviderSession } from '../sessions/provider-sessions.queries.ts'
 import { type SignInOrigin, signIn } from '../sessions/sign-in.ts'
 import { admitFromDirectory, followDirectoryGroups, readProviderEmail } from '../single-sign-on/admission.ts'
-import { insertProviderSession } from '../single-sign-on/provider-sessions.queries.ts'
-import { OauthFailure } from './oauth-failure.ts'
+import { OauthFailure } from '../single-sign-on/oauth-failure.ts'
 import { consumeState } from './oauth-state.ts'
 import type { Provider, SignedIn } from './provider.ts'
 

@@ -1,7 +1,7 @@
 import { type JWTPayload, jwtVerify } from 'jose'
-import type { LoggedOut } from '../single-sign-on/provider-sessions.queries.ts'
+import type { LoggedOut } from '../sessions/provider-sessions.queries.ts'
+import { isObject } from '../single-sign-on/claims.ts'
 import { type OpenidServer, signatureAlgorithms, toleratedSeconds } from './openid-server.ts'
-import { isObject } from './profiles.ts'
 
 /** The event that makes a token a logout token. */
 const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout'

@@ -16,9 +16,16 @@ import {
   validateAuthResponse,
 } from 'oauth4webapi'
 import type { DirectoryPerson } from '../single-sign-on/admission.ts'
-import { claimNamed, displayNameFrom, listClaim, textClaim, userNameFrom } from '../single-sign-on/claims.ts'
+import {
+  type Claims,
+  claimNamed,
+  displayNameFrom,
+  listClaim,
+  textClaim,
+  userNameFrom,
+} from '../single-sign-on/claims.ts'
+import { OauthFailure } from '../single-sign-on/oauth-failure.ts'
 import { createLogoutTokens } from './logout-tokens.ts'
-import { OauthFailure } from './oauth-failure.ts'
 import { nonceOf } from './oauth-state.ts'
 import {
   createOpenidServer,
@@ -27,7 +34,7 @@ import {
   signatureAlgorithms,
   toleratedSeconds,
 } from './openid-server.ts'
-import { type Claims, isTrue } from './profiles.ts'
+import { isTrue } from './profiles.ts'
 import { authorizationUrl, type CodeReply, type Provider } from './provider.ts'
 
 type Entry = Config['oauth']['custom'][number] & { issuer: string }

@@ -1,4 +1,5 @@
-import { OauthFailure } from './oauth-failure.ts'
+import { type Claims, isObject } from '../single-sign-on/claims.ts'
+import { OauthFailure } from '../single-sign-on/oauth-failure.ts'
 
 /** The access that a provider granted for a code. */
 export interface Grant {
@@ -7,12 +8,6 @@ export interface Grant {
   /** The claims of the id token, if there is one. It came from the provider over TLS, so its signature is not checked. */
   idClaims: Claims
 }
-
-export type Claims = Record<string, unknown>
-
-/** Whether the value is a JSON object. */
-export const isObject = (value: unknown): value is Claims =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The person who signed in at the provider. The address can be trusted. */
 export interface Profile {

@@ -1,5 +1,6 @@
-import { OauthFailure } from './oauth-failure.ts'
-import { type Claims, type Grant, isObject } from './profiles.ts'
+import { type Claims, isObject } from '../single-sign-on/claims.ts'
+import { OauthFailure } from '../single-sign-on/oauth-failure.ts'
+import type { Grant } from './profiles.ts'
 import type { OauthProvider } from './provider.ts'
 import { readBounded } from './provider-fetch.ts'
 

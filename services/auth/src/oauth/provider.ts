@@ -1,5 +1,5 @@
+import type { ProviderSession } from '../sessions/provider-sessions.queries.ts'
 import type { DirectoryPerson, DirectoryPolicy } from '../single-sign-on/admission.ts'
-import type { ProviderSession } from '../single-sign-on/provider-sessions.queries.ts'
 import type { ReadLogoutToken } from './logout-tokens.ts'
 import type { NewState } from './oauth-state.ts'
 import type { Profile, ReadProfile } from './profiles.ts'

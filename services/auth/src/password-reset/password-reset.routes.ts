@@ -21,7 +21,7 @@ import { bearerToken, type Deps, logFailedSignIn, logSessionEnd } from '@parley/
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { linkSentMessage, mailLink } from '../one-time-links/link-request.ts'
-import { createKnownDevices } from '../password/known-devices.ts'
+import { createKnownDevices } from '../sessions/known-devices.ts'
 import {
   createSignInReplies,
   onlyInMode,

@@ -18,8 +18,8 @@ import { type Deps, logFailedSignIn, logSessionEnd, logSignInLimit } from '@parl
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { type Proofs, proofFields } from '../second-factors/proofs.ts'
+import { createKnownDevices } from '../sessions/known-devices.ts'
 import { onlyInMode, originOf, type SignInOrigin } from '../sessions/sign-in.ts'
-import { createKnownDevices } from './known-devices.ts'
 
 const method = 'password'
 

@@ -14,8 +14,8 @@ import { ApiError, limits, refusals, SessionHeaders, SignInReply, unauthorized }
 import { type Deps, logFailedSignIn, logSignInLimit } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import { createKnownDevices } from '../sessions/known-devices.ts'
 import { createSignInReplies, onlyInMode, originOf, passFirstFactor } from '../sessions/sign-in.ts'
-import { createKnownDevices } from './known-devices.ts'
 
 const method = 'password'
 

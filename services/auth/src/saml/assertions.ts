@@ -1,5 +1,5 @@
 import { DOMParser } from '@xmldom/xmldom'
-import { isObject } from '../oauth/profiles.ts'
+import { isObject } from '../single-sign-on/claims.ts'
 
 const protocol = 'urn:oasis:names:tc:SAML:2.0:protocol'
 const signatures = 'http://www.w3.org/2000/09/xmldsig#'

@@ -1,8 +1,8 @@
 import { type CacheProvider, type Profile, SAML, SamlStatusError, ValidateInResponseTo } from '@node-saml/node-saml'
 import type { Config } from '@parley/config'
-import { OauthFailure } from '../oauth/oauth-failure.ts'
 import type { DirectoryPerson } from '../single-sign-on/admission.ts'
 import { displayNameFrom, listClaim, textClaim, userNameFrom } from '../single-sign-on/claims.ts'
+import { OauthFailure } from '../single-sign-on/oauth-failure.ts'
 import { type Assertion, readAssertion } from './assertions.ts'
 
 type Entry = Config['saml'][number]

@@ -3,9 +3,9 @@ import { findSecondFactors, lockUser, mailNotice } from '@parley/accounts'
 import { invalid, refusals, SessionHeaders, TokenReply, unauthorized } from '@parley/contract'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
-import { createKnownDevices } from '../password/known-devices.ts'
+import { createKnownDevices } from '../sessions/known-devices.ts'
+import { deleteAttempt, findAttempt, noteWrongAnswer } from '../sessions/mfa-attempts.ts'
 import { createSignInReplies, onlyWithMfa, originOf, signIn } from '../sessions/sign-in.ts'
-import { deleteAttempt, findAttempt, noteWrongAnswer } from './mfa-attempts.ts'
 import { type Proofs, proofFields } from './proofs.ts'
 
 const GetSecondFactors = {

@@ -13,10 +13,10 @@ import {
 import { isDuplicate, isRowId, type PasskeyRow, type Transaction, type UserRow, uuidv7 } from '@parley/database'
 import { type Deps, logFailedSignIn } from '@parley/service'
 import { Type } from 'typebox'
-import { createKnownDevices } from '../password/known-devices.ts'
+import { createKnownDevices } from '../sessions/known-devices.ts'
+import { findAttempt } from '../sessions/mfa-attempts.ts'
 import { createSignInReplies, onlyWithMfa, originOf, signIn } from '../sessions/sign-in.ts'
 import { type FactorChange, lockCaller, recordFactorChange } from './factor-changes.ts'
-import { findAttempt } from './mfa-attempts.ts'
 import { AssertionCredential, listPasskeys, NewCredential, type Passkeys } from './passkeys.ts'
 
 const most = 20

@@ -20,8 +20,7 @@ import type { Caller } from '@parley/identity'
 import { asRefusal, type Deps, logSessionEnd, wantsCookie } from '@parley/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
-import type { Providers } from '../oauth/providers.ts'
-import { findProviderSession } from '../single-sign-on/provider-sessions.queries.ts'
+import { findProviderSession } from './provider-sessions.queries.ts'
 import { createSessionCookie, createTokenReplies } from './session-cookie.ts'
 
 const RefreshToken = Type.String({ maxLength: 1_000 })
@@ -87,8 +86,11 @@ const EndSession = {
   response: { 200: Ok, ...refusals(401, 404) },
 }
 
+/** What a logout needs of the providers: the address that ends a session there. */
+type LogoutProviders = ReadonlyMap<string, { id: string; logoutUrl?(idToken: string | null): Promise<URL | undefined> }>
+
 export const sessionRoutes =
-  (deps: Deps, providers: Providers = new Map()): FastifyPluginAsyncTypebox =>
+  (deps: Deps, providers: LogoutProviders = new Map()): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { db, config, tokens, seals, logger, clock } = deps
     const cookie = createSessionCookie(config)

@@ -15,8 +15,8 @@ import { type MfaRequired, notFound, type SignInReply, type TokenReply } from '@
 import type { Database, Transaction, UserRow } from '@parley/database'
 import { type Deps, logFailedSignIn, logSignIn } from '@parley/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { createKnownDevices } from '../password/known-devices.ts'
-import { beginAttempt } from '../second-factors/mfa-attempts.ts'
+import { createKnownDevices } from './known-devices.ts'
+import { beginAttempt } from './mfa-attempts.ts'
 import { createTokenReplies } from './session-cookie.ts'
 
 /** Where a sign-in comes from, and when. */

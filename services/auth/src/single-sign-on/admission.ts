@@ -16,8 +16,8 @@ import { ApiError } from '@parley/contract'
 import type { Transaction, UserRow } from '@parley/database'
 import { followGroups } from '@parley/groups'
 import type { Deps } from '@parley/service'
-import { OauthFailure } from '../oauth/oauth-failure.ts'
 import type { SignInOrigin } from '../sessions/sign-in.ts'
+import { OauthFailure } from './oauth-failure.ts'
 
 /** A person as the provider of their organisation describes them. */
 export interface DirectoryPerson {

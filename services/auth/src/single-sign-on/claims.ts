@@ -1,5 +1,10 @@
 import { limits } from '@parley/contract'
-import { type Claims, isObject } from '../oauth/profiles.ts'
+
+export type Claims = Record<string, unknown>
+
+/** Whether the value is a JSON object. */
+export const isObject = (value: unknown): value is Claims =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Groups or roles beyond this number are not read. */
 const mostValues = 1_000

@@ -1,9 +1,9 @@
 import { auditFailedSignIn, type SignInMethod, type StartedSession } from '@parley/accounts'
 import { type Deps, logSignIn } from '@parley/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { asOauthFailure, type OauthFailure, type OauthFailureCode } from '../oauth/oauth-failure.ts'
 import { createTokenReplies } from '../sessions/session-cookie.ts'
 import type { SignInOrigin } from '../sessions/sign-in.ts'
+import { asOauthFailure, type OauthFailure, type OauthFailureCode } from './oauth-failure.ts'
 
 /** Failures after the provider identified a person. Other failures are not audited, because anybody can cause them with one request. */
 const audited = new Set<OauthFailureCode>([

@@ -6,7 +6,7 @@ import type { Deps } from '@parley/service'
 import { mentionedIds } from '@parley/slack'
 import { Type } from 'typebox'
 import type { CallService } from '../call-services.ts'
-import { findByTs, findUserNames } from '../slack-ids/slack-ids.queries.ts'
+import { findByTs, findUserNames } from '../slack-objects/slack-ids.queries.ts'
 import {
   answerInPlainText,
   HookRefusal,

@@ -4,11 +4,11 @@ import { isRowId } from '@parley/database'
 import { InvalidBlocks, mentionedIds, parseTs, slackTs } from '@parley/slack'
 import { sendEphemeralMessage } from '../apps/ephemeral-messages.ts'
 import { readContent, textsOf } from '../hooks/read-payload.ts'
-import { type FoundMessage, findByTs, findUserNames } from '../slack-ids/slack-ids.queries.ts'
+import { type FoundMessage, findByTs, findUserNames } from '../slack-objects/slack-ids.queries.ts'
+import { findSlackMessage } from '../slack-objects/slack-objects.ts'
 import { findReadable } from '../subscriptions/subscriptions.queries.ts'
 import { jsonOf, type SlackCall, textOf } from './slack-call.ts'
 import { SlackError } from './slack-error.ts'
-import { findSlackMessage } from './slack-objects.ts'
 
 /**
  * Checks that the caller's scopes allow changes. Methods that change something call it when

@@ -1,11 +1,11 @@
 import type { Message } from '@parley/contract'
 import type { Deps } from '@parley/service'
 import { parseMoment, parseTs } from '@parley/slack'
-import { findFirstMessageFrom, findTimestamps } from '../slack-ids/slack-ids.queries.ts'
+import { findFirstMessageFrom, findTimestamps } from '../slack-objects/slack-ids.queries.ts'
+import { asSlackChannel, asSlackMessage, asSlackUser } from '../slack-objects/slack-objects.ts'
 import { findChannelId, findMessageOf, messagesOf } from './chat.ts'
 import { type Arguments, numberOf, readCursor, type SlackCall, textOf, writeCursor } from './slack-call.ts'
 import { SlackError } from './slack-error.ts'
-import { asSlackChannel, asSlackMessage, asSlackUser } from './slack-objects.ts'
 
 const page = { byDefault: 100, most: 200 }
 

@@ -5,7 +5,8 @@ import { bearerToken, type Deps, refuseNul } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { CallService } from '../call-services.ts'
-import { findTimestamps } from '../slack-ids/slack-ids.queries.ts'
+import { findTimestamps } from '../slack-objects/slack-ids.queries.ts'
+import { asSlackMessage, asSlackUser, findSlackMessage, reactionOf } from '../slack-objects/slack-objects.ts'
 import {
   deleteMessage,
   findChannelId,
@@ -28,7 +29,6 @@ import {
 import { completeUpload, fileInfo, getUploadUrl } from './files.ts'
 import { type Arguments, createAsk, type SlackCall, textOf } from './slack-call.ts'
 import { renderSlackErrors, SlackError } from './slack-error.ts'
-import { asSlackMessage, asSlackUser, findSlackMessage, reactionOf } from './slack-objects.ts'
 
 /** A method of the web API. The reply has its result beside `ok: true`. */
 type Method = (call: SlackCall) => Promise<object>

@@ -1,8 +1,8 @@
 import type { EventType, Message, Routing, WireEvent } from '@parley/contract'
 import { anyOf, type Reader } from '@parley/database'
 import { slackTs, toMrkdwn } from '@parley/slack'
-import { asSlackChannel, asSlackMessage, asSlackUser, bareName } from '../slack-api/slack-objects.ts'
-import { findKinds, findTimestamps, findTsOf } from '../slack-ids/slack-ids.queries.ts'
+import { findKinds, findTimestamps, findTsOf } from '../slack-objects/slack-ids.queries.ts'
+import { asSlackChannel, asSlackMessage, asSlackUser, bareName } from '../slack-objects/slack-objects.ts'
 
 const newMessages = ['NEW_MESSAGE', 'NEW_DM_MESSAGE', 'NEW_THREAD_REPLY'] as const
 const changedMessages = ['UPDATE_MESSAGE', 'UPDATE_DM_MESSAGE', 'UPDATE_THREAD_REPLY'] as const

@@ -8,7 +8,7 @@ import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { findMentions } from '../mentions/mentions.ts'
 import { applyDeletion, applyEdit } from '../messages/message-changes.ts'
-import { BlocksBody, readShown, requestHash } from '../messages/messages.schema.ts'
+import { BlocksBody, readShown, requestHash } from '../messages.schema.ts'
 import { postOnce, storeMessage } from '../sending/new-message.ts'
 
 declare module 'fastify' {

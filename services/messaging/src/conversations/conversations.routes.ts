@@ -25,7 +25,7 @@ import { type Deps, sendJsonText } from '@parley/service'
 import { type Static, Type } from 'typebox'
 import { deleteMessage, editMessage } from '../messages/message-changes.ts'
 import { readPage } from '../messages/message-pages.queries.ts'
-import { MessageBody, PageQuery, pageEnds } from '../messages/messages.schema.ts'
+import { MessageBody, PageQuery, pageEnds } from '../messages.schema.ts'
 import {
   findConversation,
   findListedConversation,

@@ -15,8 +15,6 @@ import type { Caller } from '@parley/identity'
 import { findMessage, recordMessageDeleted, recordMessageUpdated, recordReplyDeleted } from '@parley/messages'
 import { sql } from 'kysely'
 import { findMentions } from '../mentions/mentions.ts'
-import { recordPreviews } from '../previews/link-jobs.ts'
-import { changeUploads, type Files, storedSizes } from '../uploads/message-uploads.ts'
 import {
   type MessageBody,
   type MessageLocation,
@@ -24,7 +22,9 @@ import {
   readShown,
   requireLocation,
   unquotable,
-} from './messages.schema.ts'
+} from '../messages.schema.ts'
+import { recordPreviews } from '../previews/link-jobs.ts'
+import { changeUploads, type Files, storedSizes } from '../uploads/message-uploads.ts'
 
 /**
  * Changes what a message says. Parts that the body does not name stay. The event carries the whole message, so that clients

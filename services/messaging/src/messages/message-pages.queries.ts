@@ -2,7 +2,7 @@ import { invalid, limits, type Message } from '@parley/contract'
 import { isRowId, prepared, type Reader } from '@parley/database'
 import { selectMessages } from '@parley/messages'
 import { sql } from 'kysely'
-import type { PageQuery } from './messages.schema.ts'
+import type { PageQuery } from '../messages.schema.ts'
 
 /** What is paged: the messages of a channel or conversation, or the replies to a message. */
 export interface MessageList {

@@ -4,9 +4,9 @@ import { Id, Message, Ok, refusals } from '@parley/contract'
 import { findMessage } from '@parley/messages'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
+import { MessageBody, MessageParams, PageQuery, pageEnds } from '../messages.schema.ts'
 import { deleteMessage, editMessage } from './message-changes.ts'
 import { readPage } from './message-pages.queries.ts'
-import { MessageBody, MessageParams, PageQuery, pageEnds } from './messages.schema.ts'
 
 const ListMessages = {
   summary: 'Messages of a channel, oldest first',

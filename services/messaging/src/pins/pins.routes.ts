@@ -6,7 +6,7 @@ import type { Caller } from '@parley/identity'
 import { findMessage, recordMessageUpdated, selectMessages } from '@parley/messages'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
-import { MessageParams } from '../messages/messages.schema.ts'
+import { MessageParams } from '../messages.schema.ts'
 
 const shape = {
   params: MessageParams,

@@ -5,7 +5,7 @@ import { forbidden, Message, refusals } from '@parley/contract'
 import { findMessage, recordMessageUpdated } from '@parley/messages'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
-import { MessageParams } from '../messages/messages.schema.ts'
+import { MessageParams } from '../messages.schema.ts'
 
 const RemovePreviews = {
   summary: 'Take the previews of its links off a message',

@@ -4,7 +4,7 @@ import { type ChannelRow, type RequestKey, type Transaction, uuidv7 } from '@par
 import { type Caller, findCaller } from '@parley/identity'
 import type { Deps } from '@parley/service'
 import { requireQuotable } from '../messages/message-changes.ts'
-import type { NewMessageBody } from '../messages/messages.schema.ts'
+import type { NewMessageBody } from '../messages.schema.ts'
 import { putUploads } from '../uploads/message-uploads.ts'
 import { joinToPost } from './joining.ts'
 import { postOnce, storeMessage } from './new-message.ts'

@@ -18,7 +18,7 @@ import {
   quoteOf,
   readShown,
   requestHash,
-} from '../messages/messages.schema.ts'
+} from '../messages.schema.ts'
 import { joinToPost } from '../sending/joining.ts'
 import { postOnce, storeMessage } from '../sending/new-message.ts'
 import { putUploads } from '../uploads/message-uploads.ts'

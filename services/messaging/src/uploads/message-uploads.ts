@@ -1,7 +1,7 @@
 import { releaseUploads } from '@parley/blobs'
 import { type ImageSizes, invalid } from '@parley/contract'
 import type { StoredAttachment, Transaction, UploadRow } from '@parley/database'
-import type { MessageBody } from '../messages/messages.schema.ts'
+import type { MessageBody } from '../messages.schema.ts'
 import { insertMessageUploads, lockUploads } from './uploads.queries.ts'
 
 /** The uploads of a message, as they are stored. */

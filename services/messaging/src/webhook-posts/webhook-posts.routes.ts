@@ -19,7 +19,7 @@ import { safeText, safeUrl } from '@parley/slack'
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { findMentions } from '../mentions/mentions.ts'
-import { BlocksBody, readShown, requestHash } from '../messages/messages.schema.ts'
+import { BlocksBody, readShown, requestHash } from '../messages.schema.ts'
 import { postOnce, type ShownAs, storeMessage } from '../sending/new-message.ts'
 
 declare module 'fastify' {

@@ -5,11 +5,11 @@ import { createMetrics } from '@parley/telemetry'
 import { createDatabase, type TestDatabase } from '@parley/test'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createKnownChannels } from '../streams/known-channels.ts'
 import { createOpenStreams } from '../streams/open-streams.ts'
 import type { OpenStream } from '../streams/stream.ts'
 import { visitAudience } from './audience.ts'
 import { createEntitlement, receives } from './entitlement.ts'
-import { createKnownChannels } from './known-channels.ts'
 
 const people = Array.from({ length: 5 }, () => uuidv7())
 const channelIds = Array.from({ length: 3 }, () => uuidv7())

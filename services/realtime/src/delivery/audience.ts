@@ -1,10 +1,10 @@
 import type { EphemeralEvent } from '@parley/events'
 import type { Logger } from '@parley/telemetry'
+import { hasJoined } from '../streams/known-channels.ts'
 import type { OpenStreams } from '../streams/open-streams.ts'
 import type { SleepWatch } from '../streams/sleep-watch.ts'
 import type { OpenStream } from '../streams/stream.ts'
 import { type Entitlement, type KnownAudience, receives } from './entitlement.ts'
-import { hasJoined } from './known-channels.ts'
 
 /** Called once for each live stream that receives the event. */
 type Visit = (stream: OpenStream) => void

@@ -1,9 +1,9 @@
 import { isMemberOrNamed, isOutsider, isReader } from '@parley/access'
 import type { Routing } from '@parley/contract'
 import { anyOf, type ChannelKind, type Database, isUnset } from '@parley/database'
+import { hasJoined, type KnownChannels, type Routed } from '../streams/known-channels.ts'
 import type { OpenStreams } from '../streams/open-streams.ts'
 import type { KnownChannel, OpenStream } from '../streams/stream.ts'
-import { hasJoined, type KnownChannels, type Routed } from './known-channels.ts'
 import { createKnownGroups } from './known-groups.ts'
 
 /** An audience with everything looked up: judging a stream needs no further query. */

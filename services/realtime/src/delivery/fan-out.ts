@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { PositionedEvent } from '@parley/events'
 import type { Logger, Metrics } from '@parley/telemetry'
+import { bytesOf, emptySequence, followedBy, joinShared, type Shared } from '../streams/frame-sequence.ts'
 import { frameOf } from '../streams/frames.ts'
 import type { OpenStreams } from '../streams/open-streams.ts'
 import type { SleepWatch } from '../streams/sleep-watch.ts'
@@ -8,7 +9,6 @@ import type { OpenStream } from '../streams/stream.ts'
 import { visitAudience, visitGuests, visitScoped } from './audience.ts'
 import { createDeliveryMetrics, type Delivery, traceDeliveries } from './delivery-metrics.ts'
 import type { Entitlement } from './entitlement.ts'
-import { bytesOf, emptySequence, followedBy, joinShared, type Shared } from './frame-sequence.ts'
 
 export interface FanOutParts {
   streams: OpenStreams

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Role } from '@parley/contract'
 import type { ChannelKind } from '@parley/database'
-import type { FrameSequence } from '../delivery/frame-sequence.ts'
+import type { FrameSequence } from './frame-sequence.ts'
 
 /** Somebody with at least one open stream on this node. */
 export interface Person {

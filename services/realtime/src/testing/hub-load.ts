@@ -11,7 +11,7 @@ import type { PositionedEvent } from '@parley/events'
 import { createLogger, createMetrics } from '@parley/telemetry'
 import { createEntitlement } from '../delivery/entitlement.ts'
 import { createFanOut } from '../delivery/fan-out.ts'
-import { createKnownChannels } from '../delivery/known-channels.ts'
+import { createKnownChannels } from '../streams/known-channels.ts'
 import { createOpenStreams } from '../streams/open-streams.ts'
 
 export interface HubSample {

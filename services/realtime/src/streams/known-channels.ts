@@ -2,7 +2,7 @@ import { anyOf, type Database } from '@parley/database'
 import type { PositionedEvent } from '@parley/events'
 import DataLoader from 'dataloader'
 import { sql } from 'kysely'
-import type { Follower, KnownChannel } from '../streams/stream.ts'
+import type { Follower, KnownChannel } from './stream.ts'
 
 export type Routed = Pick<PositionedEvent, 'routing'>
 

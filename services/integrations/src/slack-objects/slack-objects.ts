@@ -1,7 +1,7 @@
 import type { Channel, Message, User } from '@parley/contract'
 import type { Reader } from '@parley/database'
 import { toMrkdwn } from '@parley/slack'
-import { findTimestamps, type SlackTimestamps } from '../slack-ids/slack-ids.queries.ts'
+import { findTimestamps, type SlackTimestamps } from './slack-ids.queries.ts'
 
 /** These functions translate Parley's resources into those of Slack. */
 

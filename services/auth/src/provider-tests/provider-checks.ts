@@ -15,9 +15,9 @@ import {
 import type { Static } from 'typebox'
 import { Type } from 'typebox'
 import { discoverMetadata } from '../oauth/openid-server.ts'
-import { isObject } from '../oauth/profiles.ts'
 import type { OauthProvider } from '../oauth/provider.ts'
 import { createProviderFetch, UnfitAnswer } from '../oauth/provider-fetch.ts'
+import { isObject } from '../single-sign-on/claims.ts'
 
 /** One result of the test of a provider. */
 export const Finding = Type.Object({
