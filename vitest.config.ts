@@ -15,7 +15,10 @@ const long = [
   'test/web/scrolling.test.ts',
 ]
 
-/** The files that take more than a minute begin first: at the end one of them would keep a processor busy while the other has nothing to do. */
+/**
+ * The files that take more than a minute begin first: at the end one of them would keep a processor busy while the
+ * other has nothing to do.
+ */
 const slowest = ['test/journeys/cluster', 'test/journeys/solo', 'test/hostile/solo']
 
 class SlowestFirst extends BaseSequencer {

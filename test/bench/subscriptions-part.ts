@@ -30,9 +30,9 @@ type Carrier = (typeof carriers)[number]
 type Cost = Record<Carrier, number>
 
 /**
- * Processor time of the processes that carry events to subscriptions, while messages come at a constant rate: without subscriptions, with ten
- * that get every message, and with these ten among a thousand. Of the others one half asks for the messages of another channel, and one half
- * for other events.
+ * Processor time of the processes that carry events to subscriptions, while messages come at a constant rate: without
+ * subscriptions, with ten that get every message, and with these ten among a thousand. Of the others one half asks for
+ * the messages of another channel, and one half for other events.
  */
 export async function measureSubscriptions(scene: Scene, foundation: Foundation): Promise<Row[]> {
   const { rounds, seconds } = foundation.options

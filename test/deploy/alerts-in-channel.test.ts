@@ -43,7 +43,8 @@ async function startAlertmanager(webhookUrl: string): Promise<string> {
   await writeFile(configFile, config)
 
   const address = `127.0.0.1:${await freePort()}`
-  // Debian's build reads its templates from /usr/share, and it is not installed: the folder of its package stands in for it, for this process alone.
+  // Debian's build reads its templates from /usr/share, and it is not installed: the folder of its package stands in
+  // for it, for this process alone.
   const share = path.join(path.dirname(command), '../share')
   const mounting = `[ ! -d "$1" ] || mount --bind "$1" /usr/share; shift; exec "$@"`
   const server = spawn(

@@ -10,7 +10,10 @@ export interface Target {
   filename: string
 }
 
-/** Time after which every connection is given up and opened anew: the server may have ended it, which a client that does not read misses. */
+/**
+ * Time after which every connection is given up and opened anew: the server may have ended it, which a client that does
+ * not read misses.
+ */
 const renewMs = 10_000
 
 /**

@@ -1,4 +1,7 @@
-/** `node test/history/run.ts --minutes 10 --seed 7 --postgres-crash-every 40`: the long run, by hand. Exits with 1 when a promise was broken. */
+/**
+ * `node test/history/run.ts --minutes 10 --seed 7 --postgres-crash-every 40`: the long run, by hand. Exits with 1 when
+ * a promise was broken.
+ */
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { runTrial } from './trial.ts'

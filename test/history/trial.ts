@@ -101,7 +101,10 @@ async function untilQuiet({ baseUrl }: Installation) {
   }
 }
 
-/** Resolves when every open stream has the last message, and the streams of ended sessions have ended; not having them by then is for the checker to tell. */
+/**
+ * Resolves when every open stream has the last message, and the streams of ended sessions have ended; not having them
+ * by then is for the checker to tell.
+ */
 async function untilAllHeard(history: History, { readers, says }: ReturnType<typeof createWorkload>) {
   const { told } = await says('the end')
   const isLast = (cursor: string) => {

@@ -69,7 +69,10 @@ const queryOf = (parameters: NonNullable<Operation['parameters']>) =>
 /** Ids that exist, by the name a route gives them. */
 export type Known = Record<string, string>
 
-/** Messages of a conversation are not those of a channel, its images neither; tokens belong to the bot; a name in a body is one to be given. */
+/**
+ * Messages of a conversation are not those of a channel, its images neither; tokens belong to the bot; a name in a body
+ * is one to be given.
+ */
 export function idsFor({ path }: Route, { directMessageId, directQuotedId, ...known }: Known): Known {
   const { directImage, channelImage, storedFile, ...rest } = known
   if (path.startsWith('/conversations/')) {

@@ -12,7 +12,10 @@ import { descendantsOf, listProcesses, type RunningProcess, signal } from './pro
 
 export type Topology = 'solo' | 'cluster'
 
-/** Where the longer files run. The tests of the services run most of the same code in one process, as solo does; `TEST_LONG=1` runs both. */
+/**
+ * Where the longer files run. The tests of the services run most of the same code in one process, as solo does;
+ * `TEST_LONG=1` runs both.
+ */
 export const usualTopologies: readonly Topology[] = process.env.TEST_LONG ? ['solo', 'cluster'] : ['cluster']
 
 export interface LaunchOptions {

@@ -1,6 +1,7 @@
 /**
  * `node test/web/screenshots.ts [--out DIR] [--only VIEWS] [--look NAMES]`: pictures of every view of the web client, of a
- * workspace in which people have talked. By hand: to look at what a change of the styles has done. `--look all` adds languages and densities.
+ * workspace in which people have talked. By hand: to look at what a change of the styles has done. `--look all` adds
+ * languages and densities.
  */
 import { once } from 'node:events'
 import { mkdir } from 'node:fs/promises'

@@ -11,7 +11,10 @@ export interface AttemptLimit {
 
 const quarterHourMs = 900_000
 
-/** `seconds` is 0 when the attempt was counted, as number `count` within the time. Otherwise the next attempt is possible after so many seconds. */
+/**
+ * `seconds` is 0 when the attempt was counted, as number `count` within the time. Otherwise the next attempt is
+ * possible after so many seconds.
+ */
 export type Counted = { seconds: 0; count: number } | { seconds: number; count?: undefined }
 
 /**

@@ -20,11 +20,11 @@ export interface Rotation {
 }
 
 /**
- * Rotates the refresh token of a session and answers the key of its successor. The previous token gets the same successor for 60 s
- * after the rotation, as long as the successor has not been used. Any other earlier token may have been stolen, so the session ends
- * with an entry in the audit log.
- * @throws ApiError 401 when the session has ended or expired or its user was removed or deactivated; `SessionReused` when the use of an old token
- * ended the session.
+ * Rotates the refresh token of a session and answers the key of its successor. The previous token gets the same
+ * successor for 60 s after the rotation, as long as the successor has not been used. Any other earlier token may have
+ * been stolen, so the session ends with an entry in the audit log.
+ * @throws ApiError 401 when the session has ended or expired or its user was removed or deactivated; `SessionReused`
+ * when the use of an old token ended the session.
  */
 export async function rotateRefresh(db: Database, rotation: Rotation): Promise<SessionKey> {
   // The end of a session must be committed, so the refusal is thrown after the transaction.

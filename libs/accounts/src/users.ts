@@ -55,9 +55,9 @@ export interface NewUser {
 }
 
 /**
- * Creates a person, tells everyone (NEW_USER) and the audit log, and adds them, unless they are a guest, to General and the channels of
- * `autoJoin`, which stay locked until the transaction ends. Answers undefined when a live person has the address, also when another request created them
- * just now.
+ * Creates a person, tells everyone (NEW_USER) and the audit log, and adds them, unless they are a guest, to General and
+ * the channels of `autoJoin`, which stay locked until the transaction ends. Answers undefined when a live person has
+ * the address, also when another request created them just now.
  */
 export async function createUser(trx: Transaction, input: NewUser): Promise<UserRow | undefined> {
   const user = await insertUser(trx, input)

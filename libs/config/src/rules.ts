@@ -219,7 +219,10 @@ function repeatedProviders({ oauth, saml = [] }: DeepPartial<Config>): Faults {
   })
 }
 
-/** Whether a host name or address (IPv6 also in brackets) is reachable only from this machine. Names other than `localhost` count as public. */
+/**
+ * Whether a host name or address (IPv6 also in brackets) is reachable only from this machine. Names other than
+ * `localhost` count as public.
+ */
 export function isLoopbackHost(host: string): boolean {
   const name = host
     .toLowerCase()

@@ -108,7 +108,10 @@ export async function fetchDebianPackages(
   await rm(work, { recursive: true, force: true })
 }
 
-/** The environment variable that makes an unpacked program find the libraries unpacked with it (lib/<architecture>, usr/lib/<architecture>). */
+/**
+ * The environment variable that makes an unpacked program find the libraries unpacked with it (lib/<architecture>,
+ * usr/lib/<architecture>).
+ */
 export async function unpackedLibraries(root: string): Promise<{ LD_LIBRARY_PATH: string }> {
   const libraries: string[] = []
   for (const lib of [join(root, 'usr/lib'), join(root, 'lib')]) {

@@ -47,7 +47,10 @@ export async function startRedis(options: EmbeddedOptions): Promise<EmbeddedServ
   })
 }
 
-/** The password is in this file (mode 0600) because every user can read a command line. Without a process title we find the process by its command line. */
+/**
+ * The password is in this file (mode 0600) because every user can read a command line. Without a process title we find
+ * the process by its command line.
+ */
 function configuration(port: number, password: string, data: string, durable: boolean): string {
   const lines = [
     'bind 127.0.0.1',

@@ -145,8 +145,8 @@ export async function changeGroupMembers(
 }
 
 /**
- * Guests are told of no group, but their mentions are counted by the groups that they are in. An UPDATE_USER of themselves has their clients
- * fetch everything anew.
+ * Guests are told of no group, but their mentions are counted by the groups that they are in. An UPDATE_USER of
+ * themselves has their clients fetch everything anew.
  */
 async function tellGuests(trx: Transaction, userIds: readonly string[]): Promise<void> {
   const guests = await trx

@@ -63,8 +63,9 @@ const rememberedTokens = 20_000
 const accessForm = new RegExp(`^[\\w-]+\\.[\\w-]+\\.(?:${base64urlOf32Bytes}|${base64urlOf64Bytes})$`)
 
 /**
- * Signs and verifies access tokens (JWT). A key takes part in one algorithm, whatever the token's header says. Good signatures are remembered until the token expires, so a busy client costs one
- * verification per token instead of one per request. Whether the session is still alive is never remembered.
+ * Signs and verifies access tokens (JWT). A key takes part in one algorithm, whatever the token's header says. Good
+ * signatures are remembered until the token expires, so a busy client costs one verification per token instead of one
+ * per request. Whether the session is still alive is never remembered.
  */
 function createAccessTokens({ issuer, clock, ...keyOptions }: TokenOptions) {
   const keys = accessKeys(keyOptions)

@@ -36,10 +36,11 @@ export async function joinChannel(trx: Transaction, { caller, now }: Act, channe
 }
 
 /**
- * Ends the caller's membership of a channel and answers the channel. Its audience gets UPDATE_CHANNEL. All streams of a caller who
- * loses access get DELETE_CHANNEL; otherwise only those of `scope=joined` do. Idempotent, as long as the caller may read the channel.
- * Locks the person, then the channel.
- * @throws ApiError 400 for who is a member through a group, 404 when there is no such channel or the caller may not read it, 401 when the caller was removed in the meantime.
+ * Ends the caller's membership of a channel and answers the channel. Its audience gets UPDATE_CHANNEL. All streams of a
+ * caller who loses access get DELETE_CHANNEL; otherwise only those of `scope=joined` do. Idempotent, as long as the
+ * caller may read the channel. Locks the person, then the channel. @throws ApiError 400 for who is a member through a
+ * group, 404 when there is no such channel or the caller may not read it, 401 when the caller was removed in the
+ * meantime.
  */
 export async function leaveChannel(
   trx: Transaction,
@@ -64,9 +65,9 @@ export async function leaveChannel(
 }
 
 /**
- * Makes people members of the public channels with these name keys, as far as they are not, and tells the audience of each; and the people's
- * own streams when they may have some. Names without such a channel are passed over. The rows of the people must be locked.
- * Served by channels_live_name; the channels stay locked until the transaction ends.
+ * Makes people members of the public channels with these name keys, as far as they are not, and tells the audience of
+ * each; and the people's own streams when they may have some. Names without such a channel are passed over. The rows of
+ * the people must be locked. Served by channels_live_name; the channels stay locked until the transaction ends.
  */
 export async function joinPublicChannels(
   trx: Transaction,

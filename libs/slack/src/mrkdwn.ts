@@ -12,7 +12,10 @@ const nobody: MrkdwnNames = { user: () => undefined }
 const special = /<([^<>\n]+)>|&(amp|lt|gt);/g
 const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>' }
 
-/** Turns Slack's mrkdwn into Parley's markup. Takes time in proportion to the length. Bold, italic, strike and code are the same in both. */
+/**
+ * Turns Slack's mrkdwn into Parley's markup. Takes time in proportion to the length. Bold, italic, strike and code are
+ * the same in both.
+ */
 export function toMarkup(mrkdwn: string, names: MrkdwnNames = nobody): string {
   const markup = mrkdwn.replace(special, (_whole, inside: string | undefined, entity: string | undefined) =>
     entity === undefined ? referenceAsMarkup(inside!, names) : entities[entity]!,

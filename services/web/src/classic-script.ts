@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { Script } from 'node:vm'
 
 /**
- * Where the script of the first view leaves what other parts import from it. The file of the module keeps the name that Vite gave it: whoever
- * changes what this file writes must change that name too, because browsers keep files by their names.
+ * Where the script of the first view leaves what other parts import from it. The file of the module keeps the name that
+ * Vite gave it: whoever changes what this file writes must change that name too, because browsers keep files by their
+ * names.
  */
 const exportsName = 'parleyFirstView'
 

@@ -15,7 +15,10 @@ export interface RepeatOptions {
   failure: string
 }
 
-/** Does something now and again after each pause, until stopped; also after it has failed. `stopping` is aborted when it is to end early. */
+/**
+ * Does something now and again after each pause, until stopped; also after it has failed. `stopping` is aborted when it
+ * is to end early.
+ */
 export function repeat(
   work: (stopping: AbortSignal) => Promise<void>,
   { pauseMs, logger, failure }: RepeatOptions,

@@ -1,9 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * People, sessions, channels, messages, and the outbox with its positions. Moments are epoch milliseconds, as on the wire. `messages` has no
- * foreign keys: checking them costs more than the rest of a shared send. The send statement itself proves that author and channel exist, and
- * people and channels are only marked as removed.
+ * People, sessions, channels, messages, and the outbox with its positions. Moments are epoch milliseconds, as on the
+ * wire. `messages` has no foreign keys: checking them costs more than the rest of a shared send. The send statement
+ * itself proves that author and channel exist, and people and channels are only marked as removed.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db)

@@ -1,8 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * Links sent by mail, and the counters that limit guesses and mails. Both are here and not in Redis, so that sign-in works without Redis. Of a
- * link only the digest of its token is stored. An address has one link per purpose, so a newer link replaces the older one.
+ * Links sent by mail, and the counters that limit guesses and mails. Both are here and not in Redis, so that sign-in
+ * works without Redis. Of a link only the digest of its token is stored. An address has one link per purpose, so a
+ * newer link replaces the older one.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db)

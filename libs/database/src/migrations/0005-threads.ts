@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * A summary of the replies to a message, updated with every reply, so that listings need not count. In its own row, so a reply does not rewrite
- * the parent's text, and a message without replies costs nothing.
+ * A summary of the replies to a message, updated with every reply, so that listings need not count. In its own row, so
+ * a reply does not rewrite the parent's text, and a message without replies costs nothing.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql

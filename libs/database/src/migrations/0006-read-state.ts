@@ -1,10 +1,10 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * How far people have read. The number of unread messages is the distance to the channel's `last_seq`, without deleted messages; mentions are
- * counted separately. Each has a small index. People have read their own messages, but a send writes nothing for that: `read_folds` says up
- * to where the authors of a channel are entered here, and a query reads the messages after that. An index of authors would make each send a
- * sixth slower.
+ * How far people have read. The number of unread messages is the distance to the channel's `last_seq`, without deleted
+ * messages; mentions are counted separately. Each has a small index. People have read their own messages, but a send
+ * writes nothing for that: `read_folds` says up to where the authors of a channel are entered here, and a query reads
+ * the messages after that. An index of authors would make each send a sixth slower.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db)

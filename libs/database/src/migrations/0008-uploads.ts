@@ -1,9 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * Files and images, and the messages that have them. The bytes are in the blob store, under keys made from the name. A row is written before its
- * bytes: an interrupted upload leaves a row, which is collected like any unused upload. The foreign key keeps an upload while a message has
- * it. `messages` itself has no foreign keys.
+ * Files and images, and the messages that have them. The bytes are in the blob store, under keys made from the name. A
+ * row is written before its bytes: an interrupted upload leaves a row, which is collected like any unused upload. The
+ * foreign key keeps an upload while a message has it. `messages` itself has no foreign keys.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db)

@@ -2,8 +2,8 @@ import { type Kysely, sql } from 'kysely'
 
 /**
  * The bytes of files and images, for installations without object storage, in chunks. A blob exists when `written_at`
- * is set. Several may be written under one key at once, and the first complete one stays. Bytes are not compressed: most uploads are compressed
- * already, and an uncompressed value can be read in parts.
+ * is set. Several may be written under one key at once, and the first complete one stays. Bytes are not compressed:
+ * most uploads are compressed already, and an uncompressed value can be read in parts.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db)

@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * What search reads: a folded copy of every message's text, which the worker writes by following the outbox. The send statement writes nothing
- * for it. `docs/decisions/0010-search-reads-a-projection.md` explains segments and grams.
+ * What search reads: a folded copy of every message's text, which the worker writes by following the outbox. The send
+ * statement writes nothing for it. `docs/decisions/0010-search-reads-a-projection.md` explains segments and grams.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db)

@@ -1,9 +1,10 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * Presence, with a row for each person who was ever online. `streams` counts their open event streams by realtime node, and `shown` is the status
- * that everybody sees. `changed_by` is the transaction that last changed `shown`, by which the nodes find changes. `presence_nodes` has a row
- * for each realtime node. A node that has not reported for long is dead, and so are its streams.
+ * Presence, with a row for each person who was ever online. `streams` counts their open event streams by realtime node,
+ * and `shown` is the status that everybody sees. `changed_by` is the transaction that last changed `shown`, by which
+ * the nodes find changes. `presence_nodes` has a row for each realtime node. A node that has not reported for long is
+ * dead, and so are its streams.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db)

@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * Lets the relay notice that PostgreSQL continues from an earlier moment: a new cluster has another identifier, and a promotion or a restore to
- * a point in time begins another timeline. Both are null on servers that do not show them.
+ * Lets the relay notice that PostgreSQL continues from an earlier moment: a new cluster has another identifier, and a
+ * promotion or a restore to a point in time begins another timeline. Both are null on servers that do not show them.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql

@@ -1,10 +1,10 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * Lets the worker analyse tables without statistics, which only the owner of a table may do. After a crash PostgreSQL does not know any more when
- * it analysed a table and how much has changed since, and its autovacuum skips the table. One table at a time, the largest first, so that each
- * transaction is short. Returns the table's name, or null when none is left. Tables of a few pages are skipped: they are planned again when
- * they grow.
+ * Lets the worker analyse tables without statistics, which only the owner of a table may do. After a crash PostgreSQL
+ * does not know any more when it analysed a table and how much has changed since, and its autovacuum skips the table.
+ * One table at a time, the largest first, so that each transaction is short. Returns the table's name, or null when
+ * none is left. Tables of a few pages are skipped: they are planned again when they grow.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql

@@ -7,8 +7,9 @@ interface Named {
 }
 
 /**
- * Skeletons of names, so that nobody can take a name that differs only by look-alike letters of another script. Existing names stay. The version
- * before writes no skeleton: when it renames somebody, the trigger removes the old one. People without a skeleton are compared by name.
+ * Skeletons of names, so that nobody can take a name that differs only by look-alike letters of another script.
+ * Existing names stay. The version before writes no skeleton: when it renames somebody, the trigger removes the old
+ * one. People without a skeleton are compared by name.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db)

@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * The size of a person's uploads that no message has, read from the index alone. Thumbnails count too, except those from before this migration
- * and those that the version before stores.
+ * The size of a person's uploads that no message has, read from the index alone. Thumbnails count too, except those
+ * from before this migration and those that the version before stores.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db)

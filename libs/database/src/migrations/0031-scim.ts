@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * Directories that provision people by SCIM, and what they say of people. `changed_at` is when a person last changed for SCIM, and grows with
- * each change, so it makes the ETag; null: never since they were created.
+ * Directories that provision people by SCIM, and what they say of people. `changed_at` is when a person last changed
+ * for SCIM, and grows with each change, so it makes the ETag; null: never since they were created.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db)

@@ -94,7 +94,10 @@ export const magicLinkRoutes =
     })
   }
 
-/** Consumes the link and answers its user. A new user is created only when no invitation is needed. Undefined when the link does not work. */
+/**
+ * Consumes the link and answers its user. A new user is created only when no invitation is needed. Undefined when the
+ * link does not work.
+ */
 async function admit(trx: Transaction, claims: LinkClaims, { auth, chat }: Config, origin: SignInOrigin) {
   const { ip, now } = origin
   const link = await takeLink(trx, claims, now)

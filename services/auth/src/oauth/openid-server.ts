@@ -8,7 +8,10 @@ import {
 } from 'oauth4webapi'
 import { createProviderFetch, UnfitAnswer } from './provider-fetch.ts'
 
-/** The allowed algorithms sign with a key of the provider. `none` is not allowed, nor are the HS algorithms, which use the client's secret. */
+/**
+ * The allowed algorithms sign with a key of the provider. `none` is not allowed, nor are the HS algorithms, which use
+ * the client's secret.
+ */
 export const signatureAlgorithms = [
   'RS256',
   'RS384',

@@ -71,7 +71,10 @@ interface GithubUser {
   emails: { email: string; primary: boolean; verified: boolean; visibility: 'public' | 'private' | null }[]
 }
 
-/** The part of GitHub that a sign-in uses. Like GitHub it refuses with 200, answers with forms unless JSON is accepted, and needs a User-Agent. */
+/**
+ * The part of GitHub that a sign-in uses. Like GitHub it refuses with 200, answers with forms unless JSON is accepted,
+ * and needs a User-Agent.
+ */
 export async function startGithub(client: { clientId: string; clientSecret: string }) {
   const codes = new Map<string, { challenge: string; redirectUri: string }>()
   const signedIn: { user: GithubUser } = { user: { login: 'nobody', name: null, emails: [] } }

@@ -112,7 +112,10 @@ export const passwordResetRoutes =
 
 const noEmail = 'This server sends no e-mail. Please ask an admin for a new password.'
 
-/** Consumes the link and answers its owner. A reset is audited, a first password is not. @throws ApiError 400 when the owner was removed. */
+/**
+ * Consumes the link and answers its owner. A reset is audited, a first password is not. @throws ApiError 400 when the
+ * owner was removed.
+ */
 async function useLink(trx: Transaction, claims: LinkClaims, userId: string, { ip, now }: SignInOrigin) {
   const owner = await lockUserIfLive(trx, userId)
   const link = owner && (await takeLink(trx, claims, now))

@@ -151,9 +151,9 @@ const requestIdOf = (state: string) => requestPrefix + state
 const stateOf = ({ id }: SamlProvider) => ({ id: `saml ${id}` })
 
 /**
- * The cookie that ties a sign-in to the browser that started it. The provider's page posts from another site, so the browser sends the
- * cookie only with `SameSite=None`, which needs https. Without https the attribute is left out: on a developer's machine, browsers then send
- * the cookie during its first minutes.
+ * The cookie that ties a sign-in to the browser that started it. The provider's page posts from another site, so the
+ * browser sends the cookie only with `SameSite=None`, which needs https. Without https the attribute is left out: on a
+ * developer's machine, browsers then send the cookie during its first minutes.
  */
 function browserCookie(state: string, acsUrl: string) {
   const secure = new URL(acsUrl).protocol === 'https:'

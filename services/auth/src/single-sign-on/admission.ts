@@ -103,7 +103,10 @@ async function findOrCreate(
   }
 }
 
-/** An address that is not accepted is refused. It is not corrected, because the result could be the address of another person. @throws OauthFailure */
+/**
+ * An address that is not accepted is refused. It is not corrected, because the result could be the address of another
+ * person. @throws OauthFailure
+ */
 export function readProviderEmail(email: string): string {
   try {
     return readEmail(email)
@@ -120,9 +123,9 @@ function refuseOtherDomains(email: string | undefined, allowed: readonly string[
 }
 
 /**
- * Makes a person who signs in a member of exactly the groups that their provider names. When the provider says nothing about groups, nothing
- * changes. This runs before the person gets tokens, in a transaction of its own: the first transaction locked the channels of a new person,
- * and groups must be locked before channels.
+ * Makes a person who signs in a member of exactly the groups that their provider names. When the provider says nothing
+ * about groups, nothing changes. This runs before the person gets tokens, in a transaction of its own: the first
+ * transaction locked the channels of a new person, and groups must be locked before channels.
  */
 export async function followDirectoryGroups(
   { db, logger }: Pick<Deps, 'db' | 'logger'>,

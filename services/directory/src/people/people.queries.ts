@@ -80,8 +80,8 @@ export function searchUsers(db: Reader, caller: Viewer, { q, limit: wished, chan
 }
 
 /**
- * The same of the people who are deactivated, by name. They have no entries in user_words, which completion reads, so all of them are looked
- * through. @throws ApiError 400 when `q` is blank.
+ * The same of the people who are deactivated, by name. They have no entries in user_words, which completion reads, so
+ * all of them are looked through. @throws ApiError 400 when `q` is blank.
  */
 export function searchDeactivated(db: Reader, q: string, wished: number): Promise<string> {
   const prefix = readPrefix(q)

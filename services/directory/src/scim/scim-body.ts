@@ -13,8 +13,8 @@ const mostOperations = 1_000
 const longestText = 1_000
 
 /**
- * The operations of a PATCH (RFC 7644, 3.5.2), in the dialects that directories speak: `op` may have a capital, and a value may come without
- * a path. @throws ScimError 400.
+ * The operations of a PATCH (RFC 7644, 3.5.2), in the dialects that directories speak: `op` may have a capital, and a
+ * value may come without a path. @throws ScimError 400.
  */
 export function readOperations(body: unknown): Operation[] {
   const { Operations: operations } = fieldsOf(body, 'The body')

@@ -38,8 +38,8 @@ import {
 const useMs = 60_000
 
 /**
- * SCIM 2.0 (RFC 7643, 7644) for the directories of an organisation. The routes have no schemas: SCIM's attributes are compared without case,
- * and its errors have a form of their own.
+ * SCIM 2.0 (RFC 7643, 7644) for the directories of an organisation. The routes have no schemas: SCIM's attributes are
+ * compared without case, and its errors have a form of their own.
  */
 export const scimRoutes =
   (deps: Deps): FastifyPluginAsync =>

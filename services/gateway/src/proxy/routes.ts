@@ -84,7 +84,8 @@ export function trackStreams(app: FastifyInstance, { drainSeconds, maxStreamsPer
 
   return {
     /**
-     * Counts a stream of a client, as `clientOf` names it. Realtime counts too, but the client's side of a stream may be open for longer than realtime's.
+     * Counts a stream of a client, as `clientOf` names it. Realtime counts too, but the client's side of a stream may
+     * be open for longer than realtime's.
      * @throws ApiError 503 once the gateway is stopping, 429 when this person has too many streams here; ClientLeft.
      */
     add(stream: ServerResponse, client: string) {

@@ -63,7 +63,10 @@ export function createDeliverer(options: DelivererOptions) {
     }
   }
 
-  /** Delivers until stopped, until the lease is lost, or until PostgreSQL fails. Events beyond the stored positions are sent again later. */
+  /**
+   * Delivers until stopped, until the lease is lost, or until PostgreSQL fails. Events beyond the stored positions are
+   * sent again later.
+   */
   async function lead() {
     const term = new AbortController()
     const ended = AbortSignal.any([term.signal, stopping.signal])

@@ -6,9 +6,10 @@ import { limitMarks } from '@parley/search'
 import { sql } from 'kysely'
 
 /**
- * The mentions in a text: ids of people, `group:<id>`, `@channel`, `@here`, in the order of the text, each once, at most 50. Of two names
- * that begin alike the longer one counts. A guest mentions only the people they see: everything else stays plain text, so that nobody learns
- * by it who is here. `authorId` is null for a webhook. Served by the unique indexes users_live_name and groups_live_handle.
+ * The mentions in a text: ids of people, `group:<id>`, `@channel`, `@here`, in the order of the text, each once, at
+ * most 50. Of two names that begin alike the longer one counts. A guest mentions only the people they see: everything
+ * else stays plain text, so that nobody learns by it who is here. `authorId` is null for a webhook. Served by the
+ * unique indexes users_live_name and groups_live_handle.
  */
 export async function findMentions(db: Reader, content: string, authorId: string | null): Promise<string[]> {
   if (!mayMention(content)) return []

@@ -174,8 +174,8 @@ interface FirstAnswer {
 
 /**
  * The answer to a send while this process handles another send with the same key. If that one is itself a repeat, the
- * first answer is stored already.
- * @throws ApiError 401, 403 (a second factor is required), 400 (the key was used for another request), 409 (the first request is still running).
+ * first answer is stored already. @throws ApiError 401, 403 (a second factor is required), 400 (the key was used for
+ * another request), 409 (the first request is still running).
  */
 async function findStoredAnswer(
   pool: Connection['pool'],

@@ -46,7 +46,10 @@ interface Entry {
   method: number
 }
 
-/** Reads the directory at the end of an archive. Undefined when these bytes are no archive, or it has too many parts or no content types. */
+/**
+ * Reads the directory at the end of an archive. Undefined when these bytes are no archive, or it has too many parts or
+ * no content types.
+ */
 function readDirectory(bytes: Buffer): Archive | undefined {
   let at = findDirectory(bytes)
   const names = new Set<string>()

@@ -1,7 +1,10 @@
 import { tooMany, unavailable } from '@parley/contract'
 import { createPersonCounts } from '../person-counts.ts'
 
-/** The bodies of uploads that this process holds at once. JSON counts twice, for the text and the bytes: two of the largest ones, as base64. */
+/**
+ * The bodies of uploads that this process holds at once. JSON counts twice, for the text and the bytes: two of the
+ * largest ones, as base64.
+ */
 const budgetBytes = 144 * 1024 * 1024
 /** One person may have a quarter of it, or one upload. */
 const personBytes = budgetBytes / 4

@@ -113,7 +113,10 @@ export function createEntitlement({ db, streams, channels }: EntitlementParts) {
     }
   }
 
-  /** Reads the roles of these people again; ends the streams of those who were removed or deactivated. @throws when the database is away. */
+  /**
+   * Reads the roles of these people again; ends the streams of those who were removed or deactivated. @throws when the
+   * database is away.
+   */
   async function reloadUsers(userIds: readonly string[]): Promise<void> {
     changes++
     const present = userIds.filter((id) => streams.people.has(id))

@@ -50,8 +50,8 @@ export function createResume({
   logger,
 }: ResumeParts) {
   /**
-   * Where a stream with this cursor begins; null when it cannot resume: it starts live and its client fetches everything anew. A consumer may
-   * resume beyond the replay window, because events are kept for it.
+   * Where a stream with this cursor begins; null when it cannot resume: it starts live and its client fetches
+   * everything anew. A consumer may resume beyond the replay window, because events are kept for it.
    */
   async function findStart(cursor: Cursor | null, isConsumer = false): Promise<Start | null> {
     if (!cursor || cursor.epoch !== feed().epoch) return null

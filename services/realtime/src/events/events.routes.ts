@@ -193,7 +193,10 @@ export async function readUnchanged<Value>(version: () => string, read: () => Pr
   }
 }
 
-/** Ids that no channel can have are left out; ids of unknown or unreadable channels match nothing. @throws ApiError 400 when there are too many. */
+/**
+ * Ids that no channel can have are left out; ids of unknown or unreadable channels match nothing. @throws ApiError 400
+ * when there are too many.
+ */
 function readWatched(text = ''): string[] {
   const ids = [...new Set(text.split(',').filter((id) => id !== ''))]
   if (ids.length > mostWatched) throw invalid(`watch must have at most ${mostWatched} ids`)

@@ -202,7 +202,10 @@ export function keepAlive({ all, write }: OpenStreams, seconds: number, isAwake:
   return () => clearInterval(timer)
 }
 
-/** Streams opened within a second that count as a surge, if they are also a hundredth of all. An ordinary start of the day has far fewer. */
+/**
+ * Streams opened within a second that count as a surge, if they are also a hundredth of all. An ordinary start of the
+ * day has far fewer.
+ */
 const surgeStreams = 100
 const surgeShare = 0.01
 const halfMs = 500

@@ -54,7 +54,10 @@ export async function deleteReplies(
   return replies.length
 }
 
-/** Deletes messages, their reactions, threads and copies for search, but not their replies. The clean-up deletes their uploads a day later. */
+/**
+ * Deletes messages, their reactions, threads and copies for search, but not their replies. The clean-up deletes their
+ * uploads a day later.
+ */
 export async function deletePortion(trx: Transaction, ids: string[], now: number): Promise<void> {
   await releaseUploads(trx, ids, now)
   await trx.deleteFrom('reactions').where('messageId', '=', anyOf(ids)).execute()

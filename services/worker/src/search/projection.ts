@@ -26,9 +26,10 @@ export interface Projected {
 export const nothingDone: Projected = { more: false, messages: 0, behind: 0 }
 
 /**
- * One step of the projection that search reads. It takes over what the next events have changed, and, until all old messages were read, some
- * of these. It follows the positions of the events, which have no gaps, so it skips no event, however late that is committed. A step is
- * one transaction, so the progress and the copies always agree. Any number of workers may call it; one at a time does the work.
+ * One step of the projection that search reads. It takes over what the next events have changed, and, until all old
+ * messages were read, some of these. It follows the positions of the events, which have no gaps, so it skips no event,
+ * however late that is committed. A step is one transaction, so the progress and the copies always agree. Any number of
+ * workers may call it; one at a time does the work.
  */
 export function projectNext(db: Database, sizes: ProjectionSizes = projectionSizes): Promise<Projected> {
   return db.transaction().execute(async (trx) => {
@@ -50,8 +51,9 @@ export function projectNext(db: Database, sizes: ProjectionSizes = projectionSiz
 }
 
 /**
- * The outbox id up to which everything is in the projection. The relay's `lowId` is true once the projection has followed all positions that
- * were given by then. While the projection is behind, the pair is kept until it has got there.
+ * The outbox id up to which everything is in the projection. The relay's `lowId` is true once the projection has
+ * followed all positions that were given by then. While the projection is behind, the pair is kept until it has got
+ * there.
  */
 function markOf(progress: Progress, pos: number, relayed: Relayed) {
   const { seenId, nextSeenId, nextPos } = progress
@@ -73,8 +75,8 @@ async function projectPast(trx: Transaction, unreadBelow: string | null, { atOnc
 }
 
 /**
- * Events were deleted from the outbox before they were read. Their changes are committed: so the projection follows the events from here on,
- * and reads all messages anew.
+ * Events were deleted from the outbox before they were read. Their changes are committed: so the projection follows the
+ * events from here on, and reads all messages anew.
  */
 async function startAnew(trx: Transaction, { pos, lowId }: Relayed): Promise<Projected> {
   await updateProgress(trx, { pos, seenId: lowId, nextSeenId: lowId, nextPos: pos, unreadBelow: endOfIds })
