@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { type Density, preferences, type Theme } from '../app/preferences.ts'
+import { tell } from '../app/problems.ts'
 import { notificationPermission } from '../offline/announce.ts'
 import { type Language, languages, setLanguage, t } from '../texts/texts.ts'
 import { Select } from '../ui/form.tsx'
@@ -28,7 +29,7 @@ export function PreferencesForm() {
         options={Object.entries(languages) as [Language, string][]}
         onSelect={(next) => {
           change({ language: next })
-          void setLanguage(next)
+          setLanguage(next).catch(() => tell(t('The server cannot be reached. Please try again')))
         }}
       />
       <NotificationsChoice />

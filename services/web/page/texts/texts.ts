@@ -22,7 +22,10 @@ export function t(source: string, values?: Record<string, unknown>): string {
   return language.value && i18n._(source, values)
 }
 
-/** Loads the texts of a language and shows the page in it. English stands in for texts that are not translated yet. */
+/**
+ * Loads the texts of a language and shows the page in it. English stands in for texts that are not translated yet.
+ * @throws TypeError when the texts cannot be loaded. The page stays in the language that it has.
+ */
 export async function setLanguage(next: Language) {
   const translated = next === 'en' ? {} : ((await others[next]()).default as Messages)
   i18n.load(next, { ...(english as unknown as Messages), ...translated })
@@ -32,10 +35,14 @@ export async function setLanguage(next: Language) {
   language.value = next
 }
 
-/** Begins with the chosen language, else with the first of the browser's languages that the page has. */
+/**
+ * Begins with the chosen language, else with the first of the browser's languages that the page has. English stands in
+ * when its texts cannot be loaded.
+ */
 export function startTexts(chosen: Language | 'system'): Promise<void> {
   const wished = navigator.languages.map((tag) => tag.slice(0, 2)).find((tag) => tag in languages)
-  return setLanguage(chosen === 'system' ? ((wished as Language | undefined) ?? 'en') : chosen)
+  const first = chosen === 'system' ? ((wished as Language | undefined) ?? 'en') : chosen
+  return setLanguage(first).catch(() => setLanguage('en'))
 }
 
 /**

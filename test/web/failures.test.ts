@@ -1,0 +1,44 @@
+import type { BrowserContextOptions, Page, Route } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { describeSite } from './site.ts'
+
+/** The client does not repeat a request by itself when it is told to wait for longer than half a minute. */
+const unavailable = (route: Route) => route.fulfill({ status: 503, headers: { 'retry-after': '60' } })
+
+/** What a page shows while a part of the server, of the network or of this machine fails, and afterwards. */
+describeSite('the web client when something fails', { timeout: 120_000 }, (site) => {
+  const { openPage, signIn } = site
+
+  /** A page without the service worker, so that `route` sees every request. It shows nothing of the web client yet. */
+  async function openUnaided(options: BrowserContextOptions = {}) {
+    const page = await openPage('/docs', options)
+    await page.addInitScript('delete Navigator.prototype.serviceWorker')
+    return page
+  }
+
+  async function signInUnaided(name: string) {
+    const page = await openUnaided()
+    await page.goto(site.baseUrl)
+    await page.getByLabel('Email').fill(`${name}@example.com`)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('button', { name: 'Account' }).waitFor()
+    return page
+  }
+
+  test('a language that was never loaded is there without a network', async () => {
+    const page = await signIn('ann')
+    await page.evaluate('navigator.serviceWorker.ready')
+    await page.evaluate(`localStorage.setItem('parley.preferences', '{"language":"de"}')`)
+    await page.context().setOffline(true)
+    await page.reload()
+    await page.getByRole('navigation', { name: 'Kanäle' }).waitFor()
+  })
+
+  test('English stands in for a language that cannot be loaded', async () => {
+    const page = await openUnaided({ locale: 'de-DE' })
+    await page.route('**/assets/de-*.js', unavailable)
+    await page.goto(site.baseUrl)
+    await page.getByLabel('Email').waitFor()
+    expect(await page.evaluate('document.documentElement.lang')).toBe('en')
+  })
+})
