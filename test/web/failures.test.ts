@@ -1,6 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import type { BrowserContextOptions, Page, Route } from 'playwright-core'
 import { expect, test } from 'vitest'
+import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
+import { article } from './visitors.ts'
 
 /** The client does not repeat a request by itself when it is told to wait for longer than half a minute. */
 const unavailable = (route: Route) => route.fulfill({ status: 503, headers: { 'retry-after': '60' } })
@@ -25,6 +28,12 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     return page
   }
 
+  async function meet() {
+    const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
+    const channel = await eve.creates({ name: `failing ${randomUUID().slice(0, 8)}` })
+    return { eve, channel, address: `/c/${channel.id}` }
+  }
+
   test('a language that was never loaded is there without a network', async () => {
     const page = await signIn('ann')
     await page.evaluate('navigator.serviceWorker.ready')
@@ -40,5 +49,23 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await page.goto(site.baseUrl)
     await page.getByLabel('Email').waitFor()
     expect(await page.evaluate('document.documentElement.lang')).toBe('en')
+  })
+
+  test('a link to a message waits for a server that is busy, and is not found only where there is none', async () => {
+    const { eve, channel, address } = await meet()
+    const { id } = await eve.says('the far buoy', channel)
+    const page = await signInUnaided('ann')
+    let asked = 0
+    await page.route(`**/messages/${id}`, (route) => {
+      asked++
+      return unavailable(route)
+    })
+    await page.goto(`${site.baseUrl}${address}/m/${id}`)
+    await expect.poll(() => asked).toBeGreaterThan(1)
+    expect(await page.getByRole('heading', { name: 'Not found' }).count()).toBe(0)
+    await page.unroute(`**/messages/${id}`)
+    await article(page, 'the far buoy').waitFor()
+    await page.goto(`${site.baseUrl}${address}/m/${randomUUID()}`)
+    await page.getByRole('heading', { name: 'Not found' }).waitFor()
   })
 })

@@ -48,6 +48,9 @@ export async function attempt<T>(work: Promise<T>): Promise<T | undefined> {
   }
 }
 
+/** Whether the same request may succeed later: the server did not answer, or was too busy, or failed. */
+export const isPassing = ({ status }: RequestFailed) => status === 0 || status === 429 || status >= 500
+
 /** For what nobody has to be told: it is done again at the next occasion. */
 export function ignoreFailure(error: unknown) {
   if (!(error instanceof RequestFailed)) throw error

@@ -5,7 +5,7 @@ import { memo } from 'preact/compat'
 import { useEffect, useRef } from 'preact/hooks'
 import { address, channelAddress, messageAddress, navigate } from '../app/address.ts'
 import { isLookedAt } from '../app/attention.ts'
-import { attempt } from '../app/problems.ts'
+import { attempt, isPassing } from '../app/problems.ts'
 import { nameOfPlace, type Place, readStateOfPlace, type Workspace } from '../app/workspace.ts'
 import { Composer } from '../messages/composer.tsx'
 import { MessageList } from '../messages/message-list.tsx'
@@ -15,6 +15,9 @@ import { useFileDrop } from '../ui/file-drop.ts'
 import { useStable } from '../ui/stable.ts'
 import { ChannelHead } from './channel-head.tsx'
 import { useReading } from './reading.ts'
+
+/** After a failure that the client itself did not repeat any more. */
+const askAgainMs = 5_000
 
 interface ChannelViewProps {
   workspace: Workspace
@@ -28,14 +31,15 @@ export function ChannelView({ workspace, id, messageId }: ChannelViewProps) {
   const isMissing = useSignal(false)
 
   useEffect(() => {
-    const opened = messageId === undefined ? workspace.open(id) : openMessage(workspace, id, messageId)
-    opened.then(
-      () => (isMissing.value = false),
-      (error) => {
-        if (!(error instanceof RequestFailed)) throw error
-        isMissing.value = true
-      },
-    )
+    const leaving = new AbortController()
+    isMissing.value = false
+    const opened = messageId === undefined ? workspace.open(id) : openMessage(workspace, id, messageId, leaving.signal)
+    opened.catch((error) => {
+      if (leaving.signal.aborted) return
+      if (!(error instanceof RequestFailed)) throw error
+      isMissing.value = true
+    })
+    return () => leaving.abort()
   }, [messageId])
   useEffect(() => () => workspace.close(id), [id])
 
@@ -53,18 +57,27 @@ export function ChannelView({ workspace, id, messageId }: ChannelViewProps) {
   return <OpenChannel workspace={workspace} id={id} place={place} messageId={messageId} />
 }
 
-/** A reply is shown in its thread, beside the channel. */
-async function openMessage(workspace: Workspace, id: string, messageId: string) {
-  const known = workspace.message(id, messageId)
-  const { client } = workspace
-  const { message } = known
-    ? { message: known }
-    : await client.request('GET /messages/:messageId', { params: { messageId } })
+/** A reply is shown in its thread, beside the channel. @throws RequestFailed when the server refuses it. */
+async function openMessage(workspace: Workspace, id: string, messageId: string, leaving: AbortSignal) {
+  const message = workspace.message(id, messageId) ?? (await fetchMessage(workspace, messageId, leaving))
   if (message.channelId !== id || message.threadId !== null) {
     navigate(messageAddress(message.channelId, messageId, message.threadId), { replace: true })
     return
   }
   await workspace.openAround(id, { id: messageId })
+}
+
+/** Asks until the server answers or refuses. `leaving` ends it. */
+async function fetchMessage({ client }: Workspace, messageId: string, leaving: AbortSignal): Promise<Message> {
+  for (;;) {
+    try {
+      const input = { params: { messageId }, signal: leaving }
+      return (await client.request('GET /messages/:messageId', input)).message
+    } catch (error) {
+      if (leaving.aborted || !(error instanceof RequestFailed && isPassing(error))) throw error
+      await new Promise((resolve) => setTimeout(resolve, askAgainMs))
+    }
+  }
 }
 
 type OpenChannelProps = ChannelViewProps & { place: Place }
