@@ -1,12 +1,29 @@
 import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { BrowserContextOptions, Page, Route } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
-import { article } from './visitors.ts'
+import { article, composer } from './visitors.ts'
 
 /** The client does not repeat a request by itself when it is told to wait for longer than half a minute. */
 const unavailable = (route: Route) => route.fulfill({ status: 503, headers: { 'retry-after': '60' } })
+
+/** Chooses a file that is gone before the browser reads it. Playwright itself chooses only files that are there. */
+async function chooseGone(page: Page, name: string) {
+  const session = await page.context().newCDPSession(page)
+  const { root } = await session.send('DOM.getDocument')
+  const { nodeId } = await session.send('DOM.querySelector', { nodeId: root.nodeId, selector: 'main input[type=file]' })
+  await session.send('DOM.setFileInputFiles', { nodeId, files: [join(goneDirectory(), name)] })
+}
+
+function goneDirectory() {
+  const directory = mkdtempSync(join(tmpdir(), 'parley-gone-'))
+  rmSync(directory, { recursive: true })
+  return directory
+}
 
 /** What a page shows while a part of the server, of the network or of this machine fails, and afterwards. */
 describeSite('the web client when something fails', { timeout: 120_000 }, (site) => {
@@ -67,5 +84,27 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await article(page, 'the far buoy').waitFor()
     await page.goto(`${site.baseUrl}${address}/m/${randomUUID()}`)
     await page.getByRole('heading', { name: 'Not found' }).waitFor()
+  })
+
+  test.each(['gone.png', 'gone.txt'])('%s, which cannot be read, is refused and can be removed', async (name) => {
+    const { channel, address } = await meet()
+    const page = await signIn('ann', address)
+    await composer(page, channel.name).fill('without a file')
+    await chooseGone(page, name)
+    await page.getByRole('alert').filter({ hasText: 'This file cannot be read' }).waitFor()
+    await composer(page, channel.name).press('Enter')
+    await page.getByRole('alert').filter({ hasText: 'Remove the files that were refused first' }).waitFor()
+    await page.getByRole('button', { name: `Remove ${name}` }).click()
+    await composer(page, channel.name).press('Enter')
+    await article(page, 'without a file').waitFor()
+  })
+
+  test('a picture that cannot be read leaves the profile usable', async () => {
+    const page = await signIn('ann', '/profile')
+    const button = page.getByRole('button', { name: 'Change picture' })
+    await button.waitFor()
+    await chooseGone(page, 'face.png')
+    await page.getByRole('alert').filter({ hasText: 'This file cannot be read' }).waitFor()
+    await expect.poll(() => button.isEnabled()).toBe(true)
   })
 })

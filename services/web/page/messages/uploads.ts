@@ -1,7 +1,7 @@
 import type { Client, RequestOptions } from '@parley/client'
 import { type Signal, signal } from '@preact/signals'
 import { textOf } from '../app/problems.ts'
-import { base64Of } from '../ui/base64.ts'
+import { base64Of, tryToRead } from '../ui/base64.ts'
 
 /** A file that was chosen for a message. Its bytes travel at once; the message is sent when they have arrived. */
 export interface ChosenFile {
@@ -40,6 +40,7 @@ export function upload(client: Client, channelId: string, file: File): ChosenFil
 }
 
 async function sendFile(client: Client, file: File, options: RequestOptions): Promise<string> {
+  await tryToRead(file)
   const query = { filename: file.name }
   const { attachment } = await client.request('POST /files/binary', { query, body: file, ...options })
   return attachment.filename
