@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { BrowserContextOptions, Page, Route } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
+import { png } from './pictures.ts'
 import { describeSite } from './site.ts'
 import { article, composer } from './visitors.ts'
 
@@ -106,5 +107,42 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await chooseGone(page, 'face.png')
     await page.getByRole('alert').filter({ hasText: 'This file cannot be read' }).waitFor()
     await expect.poll(() => button.isEnabled()).toBe(true)
+  })
+
+  test('pictures, names of channels and emoji that were missed are there after an outage', async () => {
+    const { eve, channel, address } = await meet()
+    await eve.put('/users/me/avatar', { image: png(64, 64, [20, 60, 90]).toString('base64') })
+    const avatar = async () => (await eve.get(`/users?ids=${eve.id}`)).body.users[0].avatarVersion
+    await expect.poll(avatar).not.toBeNull()
+    const other = await eve.creates({ name: `berth ${randomUUID().slice(0, 8)}` })
+    await eve.says(`look at #${other.name} :tada:`, channel)
+    const page = await signInUnaided('ann')
+    const asked = { avatar: 0, channel: 0, emoji: 0 }
+    const refuse = (what: keyof typeof asked, pattern: string) =>
+      page.route(pattern, (route) => {
+        asked[what]++
+        return unavailable(route)
+      })
+    await refuse('avatar', '**/users/*/avatar/**')
+    await refuse('channel', '**/channels?q=berth*')
+    await refuse('emoji', '**/assets/_emoji-*.js')
+    await page.goto(site.baseUrl + address)
+    const message = article(page, 'look at')
+    await message.waitFor()
+    await expect.poll(() => Object.values(asked)).not.toContain(0)
+    expect(await message.locator('.avatar img, .text a').count()).toBe(0)
+    await site.installation.killEverything()
+    const status = page.getByRole('status').filter({ hasText: 'Reconnecting…' })
+    await status.waitFor()
+    // It asks again at an occasion, such as a lost connection, and not all the time.
+    expect(Math.max(...Object.values(asked))).toBeLessThan(10)
+    await page.unrouteAll()
+    await site.installation.start()
+    await status.waitFor({ state: 'detached' })
+    await message.locator('.avatar img').waitFor()
+    await message.getByRole('link', { name: `#${other.name}` }).waitFor()
+    await eve.says('again :rocket:', channel)
+    await message.getByText('🎉').waitFor()
+    await article(page, 'again 🚀').waitFor()
   })
 })

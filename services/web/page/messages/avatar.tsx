@@ -1,6 +1,5 @@
-import { type Signal, signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { ignoreFailure } from '../app/problems.ts'
+import { createAnswers } from '../app/answers.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { emojiByName } from './emoji.ts'
 
@@ -22,7 +21,7 @@ export function Avatar({ workspace, name, id, size = '64', icon }: AvatarProps) 
     if (isUnknown) workspace.loadUser(id)
   }, [id, isUnknown])
   const version = user?.avatarVersion
-  const url = version ? pictureOf(workspace, id, version, size === '256' ? '256' : '64').value : undefined
+  const url = version ? pictureOf(workspace, id, version, size === '256' ? '256' : '64') : undefined
   const emoji = icon && /^:([^:\s]+):$/.exec(icon)?.[1]
   const letter = (emoji && emojiByName(emoji)) || [...name][0]?.toUpperCase()
   return (
@@ -33,18 +32,15 @@ export function Avatar({ workspace, name, id, size = '64', icon }: AvatarProps) 
 }
 
 /** Shown again and again, so the bytes are fetched once and kept as long as the page. */
-const pictures = new Map<string, Signal<string | undefined>>()
+const pictures = createAnswers<string>()
 
-function pictureOf({ client }: Workspace, id: string, version: string, size: '64' | '256') {
-  const key = `${id} ${version} ${size}`
-  const known = pictures.get(key)
-  if (known) return known
-  const url = signal<string | undefined>(undefined)
-  pictures.set(key, url)
-  client.request('GET /users/:id/avatar/:version', { params: { id, version }, query: { size } }).then((blob) => {
-    url.value = URL.createObjectURL(blob)
-  }, ignoreFailure)
-  return url
+function pictureOf({ client, connection }: Workspace, id: string, version: string, size: '64' | '256') {
+  const url = pictures(`${id} ${version} ${size}`, async () => {
+    const input = { params: { id, version }, query: { size } }
+    return URL.createObjectURL(await client.request('GET /users/:id/avatar/:version', input))
+  })
+  // A picture that is not there is read again when the connection is back.
+  return url ?? (connection.value && undefined)
 }
 
 function hueOf(id: string): number {

@@ -14,18 +14,25 @@ const all = signal<readonly Emoji[]>([])
 const byShortName = signal<ReadonlyMap<string, string>>(new Map())
 let loading: Promise<void> | undefined
 
-/** Loads the list of emoji, once. */
+/** Loads the list of emoji, once. It stays empty when it cannot be loaded, and the next call tries again. */
 export function loadEmoji(): Promise<void> {
-  loading ??= import('virtual:emoji').then(({ default: list }) => {
-    all.value = list.map(([emoji, shortNames, words, group, hasTones]) => ({
-      emoji,
-      shortNames,
-      words,
-      group,
-      hasTones: hasTones === 1,
-    }))
-    byShortName.value = new Map(list.flatMap(([emoji, shortNames]) => shortNames.map((name) => [name, emoji] as const)))
-  })
+  loading ??= import('virtual:emoji').then(
+    ({ default: list }) => {
+      all.value = list.map(([emoji, shortNames, words, group, hasTones]) => ({
+        emoji,
+        shortNames,
+        words,
+        group,
+        hasTones: hasTones === 1,
+      }))
+      byShortName.value = new Map(
+        list.flatMap(([emoji, shortNames]) => shortNames.map((name) => [name, emoji] as const)),
+      )
+    },
+    () => {
+      loading = undefined
+    },
+  )
   return loading
 }
 

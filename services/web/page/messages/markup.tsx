@@ -61,8 +61,10 @@ function parse(content: string, mentions: readonly string[] | undefined, workspa
     chooseMention: (candidates) => candidates.find(isMention) ?? null,
     chooseChannel(candidates) {
       const found = workspace.namedChannels(candidates)
-      if (found) channels.set(found.name.toLowerCase(), found.id)
-      return found?.name ?? null
+      // A name that is not found is looked for again when the connection is back.
+      if (!found) return workspace.connection.value && null
+      channels.set(found.name.toLowerCase(), found.id)
+      return found.name
     },
   })
   const names: Names = { people, groups, channels, myId: workspace.myId }
