@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { png } from './pictures.ts'
 import { describeSite } from './site.ts'
-import { article, composer } from './visitors.ts'
+import { article, composer, openChannel } from './visitors.ts'
 
 /** The client does not repeat a request by itself when it is told to wait for longer than half a minute. */
 const unavailable = (route: Route) => route.fulfill({ status: 503, headers: { 'retry-after': '60' } })
@@ -144,5 +144,33 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await eve.says('again :rocket:', channel)
     await message.getByText('🎉').waitFor()
     await article(page, 'again 🚀').waitFor()
+  })
+
+  test('what is read in a channel is told while messages come all the time', async () => {
+    const { eve, channel, address } = await meet()
+    const page = await signIn('ann', address)
+    await eve.says('message 0.', channel)
+    await article(page, 'message 0.').waitFor()
+    let isTold = false
+    page.on('request', (request) => {
+      if (request.method() === 'PUT' && request.url().endsWith('/read')) isTold = true
+    })
+    for (let n = 1; !isTold && n < 1_000; n++) await eve.says(`message ${n}.`, channel)
+    expect(isTold).toBe(true)
+  })
+
+  test('what is read in a channel is told when somebody goes to another one at once', async () => {
+    const { eve, channel } = await meet()
+    const ann = await Person.signIn(site.baseUrl, 'ann@example.com')
+    await ann.post(`/channels/${channel.id}/join`)
+    const page = await signIn('ann')
+    await openChannel(page, 'General')
+    await eve.says('a short look', channel)
+    const unread = async () => (await ann.get(`/channels/${channel.id}`)).body.channel.unreadCount
+    await expect.poll(unread).toBe(1)
+    await openChannel(page, channel.name)
+    await article(page, 'a short look').waitFor()
+    await openChannel(page, 'General')
+    await expect.poll(unread).toBe(0)
   })
 })

@@ -1,4 +1,4 @@
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { isLookedAt } from '../app/attention.ts'
 import { ignoreFailure } from '../app/problems.ts'
 import type { Workspace } from '../app/workspace.ts'
@@ -13,24 +13,35 @@ interface Reading {
   isAtEnd: boolean
 }
 
-/** Tells the server that the newest message was read, when somebody has looked at it for a moment, or leaves the page meanwhile. */
+/**
+ * Tells the server how far somebody has read: every half second while new messages are looked at, and at once when the person
+ * goes to another channel or leaves the page.
+ */
 export function useReading(workspace: Workspace, { id, unreadCount, newestSeq, isAtEnd }: Reading) {
   const isRead = unreadCount > 0 && newestSeq > 0 && isAtEnd && isLookedAt.value
+  const newest = useRef(newestSeq)
+  newest.current = newestSeq
+  const leave = useRef<(() => void) | undefined>(undefined)
+  // Before the effect that clears it, because effects end in the order in which they stand here.
+  useEffect(() => () => leave.current?.(), [id])
   useEffect(() => {
     if (!isRead) return
+    let toldSeq = 0
     const tell = (keepalive: boolean) => {
-      stop()
-      markRead(workspace, id, newestSeq, keepalive).catch(ignoreFailure)
+      if (newest.current === toldSeq) return
+      toldSeq = newest.current
+      markRead(workspace, id, toldSeq, keepalive).catch(ignoreFailure)
     }
-    const leave = () => tell(true)
-    const timer = setTimeout(() => tell(false), readAfterMs)
-    addEventListener('pagehide', leave)
-    const stop = () => {
-      clearTimeout(timer)
-      removeEventListener('pagehide', leave)
+    const onPageHide = () => tell(true)
+    const timer = setInterval(() => tell(false), readAfterMs)
+    addEventListener('pagehide', onPageHide)
+    leave.current = () => tell(false)
+    return () => {
+      clearInterval(timer)
+      removeEventListener('pagehide', onPageHide)
+      leave.current = undefined
     }
-    return stop
-  }, [isRead, id, newestSeq])
+  }, [isRead, id])
 }
 
 function markRead({ client }: Workspace, id: string, seq: number, keepalive: boolean): Promise<unknown> {
