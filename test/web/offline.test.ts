@@ -125,4 +125,24 @@ describeSite('the web client without a network', { wholeBrowser: true, timeout: 
       .poll(() => announced(second), patience)
       .toEqual([`admin in #${channel.name}: @carl while you are away`])
   })
+
+  test('a mention in a reply is announced and leads to its thread, other replies are not announced', async () => {
+    const context = await openBrowser(['notifications'])
+    const page = await signIn(context, 'dora')
+    await isControlled(page)
+    await page.goto(`${site.baseUrl}/preferences`)
+    await page.getByRole('checkbox', { name: 'Desktop notifications' }).check()
+    await lookAway(page)
+    await (await context.newPage()).bringToFront()
+    const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const [channel] = (await admin.get('/channels')).body.channels
+    const parent = await admin.says('the tide table', channel)
+    const reply = async (content: string) =>
+      (await admin.post(`/messages/${parent.id}/thread`, { content })).body.reply as { id: string }
+    await reply('for nobody')
+    const { id } = await reply('@dora high water at noon')
+    await expect.poll(() => announced(page), patience).toEqual([`admin in #${channel.name}: @dora high water at noon`])
+    const led = `(await (await navigator.serviceWorker.ready).getNotifications()).map(({ data }) => data.address)`
+    expect(await ask(page, led)).toEqual([`/c/${channel.id}/t/${parent.id}/m/${id}`])
+  })
 })

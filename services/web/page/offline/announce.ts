@@ -1,5 +1,5 @@
 import type { Message, WireEvent } from '@parley/contract'
-import { messageAddress, threadAddress } from '../app/address.ts'
+import { messageAddress } from '../app/address.ts'
 import { preferences } from '../app/preferences.ts'
 import { nameOfPlace, type Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
@@ -22,15 +22,16 @@ export function announceMessages(workspace: Workspace): () => void {
       place?.kind === 'channel' ? t('{name} in {channel}', { name, channel: `#${nameOfPlace(place)}` }) : name
     const [...characters] = content
     const body = characters.length > mostCharacters ? `${characters.slice(0, mostCharacters).join('')}…` : content
-    const address = threadId ? threadAddress(channelId, threadId) : messageAddress(channelId, id)
+    const address = messageAddress(channelId, id, threadId)
     // The worker knows whether somebody looks at any of the tabs.
     tellWorker({ kind: 'announce', announcement: { id, title, body, address } })
   })
 }
 
-/** Direct messages, and channel messages that mention the person. Replies in threads are not announced. */
+/** Direct messages, and messages and replies that mention the person. */
 function announcedMessage({ type, payload }: WireEvent, { myId, mentionsMe }: Workspace): Message | undefined {
-  if (type !== 'NEW_MESSAGE' && type !== 'NEW_DM_MESSAGE') return undefined
-  if (payload.author.id === myId) return undefined
-  return type === 'NEW_DM_MESSAGE' || mentionsMe(payload.mentions) ? payload : undefined
+  if (type !== 'NEW_MESSAGE' && type !== 'NEW_DM_MESSAGE' && type !== 'NEW_THREAD_REPLY') return undefined
+  const message = type === 'NEW_THREAD_REPLY' ? payload.reply : payload
+  if (message.author.id === myId) return undefined
+  return type === 'NEW_DM_MESSAGE' || mentionsMe(message.mentions) ? message : undefined
 }
