@@ -146,6 +146,20 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await article(page, 'again 🚀').waitFor()
   })
 
+  test('code that was drawn before its worker came is coloured in the end', async () => {
+    const { eve, channel, address } = await meet()
+    await eve.says('```js\nconst tide = 1\n```', channel)
+    const page = await signInUnaided('ann')
+    await page.clock.install()
+    const held = Promise.withResolvers<Route>()
+    await page.route('**/assets/highlighter-worker-*.js', held.resolve)
+    await page.goto(site.baseUrl + address)
+    const route = await held.promise
+    await page.clock.runFor(5_000)
+    await route.continue()
+    await article(page, 'const tide').locator('.code-keyword').waitFor()
+  })
+
   test('what is read in a channel is told while messages come all the time', async () => {
     const { eve, channel, address } = await meet()
     const page = await signIn('ann', address)

@@ -1,6 +1,7 @@
 /**
  * A worker that finds the parts of a code: keywords, strings and so on. It has no document, so whatever the text holds can become nothing
- * but text. Answers null for a language that it does not know.
+ * but text. Its first message says that it is loaded. It answers null for a language that it does not
+ * know.
  */
 import highlighter from 'highlight.js/lib/core'
 import bash from 'highlight.js/lib/languages/bash'
@@ -70,6 +71,8 @@ addEventListener('message', ({ data: { language, text } }: MessageEvent<CodeToHi
   const isKnown = highlighter.getLanguage(language) !== undefined
   postMessage(isKnown ? piecesOf(highlighter.highlight(text, { language, ignoreIllegals: true }).value) : null)
 })
+
+postMessage('loaded')
 
 /** The library answers HTML of spans with escaped text, which is taken apart again. */
 function piecesOf(html: string): CodePiece[] {

@@ -12,11 +12,12 @@ export interface CodeToHighlight {
 /** Longer texts get no colours, nor do texts that would become more elements than this. */
 const mostCharacters = 8_000
 const mostPieces = 1_500
-/** A text gets no colours when the library needs more time than this. */
+/** A text gets no colours when the library, once it is loaded, needs more time than this. */
 const patienceMs = 1_000
 const mostRemembered = 100
 
-let worker: Worker | undefined
+/** Resolves when its script is loaded. */
+let worker: Promise<Worker> | undefined
 let last: Promise<unknown> = Promise.resolve()
 const found = new Map<string, readonly CodePiece[] | null>()
 const keyOf = ({ language, text }: CodeToHighlight) => `${language} ${text}`
@@ -24,12 +25,17 @@ const keyOf = ({ language, text }: CodeToHighlight) => `${language} ${text}`
 /** What was found already. */
 export const knownPieces = (code: CodeToHighlight) => found.get(keyOf(code)) ?? null
 
-/** The parts of a code, one after the other; null when it gets no colours. The library runs in a worker, loaded with the first code. */
+/**
+ * The parts of a code, one after the other; null when it gets no colours. The library runs in a worker, loaded with the first code. When
+ * that fails, the next code tries again.
+ */
 export function findPieces(code: CodeToHighlight): Promise<readonly CodePiece[] | null> {
   const key = keyOf(code)
   if (found.has(key) || code.text.length > mostCharacters) return Promise.resolve(found.get(key) ?? null)
   const asked = last.then(async () => {
-    const pieces = await ask(code)
+    const ready = await startWorker()
+    if (!ready) return null
+    const pieces = await ask(ready, code)
     const isSmall = pieces !== null && pieces.length <= mostPieces
     found.set(key, isSmall ? pieces : null)
     if (found.size > mostRemembered) found.delete(found.keys().next().value!)
@@ -39,11 +45,25 @@ export function findPieces(code: CodeToHighlight): Promise<readonly CodePiece[] 
   return asked
 }
 
-function ask(code: CodeToHighlight): Promise<readonly CodePiece[] | null> {
+/** Undefined when the script of the worker cannot be loaded. */
+async function startWorker(): Promise<Worker | undefined> {
+  worker ??= new Promise((resolve, reject) => {
+    const starting = new Worker(workerAddress(address))
+    starting.onmessage = () => resolve(starting)
+    starting.onerror = reject
+  })
+  try {
+    return await worker
+  } catch {
+    worker = undefined
+    return undefined
+  }
+}
+
+function ask(ready: Worker, code: CodeToHighlight): Promise<readonly CodePiece[] | null> {
   return new Promise((resolve) => {
-    worker ??= new Worker(workerAddress(address))
     const giveUp = () => {
-      worker!.terminate()
+      ready.terminate()
       worker = undefined
       finish(null)
     }
@@ -52,8 +72,8 @@ function ask(code: CodeToHighlight): Promise<readonly CodePiece[] | null> {
       clearTimeout(timer)
       resolve(pieces)
     }
-    worker.onmessage = ({ data }: MessageEvent<readonly CodePiece[] | null>) => finish(data)
-    worker.onerror = giveUp
-    worker.postMessage(code)
+    ready.onmessage = ({ data }: MessageEvent<readonly CodePiece[] | null>) => finish(data)
+    ready.onerror = giveUp
+    ready.postMessage(code)
   })
 }
