@@ -187,4 +187,29 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await openChannel(page, 'General')
     await expect.poll(unread).toBe(0)
   })
+
+  test('the audit log shows each entry once, whatever is recorded meanwhile', async () => {
+    const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const created: string[] = []
+    const create = async () => {
+      created.push((await admin.creates({ name: `audited ${randomUUID().slice(0, 8)}` })).id)
+    }
+    for (let n = 0; n < 70; n++) await create()
+    const page = await signIn('admin', '/admin/audit')
+    await page.getByLabel('Action').fill('channel.create')
+    await page.getByRole('button', { name: 'Filter' }).click()
+    const targets = () =>
+      page
+        .getByRole('row')
+        .locator('td:nth-child(4) [title]')
+        .evaluateAll((cells) => cells.map((cell) => cell.getAttribute('title')))
+    await expect.poll(targets).toContain(created.at(-1))
+    const first = created.length
+    for (let n = 0; n < 5; n++) await create()
+    await page.getByRole('button', { name: 'Show more' }).click()
+    await expect.poll(async () => (await targets()).length).toBeGreaterThan(60)
+    const shown = await targets()
+    expect(shown).toEqual([...new Set(shown)])
+    expect(shown.slice(0, first)).toEqual(created.slice(0, first).reverse())
+  })
 })

@@ -18,18 +18,20 @@ export function AuditLog({ workspace }: { workspace: Workspace }) {
   const hasMore = useSignal(false)
   const filter = useSignal<AuditQuery>({})
 
-  async function load(offset: number) {
-    const query = { limit: pageSize, offset, ...filter.value }
+  /** The newest entries, or those behind the shown ones. */
+  async function load(shown: readonly Entry[]) {
+    const query = { limit: pageSize, ...filter.value, ...behind(shown) }
     const page = await attempt(workspace.client.request('GET /admin/audit-log', { query }))
     if (!page) return
-    entries.value = offset === 0 ? page.entries : [...entries.value, ...page.entries]
+    const known = new Set(shown.map(({ id }) => id))
+    entries.value = [...shown, ...page.entries.filter(({ id }) => !known.has(id))]
     hasMore.value = page.hasMore
     for (const { actorId, targetType, targetId } of page.entries) {
       workspace.loadUser(actorId)
       if (targetType === 'user') workspace.loadUser(targetId)
     }
   }
-  useEffect(() => void load(0), [])
+  useEffect(() => void load([]), [])
 
   const nameOf = (id: string) => {
     const name = workspace.userName(id, '')
@@ -47,7 +49,7 @@ export function AuditLog({ workspace }: { workspace: Workspace }) {
         workspace={workspace}
         onFilter={(next) => {
           filter.value = next
-          return load(0)
+          return load([])
         }}
       />
       <Table heads={[t('Time'), t('Who'), t('Action'), t('Target'), t('Address')]}>
@@ -66,12 +68,22 @@ export function AuditLog({ workspace }: { workspace: Workspace }) {
         ))}
       </Table>
       {hasMore.value && (
-        <button type="button" class="button" onClick={() => void load(entries.value.length)}>
+        <button type="button" class="button" onClick={() => void load(entries.value)}>
           {t('Show more')}
         </button>
       )}
     </>
   )
+}
+
+/**
+ * The place behind these entries, by the time of the last one: entries that are recorded meanwhile are newer and do not
+ * move it.
+ */
+function behind(shown: readonly Entry[]): { to?: number; offset?: number } {
+  const last = shown.at(-1)
+  if (!last) return {}
+  return { to: last.createdAt, offset: shown.filter(({ createdAt }) => createdAt === last.createdAt).length }
 }
 
 /** Its end, which tells ids apart that were made at the same time. */
