@@ -173,7 +173,7 @@ export function administrationJourneys(site: Site) {
       .toBeGreaterThan(0)
     await isAccessible(admin)
     await deliveries.getByRole('button', { name: 'Send again' }).click()
-    await deliveries.getByText(/looked through again/).waitFor()
+    await deliveries.getByText(/Those of this subscription are sent again/).waitFor()
     await admin.keyboard.press('Escape')
     await choose(admin, /127\.0\.0\.1/, 'Edit')
     const editing = admin.getByRole('dialog', { name: 'Edit subscription' })

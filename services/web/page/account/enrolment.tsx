@@ -12,7 +12,7 @@ export function Enrolment() {
   return (
     <>
       <h1>{t('Set up a second factor')}</h1>
-      <p>{t('This server asks everybody for one beside the password.')}</p>
+      <p>{t('This server requires a second factor from everybody.')}</p>
       {own && <AuthenticatorApp factors={own} onChange={load} />}
       {own && <Passkeys factors={own} onChange={load} />}
       {own && (own.totp || own.passkeys > 0) && (

@@ -63,7 +63,7 @@ export function BotApp({ workspace: { client }, bot, onChanged, onClose }: BotAp
         ) : (
           <SecretField
             label={t('Signing secret')}
-            hint={t('The program verifies by it what this server sends.')}
+            hint={t('The program uses it to verify requests from this server.')}
             value={secret.value}
           />
         )}

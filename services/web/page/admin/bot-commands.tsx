@@ -32,7 +32,7 @@ export function BotCommands({ workspace }: { workspace: Workspace }) {
   const { value: dialog } = asked
   return (
     <>
-      <p>{t('Who types a command sends it to the program of a bot, which answers.')}</p>
+      <p>{t('When somebody types a command, the server sends it to the program of the bot, which answers.')}</p>
       <CreateForBot
         action={t('Create command')}
         onCreate={() => (asked.value = { task: 'create' })}
@@ -161,7 +161,7 @@ function EditCommand({ workspace: { client }, bots, command, onChanged, onClose 
       ) : (
         <SecretField
           label={t('Signing secret')}
-          hint={t('The program verifies by it what this server sends.')}
+          hint={t('The program uses it to verify requests from this server.')}
           value={secret.value}
         />
       )}

@@ -45,9 +45,12 @@ export function Deliveries({ workspace: { client }, subscription, onClose }: Del
           note.value = ''
           const body = { since: new Date(since).getTime() }
           const { events } = await client.request('POST /subscriptions/:subscriptionId/replay', { params, body })
-          note.value = t('{count, plural, one {# event is} other {# events are}} looked through again', {
-            count: events,
-          })
+          note.value = t(
+            '{count, plural, one {# event is} other {# events are}} checked. Those of this subscription are sent again',
+            {
+              count: events,
+            },
+          )
           await load()
         }}
       >

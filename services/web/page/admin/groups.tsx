@@ -56,7 +56,7 @@ export function Groups({ workspace }: { workspace: Workspace }) {
       {dialog?.task === 'remove' && chosen && (
         <Confirm
           name={t('Delete group')}
-          question={t('Who is in channels through {name} alone is a member of them no longer.', {
+          question={t('Members who are in a channel only through {name} leave that channel.', {
             name: `@${chosen.handle}`,
           })}
           action={t('Delete')}

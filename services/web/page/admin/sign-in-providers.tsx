@@ -76,7 +76,7 @@ const Findings = ({ outcome: { works, findings } }: { outcome: Outcome }) => {
     <>
       <p>
         <strong>
-          {works ? t('Nothing stands in the way of signing in.') : t('Nobody can sign in with this provider.')}
+          {works ? t('People can sign in with this provider.') : t('Nobody can sign in with this provider.')}
         </strong>
       </p>
       <ul>

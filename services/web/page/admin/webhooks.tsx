@@ -42,7 +42,7 @@ export function Webhooks({ workspace }: { workspace: Workspace }) {
         {webhooks.value.map((webhook) => (
           <tr key={webhook.id}>
             <th scope="row">
-              <bdi>{webhook.name}</bdi> {webhook.isOrphaned && <span class="bot">{t('Nobody answers for it')}</span>}
+              <bdi>{webhook.name}</bdi> {webhook.isOrphaned && <span class="bot">{t('No responsible admin')}</span>}
             </th>
             <td dir="auto">{nameOf(webhook.channelId)}</td>
             <td class="moment">{webhook.lastPostedAt === null ? t('Never') : dateTimeOf(webhook.lastPostedAt)}</td>

@@ -42,7 +42,7 @@ export function ChannelGroups({ workspace, channel, mayChange }: ChannelGroupsPr
   return (
     <section aria-label={t('Groups')}>
       <h3>{t('Groups')}</h3>
-      <p class="quiet">{t('Who is in one of these groups is a member for as long.')}</p>
+      <p class="quiet">{t('Everybody in these groups is a member of this channel while they are in the group.')}</p>
       {groups.length > 0 && (
         <ul class="rows">
           {groups.map(({ id, handle, name }) => (
