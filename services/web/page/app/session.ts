@@ -1,8 +1,9 @@
-import { type Client, createClient, RequestFailed, tokensInCookie } from '@parley/client'
+import { type Client, createClient, RequestFailed } from '@parley/client'
 import { effect, signal } from '@preact/signals'
 import { forgetDrafts } from '../messages/drafts.ts'
 import { forgetEmoji } from '../messages/emoji-choice.ts'
 import { address, navigate } from './address.ts'
+import { endSession, fetchWhenEnded, hasLeft, noteLeft, tokens } from './sign-out.ts'
 import { forgetUnreadMarks } from './unread-marks.ts'
 import { createWorkspace, type Workspace } from './workspace.ts'
 
@@ -19,13 +20,14 @@ export const session = signal<SessionState>({ state: 'starting' })
 const personKey = 'parley.person'
 
 /**
- * The one client of this page. The refresh token is in a cookie that no script can read. When the cookie is somebody else's by now,
- * the session ends instead of showing or sending anything as them.
+ * The one client of this page. When the cookie is somebody else's by now, the session ends instead of showing or sending anything
+ * as them.
  */
 export const client: Client = createClient({
   baseUrl: '',
   userId: localStorage.getItem(personKey) ?? undefined,
-  tokens: tokensInCookie(),
+  tokens,
+  fetch: fetchWhenEnded,
   onSignedOut: leave,
 })
 
@@ -39,7 +41,7 @@ const mayHaveSession = () => /(?:^|; )(?:__Secure-)?parley_signed_in=/.test(docu
  * another session.
  */
 export async function startSession(): Promise<void> {
-  if (address.value.view === 'link') return leave()
+  if (hasLeft() || address.value.view === 'link') return leave()
   const known = localStorage.getItem(personKey)
   if (known !== null) {
     enter(known)
@@ -110,16 +112,25 @@ export function enter(userId: string, returnTo?: string) {
   if (returnTo !== undefined) navigate(returnTo, { replace: true })
 }
 
+/**
+ * Signs out. What this browser has of the person is gone at once, also without a network. The server is told as soon as it can be
+ * reached, and nobody signs in here before that.
+ */
 export async function signOut() {
   const { value } = session
+  const workspace = value.state === 'signed-in' ? value.workspace : undefined
+  // Deletions that can still be undone are carried out first. Without a connection the sign-out would only wait for them.
+  if (workspace?.connection.value === 'live') await workspace.deletions.flush()
+  const userId = workspace?.myId ?? localStorage.getItem(personKey) ?? ''
   forgetDrafts()
   forgetEmoji()
   forgetUnreadMarks()
-  const logoutUrl = await (value.state === 'signed-in' ? value.workspace.signOut() : client.signOut())
+  localStorage.removeItem(personKey)
+  // After these were removed, because there may be no room for it in a full storage.
+  noteLeft(userId)
+  workspace?.forget().catch(reportError)
   leave()
-  // Ends the provider's session too. Otherwise the next person at this browser could sign in as this one with a click.
-  if (logoutUrl === undefined) navigate('/', { replace: true })
-  else location.replace(logoutUrl)
+  navigate('/', { replace: true })
 }
 
 /** The session has ended, here or elsewhere. */
@@ -128,4 +139,11 @@ function leave() {
   const { value } = session
   if (value.state === 'signed-in') value.workspace.end()
   session.value = { state: 'signed-out' }
+  endLeft()
 }
+
+function endLeft() {
+  if (session.value.state === 'signed-out' && hasLeft()) void endSession()
+}
+// Another tab has told this one of a sign-out, and the browser may show its note to this one only after that.
+addEventListener('storage', endLeft)

@@ -15,6 +15,7 @@ import { createCommands } from './commands.ts'
 import { createFoundChannels } from './found-channels.ts'
 import { createGroups } from './groups.ts'
 import { attempt, ignoreFailure, report } from './problems.ts'
+import { createRedraws } from './redraws.ts'
 import { createTyping } from './typing.ts'
 import { createUnreadMarks } from './unread-marks.ts'
 
@@ -34,6 +35,7 @@ export function createWorkspace(
 ) {
   const isReady = signal(false)
   const connection = signal<'connecting' | 'live' | 'lost'>('connecting')
+  const redraws = createRedraws()
   const typing = createTyping(myId)
   const deletions = createDeletions(client)
   const marks = createUnreadMarks(myId)
@@ -41,14 +43,13 @@ export function createWorkspace(
   const groups = createGroups(client, () => engine.me().role === 'guest')
   const listeners = new Set<(event: WireEvent) => void>()
   let openedAt = 0
-  const owner = `${location.origin} ${myId}`
 
   const engine = createSyncEngine({
     client,
     userId: myId,
     scope: 'joined',
-    tabs: joinTabs(owner),
-    store: storeInIndexedDb(owner, localStorage),
+    tabs: joinTabs(nameOf(myId)),
+    store: storeOf(myId),
     onConnection: (isOpen, at) => {
       openedAt = at ?? openedAt
       if (!isOpen) groups.forget()
@@ -82,8 +83,11 @@ export function createWorkspace(
     const version = signal(0, {
       watched() {
         versions.set(key, version)
+        const redraw = () => void version.value++
         end = engine.subscribe(key, () => {
-          version.value++
+          redraws.add(redraw)
+          // What the person does themselves is shown at once.
+          if (key.startsWith('outbox')) redraws.flush()
         })
       },
       unwatched() {
@@ -188,12 +192,8 @@ export function createWorkspace(
       }
     },
 
-    /** Ends the session and removes everything that this browser has of the person. Answers where it ends at the provider. */
-    async signOut() {
-      await deletions.flush()
-      await engine.forget()
-      return client.signOut()
-    },
+    /** Ends this tab's part and those of the other tabs, and removes everything that this browser has of the person. */
+    forget: engine.forget,
     /** Ends this tab's part. */
     end() {
       removeEventListener('online', wake)
@@ -206,6 +206,11 @@ export function createWorkspace(
     },
   }
 }
+
+/** What this browser keeps of somebody. */
+export const storeOf = (userId: string) => storeInIndexedDb(nameOf(userId), localStorage)
+
+const nameOf = (userId: string) => `${location.origin} ${userId}`
 
 const keyOf = (id: string, { parentId }: Spot = {}) => (parentId ? `thread:${parentId}` : `messages:${id}`)
 

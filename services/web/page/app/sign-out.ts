@@ -1,0 +1,87 @@
+import { createClient, RequestFailed, tokensInCookie } from '@parley/client'
+import { t } from '../texts/texts.ts'
+import { address } from './address.ts'
+import { tell } from './problems.ts'
+import { storeOf } from './workspace.ts'
+
+/** Who has signed out here while the server does not know of it yet. The cookie of their session works until then. */
+const key = 'parley.left'
+const retryMs = 2_000
+/** Nothing is said about a server that answers within this time. */
+const quietMs = 1_500
+
+/** What this page signs in with. The refresh token is in a cookie that no script can read. */
+export const tokens = tokensInCookie()
+
+let ending: Promise<void> | undefined
+
+export const hasLeft = () => localStorage.getItem(key) !== null
+
+/** Notes, for this page and every later one, that the session is to be ended. An empty id stands for whoever has the session. */
+export const noteLeft = (userId: string) => localStorage.setItem(key, userId)
+
+/**
+ * Sends nothing before the server has ended the session that somebody has left here. So a reload does not sign them in again, and
+ * it is not the next person's session that is ended.
+ */
+export const fetchWhenEnded: typeof fetch = async (...request) => {
+  if (hasLeft()) await endSession()
+  return fetch(...request)
+}
+
+/** Ends the session that somebody has left here, and tries again until the server has answered. */
+export function endSession(): Promise<void> {
+  ending ??= tryUntilEnded().finally(() => {
+    ending = undefined
+  })
+  return ending
+}
+
+async function tryUntilEnded() {
+  let isLate = false
+  const timer = setTimeout(() => {
+    isLate = true
+    tell(t('You are signed out on this device. The server is told as soon as it can be reached'))
+  }, quietMs)
+  let ended = await alone(endOnce)
+  while (!ended) {
+    await new Promise((resolve) => setTimeout(resolve, retryMs))
+    ended = await alone(endOnce)
+  }
+  clearTimeout(timer)
+  // Ends the provider's session too. Otherwise the next person at this browser could sign in as this one with a click.
+  if (ended.logoutUrl !== undefined && address.value.view !== 'link') location.replace(ended.logoutUrl)
+  // The sign-in may be a part of the page that could not be loaded.
+  else if (isLate) location.reload()
+}
+
+/** Answers undefined when the server cannot be reached. */
+async function endOnce(): Promise<{ logoutUrl?: string | undefined } | undefined> {
+  const userId = localStorage.getItem(key)
+  // Another tab was faster.
+  if (userId === null) return {}
+  // Once more, because the page may have ended before everything was removed.
+  if (userId !== '') await removeStored(userId)
+  const leaving = createClient({ baseUrl: '', tokens, ...(userId !== '' && { userId }) })
+  try {
+    const logoutUrl = await leaving.signOut()
+    localStorage.removeItem(key)
+    return { logoutUrl }
+  } catch (error) {
+    if (!(error instanceof RequestFailed)) throw error
+    return undefined
+  }
+}
+
+async function removeStored(userId: string) {
+  const store = storeOf(userId)
+  // A browser that cannot remove anything has stored nothing either.
+  await store.wipe('everything').catch(reportError)
+  store.close()
+}
+
+/** One tab at a time, where the browser has Web Locks. Otherwise a slow tab could end the session of the next sign-in. */
+function alone<T>(work: () => Promise<T>): Promise<T> {
+  const { locks } = navigator as { locks?: LockManager }
+  return locks ? locks.request('parley.sign-out', work) : work()
+}
