@@ -28,9 +28,11 @@ function noteUpdate() {
 
 /** Shows the newer build. */
 export function takeUpdate() {
+  // Another tab has taken it already.
+  if (!registration?.waiting) return location.reload()
   serviceWorker!.addEventListener('controllerchange', () => location.reload(), { once: true })
   const note: NoteToWorker = { kind: 'take over' }
-  registration!.waiting!.postMessage(note)
+  registration.waiting.postMessage(note)
 }
 
 /** Does nothing where there is no worker. */

@@ -1,0 +1,59 @@
+import { createServer, request, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { describeSite } from './site.ts'
+import { complaintsOf } from './visitors.ts'
+
+/** Stands before the server, and has a newer build of the page when a test says so: a worker with other bytes. */
+const front = { build: 1, baseUrl: '', server: undefined as Server | undefined }
+
+beforeAll(async () => {
+  front.server = createServer((incoming, outgoing) => {
+    const isWorker = incoming.url === '/worker.js'
+    const { 'if-none-match': _, 'if-modified-since': __, ...asked } = incoming.headers
+    const headers = isWorker ? { ...asked, 'accept-encoding': 'identity' } : incoming.headers
+    const passed = request(front.baseUrl + incoming.url, { method: incoming.method, headers }, async (answer) => {
+      const { 'content-length': ___, ...others } = answer.headers
+      outgoing.writeHead(answer.statusCode!, isWorker ? others : answer.headers)
+      if (isWorker) outgoing.end(`${await text(answer)}\n// build ${front.build}`)
+      else answer.pipe(outgoing)
+    })
+    passed.on('error', () => outgoing.destroy())
+    outgoing.on('close', () => passed.destroy())
+    incoming.pipe(passed)
+  }).listen(0, '127.0.0.1')
+})
+afterAll(() => {
+  front.server?.closeAllConnections()
+  front.server?.close()
+})
+
+const addressOf = (baseUrl: string) => {
+  front.baseUrl = baseUrl
+  return `http://127.0.0.1:${(front.server!.address() as AddressInfo).port}`
+}
+
+describeSite('a newer build of the web client', { timeout: 120_000, addressOf }, (site) => {
+  test('is shown by Reload in every tab, also when another tab has taken it already', async () => {
+    const first = await site.signIn('ann')
+    await first.waitForFunction(() => navigator.serviceWorker.controller !== null)
+    front.build++
+    await first.evaluate(async () => void (await (await navigator.serviceWorker.ready).update()))
+    const reload = (page: typeof first) => page.getByRole('status').getByRole('button', { name: 'Reload' })
+    await reload(first).waitFor()
+    const second = await first.context().newPage()
+    const complaints = complaintsOf(second)
+    await second.goto(first.url())
+    await reload(second).waitFor()
+
+    for (const page of [first, second]) {
+      const isLoaded = page.waitForEvent('load')
+      await reload(page).click()
+      await isLoaded
+      await page.getByRole('button', { name: 'Account' }).waitFor()
+      await reload(page).waitFor({ state: 'detached' })
+    }
+    expect(complaints).toEqual([])
+  })
+})
