@@ -15,7 +15,6 @@ import { createCommands } from './commands.ts'
 import { createFoundChannels } from './found-channels.ts'
 import { createGroups } from './groups.ts'
 import { attempt, ignoreFailure, report } from './problems.ts'
-import { createRedraws } from './redraws.ts'
 import { createTyping } from './typing.ts'
 import { createUnreadMarks } from './unread-marks.ts'
 
@@ -35,7 +34,6 @@ export function createWorkspace(
 ) {
   const isReady = signal(false)
   const connection = signal<'connecting' | 'live' | 'lost'>('connecting')
-  const redraws = createRedraws()
   const typing = createTyping(myId)
   const deletions = createDeletions(client)
   const marks = createUnreadMarks(myId)
@@ -83,11 +81,8 @@ export function createWorkspace(
     const version = signal(0, {
       watched() {
         versions.set(key, version)
-        const redraw = () => void version.value++
         end = engine.subscribe(key, () => {
-          redraws.add(redraw)
-          // What the person does themselves is shown at once.
-          if (key.startsWith('outbox')) redraws.flush()
+          version.value++
         })
       },
       unwatched() {
