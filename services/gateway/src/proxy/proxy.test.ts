@@ -236,10 +236,10 @@ describe('when a replica fails', () => {
       return replies.map(({ status }) => status).sort()
     }
 
-    for (const path of ['/channels/1/messages', '/messages/1/thread', '/conversations/1/messages']) {
+    for (const path of ['/channels', '/channels/1/messages', '/messages/1/thread', '/conversations/1/messages']) {
       expect(await statuses(path)).toEqual([200, 200])
     }
-    expect(await statuses('/channels')).toEqual([200, 503])
+    expect(await statuses('/channels/1/join')).toEqual([200, 503])
     expect(await statuses('/messages/1/reactions')).toEqual([200, 503])
     const long = { method: 'POST', headers, body: 'x'.repeat(900_000) }
     const replies = await Promise.all([0, 1].map(() => fetch(`${url}/channels/1/messages`, long)))
