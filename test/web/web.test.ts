@@ -1,11 +1,14 @@
 import { expect, test } from 'vitest'
 import { usualTopologies } from '../src/launch.ts'
+import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
-import { act, article, channels, createChannel, joinChannel, openChannel, say } from './visitors.ts'
+import { act, article, channels, composer, createChannel, joinChannel, openChannel, say } from './visitors.ts'
 
 /** Two people through every journey, on one process and on a cluster. */
 for (const topology of usualTopologies) {
-  describeSite(`the web client, ${topology}`, { topology, timeout: 30_000 }, ({ signIn }) => {
+  describeSite(`the web client, ${topology}`, { topology, timeout: 30_000 }, (site) => {
+    const { signIn } = site
+
     test('two people talk in a channel, react, and answer in a thread', async () => {
       const ann = await signIn('ann')
       await createChannel(ann, 'harbour')
@@ -31,6 +34,22 @@ for (const topology of usualTopologies) {
         .getByRole('link', { name: /^1 reply/ })
         .click()
       await ann.getByRole('complementary', { name: 'Thread' }).getByText('Since noon').waitFor()
+    })
+
+    test('what others write is shown to somebody who types all the time, and so is what they send themselves', async () => {
+      const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
+      const weir = await eve.creates({ name: 'weir' })
+      const ann = await signIn('ann')
+      await joinChannel(ann, 'weir')
+      const box = composer(ann, 'weir')
+      await box.focus()
+      const typing = ann.keyboard.type('a'.repeat(100), { delay: 20 })
+      for (let n = 1; n <= 10; n++) await eve.says(`wave ${n}.`, weir)
+      await typing
+      for (let n = 1; n <= 10; n++) await article(ann, `wave ${n}.`).waitFor()
+      await box.fill('mine')
+      await box.press('Enter')
+      await article(ann, 'mine').waitFor()
     })
 
     test('what one edits and deletes changes for the other, and a deletion can be undone', async () => {

@@ -15,6 +15,7 @@ import { createCommands } from './commands.ts'
 import { createFoundChannels } from './found-channels.ts'
 import { createGroups } from './groups.ts'
 import { attempt, ignoreFailure, report } from './problems.ts'
+import { createRedraws } from './redraws.ts'
 import { createTyping } from './typing.ts'
 import { createUnreadMarks } from './unread-marks.ts'
 
@@ -34,6 +35,7 @@ export function createWorkspace(
 ) {
   const isReady = signal(false)
   const connection = signal<'connecting' | 'live' | 'lost'>('connecting')
+  const redraws = createRedraws()
   const typing = createTyping(myId)
   const deletions = createDeletions(client)
   const marks = createUnreadMarks(myId)
@@ -81,8 +83,11 @@ export function createWorkspace(
     const version = signal(0, {
       watched() {
         versions.set(key, version)
+        const redraw = () => void version.value++
         end = engine.subscribe(key, () => {
-          version.value++
+          redraws.add(redraw)
+          // What the person sends is shown at once.
+          if (key.startsWith('outbox')) redraws.flush()
         })
       },
       unwatched() {
@@ -197,6 +202,7 @@ export function createWorkspace(
       document.removeEventListener('visibilitychange', wake)
       typing.close()
       marks.close()
+      redraws.close()
       engine.close()
     },
   }
