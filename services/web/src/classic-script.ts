@@ -25,20 +25,19 @@ export async function makeFirstScriptClassic(outDir: string) {
   const code = await readFile(file, 'utf8')
   const [last, list] = code.match(/export\s*\{([^{}]*)\};?\s*$/) ?? []
   if (last === undefined || list === undefined) throw new Error(`${module} does not end with its exports`)
-  const exported = list.split(',').map((item) => item.trim().split(/\s+as\s+/))
-  const properties = exported.map(([local, name = local]) => `${name}:${local}`).join()
+  const exported = list.split(',').map((item, index) => {
+    const [local, name = local] = item.trim().split(/\s+as\s+/)
+    return { local, name, taken: `_${index}` }
+  })
+  const properties = exported.map(({ name, local }) => `${name}:${local}`).join()
   const script = `(()=>{"use strict";${code.slice(0, -last.length)};self.${exportsName}={${properties}}})();`
   // Throws when the script has what only a module may have.
   new Script(script)
   const name = `first-${createHash('sha256').update(script).digest('base64url').slice(0, 8)}.js`
   await writeFile(join(outDir, 'assets', name), script)
-  const locals = (between: (name: string, index: number) => string) =>
-    exported.map(([local, name = local], index) => between(name!, index)).join()
-  const taken = locals((name, index) => `${name}:_${index}`)
-  await writeFile(
-    file,
-    `const{${taken}}=self.${exportsName};export{${locals((name, index) => `_${index} as ${name}`)}};`,
-  )
+  const taken = exported.map((each) => `${each.name}:${each.taken}`).join()
+  const exports = exported.map((each) => `${each.taken} as ${each.name}`).join()
+  await writeFile(file, `const{${taken}}=self.${exportsName};export{${exports}};`)
   await writeFile(page, html.replace(tag, `<script defer src="/assets/${name}"></script>`))
   return `/assets/${module}`
 }

@@ -14,10 +14,10 @@ export function createNotifications() {
     if (announced.has(id)) return
     announced.add(id)
     const before = generation
-    const isLookedAt = (await windows()).some(({ focused }) => focused)
+    const hasFocus = (await windows()).some(({ focused }) => focused)
     // This worker may have been started anew since another tab told of it.
     const isShown = (await self.registration.getNotifications({ tag: id })).length > 0
-    if (isLookedAt || isShown || before !== generation) return
+    if (hasFocus || isShown || before !== generation) return
     await self.registration.showNotification(title, { body, tag: id, icon: '/icons/192.png', data: { address } })
     if (before !== generation) await closeAll()
   }

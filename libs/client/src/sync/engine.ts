@@ -13,7 +13,7 @@ import { createListings } from './listings.ts'
 import { createLists } from './lists.ts'
 import { createOpenChannels } from './open-channels.ts'
 import { createPersistence } from './persistence.ts'
-import { createShown } from './shown.ts'
+import { createViews } from './views.ts'
 import { createWatching } from './watching.ts'
 
 /** For parts of this library that could not be loaded. */
@@ -257,11 +257,11 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     isConnected: () => isOpen,
     /**
      * Calls back, once per turn of the event loop, after what is shown under this key has changed. Keys stand beside the functions
-     * of `createShown`. Answers a function that ends it.
+     * of `createViews`. Answers a function that ends it.
      */
     subscribe: changes.subscribe,
 
-    ...createShown({ lists, channels, outbox, loadPeople }),
+    ...createViews({ lists, channels, outbox, loadPeople }),
 
     /** Fetches the newest messages of a channel or conversation and keeps them from now on. @throws RequestFailed 403 or 404. */
     openMessages: (channelId: string) => open(channelId, 'newest'),

@@ -52,11 +52,11 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
   const lookedAt = new Set<string>()
   const loads = new Map<ChannelMessages, Promise<void>>()
 
-  function open(channelId: string, want: (channel: ChannelMessages) => void, isLookedAt = true): Promise<void> {
+  function open(channelId: string, want: (channel: ChannelMessages) => void, isInView = true): Promise<void> {
     const channel = channels.get(channelId) ?? createChannelMessages(channelId, parts.changes, parts.nameOf)
     channels.delete(channelId)
     channels.set(channelId, channel)
-    if (isLookedAt) lookedAt.add(channelId)
+    if (isInView) lookedAt.add(channelId)
     dropOldest()
     want(channel)
     // A load that is under way does not have this view in it: it goes on until all of them are there.

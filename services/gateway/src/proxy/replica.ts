@@ -105,7 +105,7 @@ export function connectReplica({ service, origin, host, logger, healthChecks }: 
 function connectEachStream(origin: string, options: buildConnector.BuildOptions): Connections {
   // Shared, so that sessions of TLS are resumed.
   const connect = buildConnector(options)
-  const ended = new Map<Client, Promise<unknown>>()
+  const closings = new Map<Client, Promise<unknown>>()
   let isClosed = false
   return {
     dispatch(options, handler) {
@@ -116,19 +116,19 @@ function connectEachStream(origin: string, options: buildConnector.BuildOptions)
       const client = new Client(origin, { connect })
       const isSent = client.dispatch(options, handler)
       // It ends with its one request.
-      ended.set(
+      closings.set(
         client,
-        client.close().finally(() => ended.delete(client)),
+        client.close().finally(() => closings.delete(client)),
       )
       return isSent
     },
     close() {
       isClosed = true
-      return Promise.all(ended.values())
+      return Promise.all(closings.values())
     },
     destroy() {
       isClosed = true
-      return Promise.all([...ended.keys()].map((client) => client.destroy()))
+      return Promise.all([...closings.keys()].map((client) => client.destroy()))
     },
   }
 }

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { type Density, preferences, type Theme } from '../app/preferences.ts'
 import { tell } from '../app/problems.ts'
-import { notificationPermission } from '../offline/announce.ts'
+import { notificationPermission } from '../notifications/announce.ts'
 import { type Language, languages, setLanguage, t } from '../texts/texts.ts'
 import { Select } from '../ui/form.tsx'
 

@@ -1,17 +1,17 @@
 import { signal } from '@preact/signals'
 
-const isWatched = () => document.visibilityState === 'visible' && document.hasFocus()
+const isAttentive = () => document.visibilityState === 'visible' && document.hasFocus()
 
 /** Whether somebody looks at this page: it is visible and has the focus. */
-export const isLookedAt = signal(isWatched())
+export const hasAttention = signal(isAttentive())
 /** Whether the browser has a network. */
 export const isOnline = signal(navigator.onLine)
 
-const look = () => {
-  isLookedAt.value = isWatched()
+const update = () => {
+  hasAttention.value = isAttentive()
 }
-for (const change of ['focus', 'blur', 'pageshow', 'pagehide']) addEventListener(change, look)
-document.addEventListener('visibilitychange', look)
+for (const change of ['focus', 'blur', 'pageshow', 'pagehide']) addEventListener(change, update)
+document.addEventListener('visibilitychange', update)
 addEventListener('online', () => {
   isOnline.value = true
 })

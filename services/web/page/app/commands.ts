@@ -9,7 +9,7 @@ const knownForMs = 60_000
 /** The commands that people may type, and what they alone are told. None of it is stored: a reload forgets it. */
 export function createCommands(client: Client) {
   const commands = signal<readonly Command[]>([])
-  const whispers = signal<readonly EphemeralMessage[]>([])
+  const ephemeral = signal<readonly EphemeralMessage[]>([])
   let knownAt = Number.NEGATIVE_INFINITY
 
   /**
@@ -20,27 +20,27 @@ export function createCommands(client: Client) {
 
   function hear(told: EphemeralMessage) {
     const { id, updatedAt } = told
-    const isKnown = whispers.value.some((each) => each.id === id)
+    const isKnown = ephemeral.value.some((each) => each.id === id)
     // A server of the version before says nothing of it.
     if (updatedAt == null) {
-      if (!isKnown && !changedAt.has(id)) whispers.value = [...whispers.value, told]
+      if (!isKnown && !changedAt.has(id)) ephemeral.value = [...ephemeral.value, told]
       return
     }
     if (updatedAt < (changedAt.get(id) ?? 0)) return
     changedAt.set(id, updatedAt)
     if (isTakenAway(told)) dismiss(id)
-    else if (isKnown) whispers.value = whispers.value.map((each) => (each.id === id ? told : each))
-    else whispers.value = [...whispers.value, told]
+    else if (isKnown) ephemeral.value = ephemeral.value.map((each) => (each.id === id ? told : each))
+    else ephemeral.value = [...ephemeral.value, told]
   }
 
   function dismiss(id: string) {
-    whispers.value = whispers.value.filter((told) => told.id !== id)
+    ephemeral.value = ephemeral.value.filter((told) => told.id !== id)
   }
 
   /** What the person alone is told comes by an event too; on a lost connection only by the reply. */
   async function settle(running: Promise<{ ephemeral: EphemeralMessage | null }>) {
-    const { ephemeral } = await running
-    if (ephemeral) hear(ephemeral)
+    const { ephemeral: message } = await running
+    if (message) hear(message)
   }
 
   return {
@@ -68,7 +68,7 @@ export function createCommands(client: Client) {
     },
     hear,
     /** What the person alone was told in a channel or conversation, and has not dismissed. */
-    toldIn: (channelId: string) => whispers.value.filter((told) => told.channelId === channelId),
+    ephemeralIn: (channelId: string) => ephemeral.value.filter((told) => told.channelId === channelId),
     dismiss,
   }
 }

@@ -45,12 +45,12 @@ export async function startSession(): Promise<void> {
   const known = localStorage.getItem(personKey)
   if (known !== null) {
     enter(known)
-    return refuseWithoutFactor()
+    return checkEnrolment()
   }
   if (!mayHaveSession()) return leave()
   try {
     enter(await client.userId())
-    refuseWhenLost()
+    checkEnrolmentWhenLost()
   } catch (error) {
     if (!(error instanceof RequestFailed)) throw error
     if (error.status === 401) return leave()
@@ -75,19 +75,19 @@ export async function continueSession(returnTo?: string) {
  * Asks whether a second factor must be set up, once the first connection has failed. It was not asked before the person
  * entered, because that would be one more request before the first message.
  */
-function refuseWhenLost() {
+function checkEnrolmentWhenLost() {
   const { value } = session
   if (value.state !== 'signed-in') return
   const { connection } = value.workspace
   const stop = effect(() => {
     if (connection.value === 'connecting') return
-    if (connection.value === 'lost') void refuseWithoutFactor()
+    if (connection.value === 'lost') void checkEnrolment()
     stop()
   })
 }
 
 /** A second factor may have become required since the last visit. Without an answer the page shows what it has. */
-async function refuseWithoutFactor() {
+async function checkEnrolment() {
   try {
     await client.request('GET /auth/me')
   } catch (error) {

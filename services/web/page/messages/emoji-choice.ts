@@ -19,7 +19,7 @@ const mostQuick = 3
 /** What this browser remembers of the use of emoji. Signing out forgets it. */
 export const emojiChoice = signal<EmojiChoice>(read())
 
-export function useTone(tone: Tone) {
+export function setTone(tone: Tone) {
   keep({ ...emojiChoice.value, tone })
 }
 

@@ -3,7 +3,7 @@ import { useEffect, useId, useRef } from 'preact/hooks'
 import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { allEmoji, type Emoji, findEmoji, loadEmoji, type Tone, tones, withTone } from './emoji.ts'
-import { emojiChoice, rememberEmoji, useTone } from './emoji-choice.ts'
+import { emojiChoice, rememberEmoji, setTone } from './emoji-choice.ts'
 
 interface EmojiPickerProps {
   /** Of the dialog. */
@@ -141,7 +141,7 @@ export function EmojiPicker({ name, onChoose, onClose }: EmojiPickerProps) {
           aria-label={t('Skin tone')}
           title={t('Skin tone')}
           value={tone}
-          onChange={({ currentTarget }) => useTone(Number(currentTarget.value) as Tone)}
+          onChange={({ currentTarget }) => setTone(Number(currentTarget.value) as Tone)}
         >
           {tones.map((one) => (
             <option key={one} value={one} aria-label={toneName(one)}>

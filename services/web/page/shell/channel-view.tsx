@@ -4,12 +4,12 @@ import { useSignal } from '@preact/signals'
 import { memo } from 'preact/compat'
 import { useEffect, useRef } from 'preact/hooks'
 import { address, channelAddress, messageAddress, navigate } from '../app/address.ts'
-import { isLookedAt } from '../app/attention.ts'
+import { hasAttention } from '../app/attention.ts'
 import { attempt, isPassing } from '../app/problems.ts'
 import { nameOfPlace, type Place, readStateOfPlace, type Workspace } from '../app/workspace.ts'
 import { Composer } from '../messages/composer.tsx'
+import { EphemeralMessages } from '../messages/ephemeral-messages.tsx'
 import { MessageList } from '../messages/message-list.tsx'
-import { Whispers } from '../messages/whispers.tsx'
 import { t } from '../texts/texts.ts'
 import { useFileDrop } from '../ui/file-drop.ts'
 import { useStable } from '../ui/stable.ts'
@@ -96,7 +96,7 @@ function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
   const newestSeq = messages?.at(-1)?.seq ?? 0
   const { unreadCount, readSeq } = readStateOfPlace(place)
 
-  const line = useLine(workspace, id, { readSeq, unreadCount, isSeen: isAtEnd.value && isLookedAt.value })
+  const line = useLine(workspace, id, { readSeq, unreadCount, isSeen: isAtEnd.value && hasAttention.value })
   const isMarked = workspace.marks.of(id) !== undefined
   useReading(workspace, { id, unreadCount, newestSeq, isAtEnd: isAtEnd.value && !isMarked })
   useEffect(() => {
@@ -147,7 +147,7 @@ function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
         onAtEnd={(value) => (isAtEnd.value = value)}
         {...(spot === undefined && { onTooMany: (most: number) => workspace.trim(id, most) })}
       />
-      <Whispers workspace={workspace} channelId={id} />
+      <EphemeralMessages workspace={workspace} channelId={id} />
       <Composer
         workspace={workspace}
         channelId={id}

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { isLookedAt } from '../app/attention.ts'
+import { hasAttention } from '../app/attention.ts'
 import { ignoreFailure } from '../app/problems.ts'
 import type { Workspace } from '../app/workspace.ts'
 
@@ -18,7 +18,7 @@ interface Reading {
  * goes to another channel or leaves the page.
  */
 export function useReading(workspace: Workspace, { id, unreadCount, newestSeq, isAtEnd }: Reading) {
-  const isRead = unreadCount > 0 && newestSeq > 0 && isAtEnd && isLookedAt.value
+  const isRead = unreadCount > 0 && newestSeq > 0 && isAtEnd && hasAttention.value
   const newest = useRef(newestSeq)
   newest.current = newestSeq
   const leave = useRef<(() => void) | undefined>(undefined)

@@ -4,7 +4,7 @@ import { client } from '../app/session.ts'
 import { t } from '../texts/texts.ts'
 import { CodeField } from '../ui/code-field.tsx'
 import { Field, Form } from '../ui/form.tsx'
-import { arrive, type WaitingSignIn } from './arrival.ts'
+import { completeSignIn, type WaitingSignIn } from './complete-sign-in.ts'
 
 /** Asks for the second factor of a sign-in. */
 export function SecondStep({ signIn: { mfaToken, methods }, onBack }: { signIn: WaitingSignIn; onBack: () => void }) {
@@ -17,7 +17,7 @@ export function SecondStep({ signIn: { mfaToken, methods }, onBack }: { signIn: 
         <PasskeyForm
           onSubmit={async () => {
             const credential = await showPasskey(client, mfaToken)
-            await arrive(() => client.signIn('POST /auth/mfa', { body: { mfaToken, credential } }))
+            await completeSignIn(() => client.signIn('POST /auth/mfa', { body: { mfaToken, credential } }))
           }}
         />
       )}
@@ -27,7 +27,7 @@ export function SecondStep({ signIn: { mfaToken, methods }, onBack }: { signIn: 
           action={t('Verify')}
           onSubmit={({ code = '', recoveryCode = '' }) => {
             const body = asksForCode ? { mfaToken, code: code.trim() } : { mfaToken, recoveryCode: recoveryCode.trim() }
-            return arrive(() => client.signIn('POST /auth/mfa', { body }))
+            return completeSignIn(() => client.signIn('POST /auth/mfa', { body }))
           }}
         >
           {asksForCode ? (

@@ -8,7 +8,7 @@ import { showTitle } from '../shell/browser-tab.ts'
 import { t } from '../texts/texts.ts'
 import { Field, Form } from '../ui/form.tsx'
 import { NewPassword, readNewPassword } from '../ui/new-password.tsx'
-import { arrive, waiting } from './arrival.ts'
+import { completeSignIn, waiting } from './complete-sign-in.ts'
 import { PasskeyForm, SecondStep } from './second-step.tsx'
 
 type SignInOptions = Reply<'GET /config.json'>['auth']
@@ -51,7 +51,7 @@ export function SignIn() {
     if (sentTo) return <LinkSent email={sentTo} onBack={() => setSentTo(undefined)} />
     if (page === 'forgotten') return <ForgottenPassword onSent={setSentTo} onBack={() => setPage('sign-in')} />
     if (page === 'register') return <Register onBack={() => setPage('sign-in')} />
-    return <Ways options={options} providers={providers} onPage={setPage} onSent={setSentTo} />
+    return <SignInMethods options={options} providers={providers} onPage={setPage} onSent={setSentTo} />
   }
 
   return (
@@ -67,14 +67,14 @@ export function SignIn() {
   )
 }
 
-interface WaysProps {
+interface SignInMethodsProps {
   options: SignInOptions
   providers: Provider[]
   onPage: (page: Page) => void
   onSent: (email: string) => void
 }
 
-function Ways({ options, providers, onPage, onSent }: WaysProps) {
+function SignInMethods({ options, providers, onPage, onSent }: SignInMethodsProps) {
   const { mode } = options
   return (
     <>
@@ -84,8 +84,9 @@ function Ways({ options, providers, onPage, onSent }: WaysProps) {
         action={mode === 'magic-link' ? t('Send link') : t('Sign in')}
         onSubmit={async ({ email = '', password = '' }) => {
           if (mode === 'password')
-            await arrive(() => client.signIn('POST /auth/password-login', { body: { email, password } }))
-          else if (mode === 'dev') await arrive(() => client.signIn('POST /auth/dev-login', { body: { email } }))
+            await completeSignIn(() => client.signIn('POST /auth/password-login', { body: { email, password } }))
+          else if (mode === 'dev')
+            await completeSignIn(() => client.signIn('POST /auth/dev-login', { body: { email } }))
           else {
             await client.request('POST /auth/login', { body: { email } })
             onSent(email)
@@ -100,7 +101,7 @@ function Ways({ options, providers, onPage, onSent }: WaysProps) {
       <PasskeyForm
         onSubmit={async () => {
           const credential = await showPasskey(client)
-          await arrive(() => client.signIn('POST /auth/passkeys/sign-in', { body: { credential } }))
+          await completeSignIn(() => client.signIn('POST /auth/passkeys/sign-in', { body: { credential } }))
         }}
       />
       {options.passwordResetEnabled && (
@@ -174,7 +175,7 @@ const Register = ({ onBack }: { onBack: () => void }) => (
       action={t('Create account')}
       onSubmit={(fields) => {
         const body = { email: fields.email!, password: readNewPassword(fields) }
-        return arrive(() => client.signIn('POST /auth/register', { body }))
+        return completeSignIn(() => client.signIn('POST /auth/register', { body }))
       }}
     >
       <EmailField />
@@ -192,7 +193,7 @@ const ChoosePassword = ({ email, token }: { email: string; token: string | null 
       action={t('Set password')}
       onSubmit={async (fields) => {
         const body = { email, password: readNewPassword(fields), ...(token !== null && { token }) }
-        await arrive(() => client.signIn('POST /auth/setup-password', { body }))
+        await completeSignIn(() => client.signIn('POST /auth/setup-password', { body }))
       }}
     >
       <EmailField email={email} />
@@ -204,7 +205,7 @@ const ChoosePassword = ({ email, token }: { email: string; token: string | null 
 /** A link of a mail signs in by itself; its token must not stay in the address. */
 async function signInByLink(email: string, token: string) {
   navigate('/', { replace: true })
-  await arrive(() => client.signIn('POST /auth/verify', { body: { email }, token }))
+  await completeSignIn(() => client.signIn('POST /auth/verify', { body: { email }, token }))
 }
 
 function readLink() {

@@ -7,27 +7,27 @@ import { Avatar } from './avatar.tsx'
 import { Blocks } from './blocks.tsx'
 import { Text } from './markup.tsx'
 
-/** What the person alone is told by commands and buttons, above the composer, until it is dismissed. */
-export function Whispers({ workspace, channelId }: { workspace: Workspace; channelId: string }) {
-  const told = workspace.commands.toldIn(channelId)
+/** What the person alone is messages by commands and buttons, above the composer, until it is dismissed. */
+export function EphemeralMessages({ workspace, channelId }: { workspace: Workspace; channelId: string }) {
+  const messages = workspace.commands.ephemeralIn(channelId)
   const box = useRef<HTMLElement>(null)
-  const newest = told.at(-1)?.id
+  const newest = messages.at(-1)?.id
   useEffect(() => {
     box.current?.scrollTo({ top: box.current.scrollHeight })
   }, [newest])
-  if (told.length === 0) return null
+  if (messages.length === 0) return null
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
-    <section ref={box} class="whispers" aria-label={t('Only visible to you')} tabIndex={0}>
-      {told.map((whisper) => (
-        <Whisper key={whisper.id} whisper={whisper} workspace={workspace} />
+    <section ref={box} class="ephemeral" aria-label={t('Only visible to you')} tabIndex={0}>
+      {messages.map((message) => (
+        <EphemeralArticle key={message.id} message={message} workspace={workspace} />
       ))}
     </section>
   )
 }
 
-function Whisper({ whisper, workspace }: { whisper: EphemeralMessage; workspace: Workspace }) {
-  const { id, author, content, blocks, createdAt, updatedAt, clickToken } = whisper
+function EphemeralArticle({ message, workspace }: { message: EphemeralMessage; workspace: Workspace }) {
+  const { id, author, content, blocks, createdAt, updatedAt, clickToken } = message
   const ids = useId()
   return (
     <article class="message" data-head aria-labelledby={`${ids}-head`} aria-describedby={`${ids}-text`}>

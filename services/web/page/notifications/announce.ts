@@ -2,8 +2,8 @@ import type { Message, WireEvent } from '@parley/contract'
 import { messageAddress } from '../app/address.ts'
 import { preferences } from '../app/preferences.ts'
 import { nameOfPlace, type Workspace } from '../app/workspace.ts'
+import { tellWorker } from '../offline/worker.ts'
 import { t } from '../texts/texts.ts'
-import { tellWorker } from './worker.ts'
 
 const mostCharacters = 200
 

@@ -10,7 +10,7 @@ export type WaitingSignIn = Extract<SignInReply, { mfaRequired: true }>
 export const waiting = signal<WaitingSignIn | null>(null)
 
 /** Signs in and goes where the person wanted to, or asks for their second factor first. */
-export async function arrive(signIn: () => Promise<SignInReply>) {
+export async function completeSignIn(signIn: () => Promise<SignInReply>) {
   const reply = await signIn()
   if ('mfaRequired' in reply) {
     waiting.value = reply

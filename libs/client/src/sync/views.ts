@@ -4,7 +4,7 @@ import type { Lists } from './lists.ts'
 import type { OpenChannels, Spot } from './open-channels.ts'
 import type { People } from './people.ts'
 
-export interface ShownParts {
+export interface ViewsParts {
   lists: Lists
   channels: OpenChannels
   outbox: Outbox
@@ -13,7 +13,7 @@ export interface ShownParts {
 }
 
 /** What a page shows: functions that answer from what is kept, each with the key under which its changes are told. */
-export function createShown({ lists, channels, outbox, loadPeople }: ShownParts) {
+export function createViews({ lists, channels, outbox, loadPeople }: ViewsParts) {
   let loading: Promise<People> | undefined
   const people = () => {
     loading ??= loadPeople()
