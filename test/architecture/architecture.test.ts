@@ -76,12 +76,9 @@ function destination({ file, workspace }: SourceFile, specifier: string): string
 /** The web client and its build: they need nothing at run time that is not built in. */
 const isBuiltPage = (file: string) => /^services\/web\/(page\/|src\/(build|vite-build|vite-config)\.ts)/.test(file)
 
-/**
- * The folder of a feature: `services/auth/src/oauth`. Undefined for files beside the features. The page and the client are left out: their
- * folders are layers of one program, which name each other's types.
- */
+/** The folder of a feature: `services/auth/src/oauth`, `services/web/page/search`. Undefined for files beside the features. */
 const folderOf = (file: string): string | undefined =>
-  /^(?!libs\/client\/)(?:services|libs)\/[^/]+\/src\/[^/]+(?=\/)/.exec(file)?.[0]
+  /^(?:services|libs)\/[^/]+\/(?:src|page)\/[^/]+(?=\/)/.exec(file)?.[0]
 
 const crossings = (files: SourceFile[]) =>
   files.flatMap((source) =>

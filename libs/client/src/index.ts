@@ -1,5 +1,5 @@
+export { type Client, type ClientOptions, createClient } from './client/client.ts'
 export type { Outbox } from './outbox/outbox.ts'
-export { type Client, type ClientOptions, createClient } from './requests/client.ts'
 export { RequestFailed } from './requests/request-failed.ts'
 export type {
   Input,

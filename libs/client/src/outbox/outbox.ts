@@ -1,11 +1,11 @@
 import type { Message, WireEvent } from '@parley/contract'
+import type { Client } from '../client/client.ts'
 import { jittered, pause } from '../requests/backoff.ts'
-import type { Client } from '../requests/client.ts'
 import { RequestFailed } from '../requests/request-failed.ts'
 import type { MessageBody } from '../requests/routes.ts'
+import type { Changes } from '../store/changes.ts'
 import type { OutboxEntry, Store } from '../store/store.ts'
 import { randomId, type Tabs } from '../stream/tabs.ts'
-import type { Changes } from '../sync/changes.ts'
 
 export interface OutboxParts {
   client: Client

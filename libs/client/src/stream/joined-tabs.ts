@@ -1,4 +1,4 @@
-import { createLeadership } from '../sync/leadership.ts'
+import { createLeadership } from './leadership.ts'
 import { openSharedStream } from './shared-stream.ts'
 import { randomId, soleTab, type Tabs } from './tabs.ts'
 

@@ -1,4 +1,3 @@
-import type { Leadership, LeadershipParts, Tab } from '../sync/leadership.ts'
 import {
   type EventStream,
   openEventStream,
@@ -6,6 +5,7 @@ import {
   type StreamHandlers,
   type StreamOptions,
 } from './event-stream.ts'
+import type { Leadership, LeadershipParts, Tab } from './leadership.ts'
 
 /** The tabs of a browser that show the same server to the same person. One of them is the leader. */
 export interface Tabs extends Tab {

@@ -1,5 +1,5 @@
 import type { EventPayload, Message, WireEvent } from '@parley/contract'
-import { type Changes, createChanges } from './changes.ts'
+import { type Changes, createChanges } from '../store/changes.ts'
 import { createTimeline, type Page, type Timeline } from './timeline.ts'
 
 /** A page of the timeline of the channel, or of the thread under `parentId`. */

@@ -1,5 +1,5 @@
 import type { WireEvent } from '@parley/contract'
-import type { Client } from '../requests/client.ts'
+import type { Client } from '../client/client.ts'
 import type { Store } from '../store/store.ts'
 import type { EventStream, StreamHandlers, StreamOptions } from '../stream/event-stream.ts'
 import type { Tabs } from '../stream/tabs.ts'

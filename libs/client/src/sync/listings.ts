@@ -1,6 +1,6 @@
 import type { WireEvent } from '@parley/contract'
+import type { Client } from '../client/client.ts'
 import { jittered, pause } from '../requests/backoff.ts'
-import type { Client } from '../requests/client.ts'
 import { RequestFailed } from '../requests/request-failed.ts'
 import type { Asking } from './ask.ts'
 import type { Lists, Need } from './lists.ts'

@@ -1,6 +1,6 @@
 import type { EventPayload, ListedWebhook, Presence, Role, User, WireEvent } from '@parley/contract'
+import { type Changes, isSame } from '../store/changes.ts'
 import type { Me, Stored } from '../store/store.ts'
-import { type Changes, isSame } from './changes.ts'
 import { createPlaces, removeOthers } from './places.ts'
 
 /** What has to be fetched; `place:<id>` is one item of the listing of channels or conversations. */

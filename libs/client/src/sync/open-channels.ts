@@ -1,9 +1,9 @@
 import type { Message, WireEvent } from '@parley/contract'
+import type { Client } from '../client/client.ts'
 import { type Backoff, jittered, pause } from '../requests/backoff.ts'
-import type { Client } from '../requests/client.ts'
 import { RequestFailed } from '../requests/request-failed.ts'
+import type { Changes } from '../store/changes.ts'
 import type { Asking } from './ask.ts'
-import type { Changes } from './changes.ts'
 import {
   type Anchor,
   type ChannelMessages,

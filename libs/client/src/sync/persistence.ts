@@ -1,5 +1,5 @@
+import type { Changes } from '../store/changes.ts'
 import type { Batch, Store, Stored, StoredState, Table } from '../store/store.ts'
-import type { Changes } from './changes.ts'
 import type { Lists } from './lists.ts'
 import type { OpenChannels } from './open-channels.ts'
 

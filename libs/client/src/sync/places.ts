@@ -1,7 +1,7 @@
 import type { Channel, Conversation, EventPayload, Message, ReadState } from '@parley/contract'
 import type { ListedConversation } from '../requests/routes.ts'
+import { type Changes, isSame } from '../store/changes.ts'
 import type { Stored } from '../store/store.ts'
-import { type Changes, isSame } from './changes.ts'
 import { createReadStates, type StoredReadState } from './read-states.ts'
 import { createSortedList } from './sorted-list.ts'
 

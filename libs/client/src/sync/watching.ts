@@ -1,4 +1,4 @@
-import type { Client } from '../requests/client.ts'
+import type { Client } from '../client/client.ts'
 import type { Asking } from './ask.ts'
 import type { Listings } from './listings.ts'
 import type { Lists } from './lists.ts'

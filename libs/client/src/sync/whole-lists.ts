@@ -1,4 +1,4 @@
-import type { Client } from '../requests/client.ts'
+import type { Client } from '../client/client.ts'
 import { RequestFailed } from '../requests/request-failed.ts'
 import type { Lists } from './lists.ts'
 

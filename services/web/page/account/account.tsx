@@ -1,8 +1,8 @@
 import type { AccountPage } from '../app/address.ts'
+import { Page, type PageContent } from '../app/page.tsx'
 import { accountPageName } from '../app/page-names.ts'
 import { createPart, type Part } from '../app/part.ts'
 import type { Workspace } from '../app/workspace.ts'
-import { Page, type PageContent } from '../shell/page.tsx'
 
 const contents: Record<AccountPage, () => Part<PageContent>> = {
   preferences: createPart(() => import('./preferences-form.tsx').then(({ PreferencesForm }) => PreferencesForm)),

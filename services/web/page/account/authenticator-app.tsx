@@ -1,11 +1,11 @@
 import type { Reply } from '@parley/client'
 import { useSignal } from '@preact/signals'
-import { attempt } from '../app/problems.ts'
 import { client } from '../app/session.ts'
 import { t } from '../texts/texts.ts'
 import { CodeField } from '../ui/code-field.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Field, Form } from '../ui/form.tsx'
+import { attempt } from '../ui/problems.ts'
 import { QrCode } from '../ui/qr-code.tsx'
 import { type Factors, proofOf } from './second-factors.ts'
 

@@ -1,6 +1,6 @@
-import { attempt } from '../app/problems.ts'
 import { continueSession, signOut } from '../app/session.ts'
 import { t } from '../texts/texts.ts'
+import { attempt } from '../ui/problems.ts'
 import { AuthenticatorApp } from './authenticator-app.tsx'
 import { Passkeys } from './passkeys.tsx'
 import { useFactors } from './second-factors.ts'

@@ -1,10 +1,10 @@
 import { useSignal } from '@preact/signals'
 import { knowsPasskeys, makePasskey } from '../app/passkeys.ts'
-import { attempt } from '../app/problems.ts'
 import { client } from '../app/session.ts'
 import { dateTimeOf, t } from '../texts/texts.ts'
 import { Confirm } from '../ui/dialog.tsx'
 import { Field, Form } from '../ui/form.tsx'
+import { attempt } from '../ui/problems.ts'
 import { Table } from '../ui/table.tsx'
 import type { Factors, Passkey } from './second-factors.ts'
 

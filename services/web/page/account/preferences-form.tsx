@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals'
 import { type Density, preferences, type Theme } from '../app/preferences.ts'
-import { tell } from '../app/problems.ts'
 import { notificationPermission } from '../notifications/announce.ts'
 import { type Language, languages, setLanguage, t } from '../texts/texts.ts'
 import { Select } from '../ui/form.tsx'
+import { tell } from '../ui/problems.ts'
 
 export function PreferencesForm() {
   const { theme, density, language } = preferences.value

@@ -1,12 +1,12 @@
 import type { PresenceStatus } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { attempt } from '../app/problems.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { Avatar } from '../messages/avatar.tsx'
 import { dateOf, t } from '../texts/texts.ts'
 import { base64Of } from '../ui/base64.ts'
 import { Field, Form, Select } from '../ui/form.tsx'
+import { attempt } from '../ui/problems.ts'
 
 /** One's own name, picture and presence. */
 export function Profile({ workspace }: { workspace: Workspace }) {

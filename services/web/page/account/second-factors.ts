@@ -3,8 +3,8 @@ import { RequestFailed } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { showPasskey } from '../app/passkeys.ts'
-import { tell, textOf } from '../app/problems.ts'
 import { client } from '../app/session.ts'
+import { tell, textOf } from '../ui/problems.ts'
 
 type SecondFactors = Reply<'GET /auth/second-factors'>
 export type Passkey = Reply<'GET /auth/passkeys'>['passkeys'][number]

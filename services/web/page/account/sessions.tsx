@@ -1,8 +1,8 @@
 import type { Session } from '@parley/contract'
 import { useListed } from '../app/listed.ts'
-import { attempt } from '../app/problems.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { dateTimeOf, t } from '../texts/texts.ts'
+import { attempt } from '../ui/problems.ts'
 import { Table } from '../ui/table.tsx'
 
 /** The person's own sessions. */

@@ -1,8 +1,8 @@
 import { type AdminPage, adminPages } from '../app/address.ts'
+import { Page, type PageContent } from '../app/page.tsx'
 import { adminPageName } from '../app/page-names.ts'
 import { createPart, type Part } from '../app/part.ts'
 import type { Workspace } from '../app/workspace.ts'
-import { Page, type PageContent } from '../shell/page.tsx'
 import { t } from '../texts/texts.ts'
 
 const contents: Record<AdminPage, () => Part<PageContent>> = {

@@ -1,10 +1,10 @@
 import type { Bot } from '@parley/contract'
 import { useSignal } from '@preact/signals'
-import { attempt } from '../app/problems.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Field, Form } from '../ui/form.tsx'
+import { attempt } from '../ui/problems.ts'
 import { SecretField } from '../ui/secret-field.tsx'
 
 interface BotAppProps {

@@ -1,11 +1,11 @@
 import type { Reply } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { attempt } from '../app/problems.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { dateTimeOf, t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Field, Form } from '../ui/form.tsx'
+import { attempt } from '../ui/problems.ts'
 import { Table } from '../ui/table.tsx'
 
 type Delivery = Reply<'GET /subscriptions/:subscriptionId/deliveries'>['deliveries'][number]

@@ -1,10 +1,10 @@
 import type { Reply } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { attempt } from '../app/problems.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { save } from '../ui/download.ts'
+import { attempt } from '../ui/problems.ts'
 
 type ExportState = Reply<'POST /admin/exports'>
 const pauseMs = 1_000

@@ -1,8 +1,8 @@
 import type { User } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { attempt } from '../app/problems.ts'
 import type { Workspace } from '../app/workspace.ts'
+import { attempt } from '../ui/problems.ts'
 
 const pageSize = 50
 const askAfterMs = 150

@@ -1,13 +1,13 @@
 import type { Group } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { attempt } from '../app/problems.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { MemberList } from '../dialogs/member-list.tsx'
 import { t } from '../texts/texts.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Field, Form } from '../ui/form.tsx'
 import { Menu } from '../ui/menu.tsx'
+import { attempt } from '../ui/problems.ts'
 import { Table } from '../ui/table.tsx'
 
 type Asked = { task: 'create' } | { task: 'edit' | 'members' | 'remove'; id: string }

@@ -1,11 +1,11 @@
 import type { User } from '@parley/contract'
 import { SessionTable } from '../account/sessions.tsx'
 import { useListed } from '../app/listed.ts'
-import { attempt } from '../app/problems.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Tokens } from '../tokens/tokens.tsx'
 import { Dialog } from '../ui/dialog.tsx'
+import { attempt } from '../ui/problems.ts'
 
 interface PersonAccessProps {
   workspace: Workspace

@@ -1,13 +1,13 @@
 import type { Role, User } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { ignoreFailure } from '../app/problems.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { endOf } from '../ui/days.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Field, Form, Select } from '../ui/form.tsx'
 import { NewPassword, readNewPassword } from '../ui/new-password.tsx'
+import { ignoreFailure } from '../ui/problems.ts'
 
 /** Where the server sends mail, the person chooses a password by the link of an invitation. */
 export function AddPerson({ workspace, onClose }: { workspace: Workspace; onClose: () => void }) {

@@ -1,9 +1,9 @@
 import type { Reply } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { attempt } from '../app/problems.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
+import { attempt } from '../ui/problems.ts'
 
 type Provider = Reply<'GET /admin/sso'>['providers'][number]
 type Outcome = Reply<'POST /admin/sso/:providerId/test'>

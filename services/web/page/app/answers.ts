@@ -1,6 +1,6 @@
 import { RequestFailed } from '@parley/client'
 import { type Signal, signal } from '@preact/signals'
-import { isPassing } from './problems.ts'
+import { isPassing } from '../ui/problems.ts'
 
 /**
  * Answers that are kept by key, each asked for when it is first read. It is undefined until it is there, and when the server

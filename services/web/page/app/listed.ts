@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { attempt } from './problems.ts'
+import { attempt } from '../ui/problems.ts'
 
 /** What a page lists: undefined until the server has answered. `load` asks again; a refusal is shown and leaves what was there. */
 export function useListed<T>(ask: () => Promise<T>) {

@@ -1,7 +1,7 @@
 import { createClient, RequestFailed, tokensInCookie } from '@parley/client'
 import { t } from '../texts/texts.ts'
+import { tell } from '../ui/problems.ts'
 import { address } from './address.ts'
-import { tell } from './problems.ts'
 import { storeOf } from './workspace.ts'
 
 /** Who has signed out here while the server does not know of it yet. The cookie of their session works until then. */

@@ -9,15 +9,15 @@ import {
 } from '@parley/client'
 import type { User, WireEvent } from '@parley/contract'
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals'
-import { createDeletions } from '../messages/deletions.ts'
-import { createChosenFiles } from '../messages/uploads.ts'
+import { attempt, ignoreFailure, report } from '../ui/problems.ts'
 import { createCommands } from './commands.ts'
+import { createDeletions } from './deletions.ts'
 import { createFoundChannels } from './found-channels.ts'
 import { createGroups } from './groups.ts'
-import { attempt, ignoreFailure, report } from './problems.ts'
 import { createRedraws } from './redraws.ts'
 import { createTyping } from './typing.ts'
 import { createUnreadMarks } from './unread-marks.ts'
+import { createChosenFiles } from './uploads.ts'
 
 export type Workspace = ReturnType<typeof createWorkspace>
 export type Place = { kind: 'channel'; channel: KnownChannel } | { kind: 'direct'; conversation: KnownConversation }

@@ -2,11 +2,11 @@ import type { Reply } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { channelAddress } from '../app/address.ts'
-import { attempt } from '../app/problems.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Icon } from '../ui/icons.tsx'
+import { attempt } from '../ui/problems.ts'
 
 type Listed = Reply<'GET /channels'>['channels'][number]
 

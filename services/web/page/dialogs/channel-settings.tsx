@@ -1,11 +1,11 @@
 import type { KnownChannel } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import { navigate } from '../app/address.ts'
-import { attempt } from '../app/problems.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Field, Form } from '../ui/form.tsx'
+import { attempt } from '../ui/problems.ts'
 import { ChannelGroups } from './channel-groups.tsx'
 import { ChannelMembers } from './channel-members.tsx'
 

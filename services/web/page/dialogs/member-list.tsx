@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { attempt } from '../app/problems.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { Avatar } from '../messages/avatar.tsx'
 import { t } from '../texts/texts.ts'
+import { attempt } from '../ui/problems.ts'
 import { findPeople } from './choices.ts'
 import { PickOne } from './pick-one.tsx'
 

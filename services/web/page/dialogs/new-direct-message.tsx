@@ -1,7 +1,7 @@
 import { channelAddress, navigate } from '../app/address.ts'
-import { attempt } from '../app/problems.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
+import { attempt } from '../ui/problems.ts'
 import { findPeople, knownPeople } from './choices.ts'
 import { PickOne } from './pick-one.tsx'
 

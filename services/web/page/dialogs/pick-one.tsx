@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useId, useRef } from 'preact/hooks'
-import { ignoreFailure } from '../app/problems.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { Avatar } from '../messages/avatar.tsx'
 import { Dialog } from '../ui/dialog.tsx'
+import { ignoreFailure } from '../ui/problems.ts'
 
 export interface Choice {
   id: string

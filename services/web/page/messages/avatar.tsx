@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks'
 import { createAnswers } from '../app/answers.ts'
 import type { Workspace } from '../app/workspace.ts'
-import { emojiByName } from './emoji.ts'
+import { emojiByName } from '../emoji/emoji.ts'
 
 interface AvatarProps {
   workspace: Workspace

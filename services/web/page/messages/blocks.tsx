@@ -12,11 +12,11 @@ import type {
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useErrorBoundary } from 'preact/hooks'
-import { textOf } from '../app/problems.ts'
 import type { Workspace } from '../app/workspace.ts'
+import { emojiByName } from '../emoji/emoji.ts'
 import { t } from '../texts/texts.ts'
 import { Icon } from '../ui/icons.tsx'
-import { emojiByName } from './emoji.ts'
+import { textOf } from '../ui/problems.ts'
 import { Text, withoutHeapedMarks } from './markup.tsx'
 
 interface BlocksProps {

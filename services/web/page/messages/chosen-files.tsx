@@ -1,6 +1,6 @@
+import type { ChosenFile } from '../app/uploads.ts'
 import { sizeOf, t } from '../texts/texts.ts'
 import { IconButton } from '../ui/icons.tsx'
-import type { ChosenFile } from './uploads.ts'
 
 interface ChosenFilesProps {
   files: readonly ChosenFile[]

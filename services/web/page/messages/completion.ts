@@ -1,7 +1,7 @@
 import type { Group } from '@parley/contract'
 import type { Workspace } from '../app/workspace.ts'
+import { findEmoji, loadEmoji } from '../emoji/emoji.ts'
 import { t } from '../texts/texts.ts'
-import { findEmoji, loadEmoji } from './emoji.ts'
 
 export interface Option {
   key: string

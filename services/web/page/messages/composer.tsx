@@ -2,15 +2,15 @@ import type { Message } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { memo } from 'preact/compat'
 import { useEffect, useRef } from 'preact/hooks'
-import { report, tell, textOf } from '../app/problems.ts'
+import { followDraft, keepDraft, readDraft } from '../app/drafts.ts'
+import { filesOfMessage, isTravelling } from '../app/uploads.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { IconButton } from '../ui/icons.tsx'
+import { report, tell, textOf } from '../ui/problems.ts'
 import { ChosenFileList } from './chosen-files.tsx'
-import { followDraft, keepDraft, readDraft } from './drafts.ts'
 import { FormattingBar, formatByKey } from './formatting.tsx'
 import { useSuggestions } from './suggestions.tsx'
-import { filesOfMessage, isTravelling } from './uploads.ts'
 
 interface ComposerProps {
   workspace: Workspace

@@ -1,9 +1,9 @@
 import type { Message } from '@parley/contract'
 import { useEffect, useRef } from 'preact/hooks'
-import { attempt } from '../app/problems.ts'
+import { editMessage } from '../app/message-actions.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
-import { editMessage } from './message-actions.ts'
+import { attempt } from '../ui/problems.ts'
 
 interface EditMessageProps {
   message: Message

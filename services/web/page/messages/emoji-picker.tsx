@@ -1,9 +1,9 @@
 import { type ReadonlySignal, useSignal } from '@preact/signals'
 import { useEffect, useId, useRef } from 'preact/hooks'
+import { allEmoji, type Emoji, findEmoji, loadEmoji, type Tone, tones, withTone } from '../emoji/emoji.ts'
+import { emojiChoice, rememberEmoji, setTone } from '../emoji/emoji-choice.ts'
 import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
-import { allEmoji, type Emoji, findEmoji, loadEmoji, type Tone, tones, withTone } from './emoji.ts'
-import { emojiChoice, rememberEmoji, setTone } from './emoji-choice.ts'
 
 interface EmojiPickerProps {
   /** Of the dialog. */

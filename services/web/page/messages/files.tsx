@@ -1,12 +1,12 @@
 import type { Attachment, Message } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { attempt, ignoreFailure } from '../app/problems.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { sizeOf } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { save } from '../ui/download.ts'
 import { Icon } from '../ui/icons.tsx'
+import { attempt, ignoreFailure } from '../ui/problems.ts'
 
 interface FilesProps {
   message: Message

@@ -5,8 +5,8 @@ import { useEffect, useMemo } from 'preact/hooks'
 import { channelAddress } from '../app/address.ts'
 import { isOfGroup } from '../app/groups.ts'
 import type { Workspace } from '../app/workspace.ts'
+import { emojiByName } from '../emoji/emoji.ts'
 import { Code } from './code.tsx'
-import { emojiByName } from './emoji.ts'
 
 interface TextProps {
   content: string

@@ -1,13 +1,13 @@
 import type { Message } from '@parley/contract'
 import { messageAddress, navigate, threadAddress } from '../app/address.ts'
-import { attempt, note } from '../app/problems.ts'
+import { togglePin, toggleReaction } from '../app/message-actions.ts'
 import type { Workspace } from '../app/workspace.ts'
+import { quickEmoji } from '../emoji/emoji-choice.ts'
 import { t } from '../texts/texts.ts'
 import { copy } from '../ui/copy.ts'
 import { IconButton } from '../ui/icons.tsx'
 import { Menu, type MenuItem } from '../ui/menu.tsx'
-import { quickEmoji } from './emoji-choice.ts'
-import { togglePin, toggleReaction } from './message-actions.ts'
+import { attempt, note } from '../ui/problems.ts'
 
 interface MessageToolsProps {
   message: Message

@@ -1,9 +1,9 @@
 import type { Message, Preview } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { attempt } from '../app/problems.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
+import { attempt } from '../ui/problems.ts'
 
 interface PreviewsProps {
   message: Message

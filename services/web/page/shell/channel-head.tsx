@@ -1,13 +1,13 @@
 import { signal, useSignal } from '@preact/signals'
 import { memo } from 'preact/compat'
 import { useEffect } from 'preact/hooks'
-import { attempt } from '../app/problems.ts'
 import { nameOfPlace, type Place, type Workspace } from '../app/workspace.ts'
 import { ChannelSettings } from '../dialogs/channel-settings.tsx'
 import { PinnedMessages } from '../dialogs/pinned-messages.tsx'
 import { t } from '../texts/texts.ts'
 import { Icon, IconButton } from '../ui/icons.tsx'
 import { whenIdle } from '../ui/idle.ts'
+import { attempt } from '../ui/problems.ts'
 
 /**
  * Whether the first view is drawn. The number of members comes later: to prepare its format takes longer than to draw a

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { hasAttention } from '../app/attention.ts'
-import { ignoreFailure } from '../app/problems.ts'
 import type { Workspace } from '../app/workspace.ts'
+import { ignoreFailure } from '../ui/problems.ts'
 
 const readAfterMs = 500
 

@@ -1,8 +1,8 @@
-import { notice } from '../app/problems.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { isDialogOpen } from '../ui/dialog.tsx'
 import { ProblemList } from '../ui/problem-list.tsx'
+import { notice } from '../ui/problems.ts'
 
 /** Errors until they are closed, short notices, and the button to undo a deletion. */
 export function Toasts({ workspace }: { workspace: Workspace }) {

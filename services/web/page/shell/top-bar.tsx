@@ -1,13 +1,13 @@
 import { useSignal, useSignalEffect } from '@preact/signals'
 import { address, navigate, searchAddress } from '../app/address.ts'
 import { isOnline } from '../app/attention.ts'
-import { attempt } from '../app/problems.ts'
 import { signOut } from '../app/session.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { Avatar } from '../messages/avatar.tsx'
 import { t } from '../texts/texts.ts'
 import { IconButton } from '../ui/icons.tsx'
 import { Menu } from '../ui/menu.tsx'
+import { attempt } from '../ui/problems.ts'
 
 interface TopBarProps {
   workspace: Workspace

@@ -1,4 +1,4 @@
-import { tell } from '../app/problems.ts'
+import { tell } from './problems.ts'
 
 /** Puts a text into the clipboard. It is false when the browser does not do so; then the text is shown. */
 export async function copy(text: string): Promise<boolean> {

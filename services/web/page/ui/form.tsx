@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useId, useState } from 'preact/hooks'
-import { textOf } from '../app/problems.ts'
+import { textOf } from './problems.ts'
 
 interface FieldProps {
   label: string

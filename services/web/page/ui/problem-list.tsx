@@ -1,6 +1,6 @@
-import { closeProblem, problems } from '../app/problems.ts'
 import { t } from '../texts/texts.ts'
 import { IconButton } from './icons.tsx'
+import { closeProblem, problems } from './problems.ts'
 
 /** What went wrong, until it is closed. */
 export const ProblemList = () =>

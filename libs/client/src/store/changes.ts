@@ -1,4 +1,4 @@
-import type { Table } from '../store/store.ts'
+import type { Table } from './store.ts'
 
 export type Changes = ReturnType<typeof createChanges>
 

@@ -1,7 +1,7 @@
 import type { Client, RequestOptions } from '@parley/client'
 import { type Signal, signal } from '@preact/signals'
-import { textOf } from '../app/problems.ts'
 import { base64Of, tryToRead } from '../ui/base64.ts'
+import { textOf } from '../ui/problems.ts'
 
 /** A file that was chosen for a message. Its bytes travel at once; the message is sent when they have arrived. */
 export interface ChosenFile {

@@ -1,7 +1,7 @@
 import type { ComponentChildren, ComponentType } from 'preact'
-import type { Part } from '../app/part.ts'
-import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
+import type { Part } from './part.ts'
+import type { Workspace } from './workspace.ts'
 
 export type PageContent = ComponentType<{ workspace: Workspace }>
 

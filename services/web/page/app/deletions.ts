@@ -1,7 +1,7 @@
 import type { Client } from '@parley/client'
 import type { Message } from '@parley/contract'
 import { signal } from '@preact/signals'
-import { attempt } from '../app/problems.ts'
+import { attempt } from '../ui/problems.ts'
 import { deleteMessage } from './message-actions.ts'
 
 const undoMs = 3_000

@@ -1,15 +1,15 @@
 import type { ComponentType } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { NotLoaded } from '../shell/page.tsx'
-import { SignedInPage } from '../shell/signed-in-page.tsx'
-import { t } from '../texts/texts.ts'
-import { ProblemList } from '../ui/problem-list.tsx'
-import { address, followLink } from './address.ts'
-import { createPart, type Part } from './part.ts'
-import { session } from './session.ts'
+import { address, followLink } from './app/address.ts'
+import { NotLoaded } from './app/page.tsx'
+import { createPart, type Part } from './app/part.ts'
+import { session } from './app/session.ts'
+import { SignedInPage } from './shell/signed-in-page.tsx'
+import { t } from './texts/texts.ts'
+import { ProblemList } from './ui/problem-list.tsx'
 
-const signIn = createPart(() => import('../sign-in/sign-in.tsx').then(({ SignIn }) => SignIn))
-const enrolment = createPart(() => import('../account/enrolment.tsx').then(({ Enrolment }) => Enrolment))
+const signIn = createPart(() => import('./sign-in/sign-in.tsx').then(({ SignIn }) => SignIn))
+const enrolment = createPart(() => import('./account/enrolment.tsx').then(({ Enrolment }) => Enrolment))
 
 export function App() {
   useEffect(() => {

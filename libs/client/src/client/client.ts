@@ -1,9 +1,5 @@
-import { createSession } from '../session/session.ts'
-import type { TokenStore } from '../session/tokens.ts'
-import { type EventStream, openEventStream, type StreamHandlers, type StreamOptions } from '../stream/event-stream.ts'
-import { randomId, type Tabs } from '../stream/tabs.ts'
-import { type Backoff, jittered, pause } from './backoff.ts'
-import { RequestFailed } from './request-failed.ts'
+import { type Backoff, jittered, pause } from '../requests/backoff.ts'
+import { RequestFailed } from '../requests/request-failed.ts'
 import {
   type Input,
   isOpen,
@@ -13,8 +9,12 @@ import {
   type RequestOptions,
   type SignInOperation,
   takesKey,
-} from './routes.ts'
-import type { PreparedRequest } from './upload.ts'
+} from '../requests/routes.ts'
+import type { PreparedRequest } from '../requests/upload.ts'
+import { createSession } from '../session/session.ts'
+import type { TokenStore } from '../session/tokens.ts'
+import { type EventStream, openEventStream, type StreamHandlers, type StreamOptions } from '../stream/event-stream.ts'
+import { randomId, type Tabs } from '../stream/tabs.ts'
 
 export interface ClientOptions {
   /** Where the server is, such as `https://chat.example.com`; in its own web page `''`. */
@@ -110,7 +110,7 @@ export function createClient({
     const headers = { ...prepared.headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) }
     try {
       if (onProgress) {
-        const { sendWithProgress } = await import('./upload.ts')
+        const { sendWithProgress } = await import('../requests/upload.ts')
         return await sendWithProgress({ ...prepared, headers }, onProgress, fetch)
       }
       return await fetch(url, {
