@@ -44,10 +44,10 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
         </div>
         <ul>
           {channelIds.slice(0, rows).map((id) => (
-            <PlaceLink key={id} id={id} workspace={workspace} />
+            <PlaceLink key={id} id={id} isOpen={id === openId} workspace={workspace} />
           ))}
           {/* A channel that is only looked at. */}
-          {!isJoined && <PlaceLink key={openId} id={openId!} workspace={workspace} />}
+          {!isJoined && <PlaceLink key={openId} id={openId!} isOpen workspace={workspace} />}
         </ul>
       </nav>
       <nav aria-label={t('Direct messages')}>
@@ -57,7 +57,7 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
         </div>
         <ul>
           {conversationIds.slice(0, Math.max(0, rows - channelIds.length)).map((id) => (
-            <PlaceLink key={id} id={id} workspace={workspace} />
+            <PlaceLink key={id} id={id} isOpen={id === openId} workspace={workspace} />
           ))}
         </ul>
       </nav>
@@ -69,7 +69,6 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
 }
 
 const openPlace = () => (address.value.view === 'channel' ? address.value.id : undefined)
-const isOpen = (id: string) => openPlace() === id
 
 /** The server answers the presence of so many at once. */
 const mostPresent = 200
@@ -96,8 +95,14 @@ function useDrawnRows(count: number): number {
   return drawn.value
 }
 
-/** One line. It renders again when its own channel or conversation has changed, and for nothing else. */
-const PlaceLink = memo(function PlaceLink({ id, workspace }: { id: string; workspace: Workspace }) {
+interface PlaceLinkProps {
+  id: string
+  isOpen: boolean
+  workspace: Workspace
+}
+
+/** One line. It renders again when its own channel or conversation has changed, is opened or left, and for nothing else. */
+const PlaceLink = memo(function PlaceLink({ id, isOpen, workspace }: PlaceLinkProps) {
   const place = workspace.place(id)
   if (!place) return null
   const { mentionCount } = readStateOfPlace(place)
@@ -107,7 +112,7 @@ const PlaceLink = memo(function PlaceLink({ id, workspace }: { id: string; works
       <a
         class="nav-link"
         href={channelAddress(id)}
-        aria-current={isOpen(id) ? 'page' : undefined}
+        aria-current={isOpen ? 'page' : undefined}
         data-unread={unreadCount > 0 || undefined}
       >
         {place.kind === 'channel' ? (
@@ -118,7 +123,7 @@ const PlaceLink = memo(function PlaceLink({ id, workspace }: { id: string; works
         <span class="name" dir="auto">
           {nameOfPlace(place)}
         </span>
-        {!isOpen(id) && hasDraft(workspace.myId, id) && <Draft />}
+        {!isOpen && hasDraft(workspace.myId, id) && <Draft />}
         <Unread count={unreadCount} mentions={mentionCount} isDirect={place.kind === 'direct'} />
       </a>
     </li>
