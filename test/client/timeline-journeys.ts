@@ -22,9 +22,9 @@ export function timelineJourneys(server: ClientServer) {
 
   let channels = 0
 
-  async function channelWith(count: number) {
+  async function channelWith(count: number, options: { isPrivate?: boolean; members?: string[] } = {}) {
     const { ann } = server.people
-    const channel = await ann.creates({ name: `timeline ${++channels}` })
+    const channel = await ann.creates({ name: `timeline ${++channels}`, ...options })
     const said: Message[] = []
     for (let n = 1; n <= count; n++) said.push(await ann.says(`${n}`, channel))
     return { channelId: channel.id, channel, said }
@@ -125,6 +125,34 @@ export function timelineJourneys(server: ClientServer) {
       await expect.poll(() => engine.channel(channelId)?.unreadCount).toBe(0)
       expect(await engine.openUnread(channelId)).toBeUndefined()
       expect(numbersOf(engine.messages(channelId))).toEqual(range(25, 30))
+    })
+
+    test('around a message that is not in the list are refused, and nothing else of the channel is', async () => {
+      const { ann, bob } = server.people
+      const { channelId, channel, said } = await channelWith(12, { isPrivate: true, members: [bob.id] })
+      const parentId = said[0]!.id
+      await ann.post(`/messages/${parentId}/thread`, { content: '1' })
+      await ann.post(`/messages/${said[1]!.id}/pin`, {})
+      const engine = engineOf(bob)
+      const refused = { status: 400, code: 'invalid_cursor' }
+      await expect(engine.openAround(channelId, { id: said[5]!.id }, parentId)).rejects.toMatchObject(refused)
+      await expect(engine.openAround(channelId, { id: '999999999' })).rejects.toMatchObject(refused)
+
+      await Promise.all([
+        engine.openMessages(channelId),
+        engine.openPins(channelId),
+        engine.openThread(channelId, parentId),
+        expect(engine.openAround(channelId, { id: 'nothing' }, said[2]!.id)).rejects.toMatchObject(refused),
+      ])
+      expect(numbersOf(engine.messages(channelId))).toEqual(range(7, 12))
+      expect(numbersOf(engine.pins(channelId))).toEqual([2])
+      expect(numbersOf(engine.replies(channelId, parentId))).toEqual([1])
+      // Everything of the channel is fetched again.
+      await ann.put(`/channels/${channelId}`, { removeMembers: [bob.id] })
+      await expect.poll(() => engine.messages(channelId)).toBeUndefined()
+      await ann.says('13', channel)
+      await ann.put(`/channels/${channelId}`, { addMembers: [bob.id] })
+      await expect.poll(() => numbersOf(engine.messages(channelId))).toEqual(range(8, 13))
     })
 
     test('of a thread page like those of a channel', async () => {

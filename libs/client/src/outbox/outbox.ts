@@ -160,8 +160,7 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
       // Its event has come: it was stored, whatever became of the answer.
       if (gone.has(entry.id)) return 'done'
       if (error.status === 401) return 'signed out'
-      const isRefused = error.status >= 400 && error.status < 500 && error.status !== 429 && error.status !== 408
-      if (!isRefused || error.code === 'idempotency_key_running') return 'again'
+      if (!error.isRefusal || error.code === 'idempotency_key_running') return 'again'
       await fail(entries.get(entry.id)!, error.error, error.code)
       return 'done'
     }

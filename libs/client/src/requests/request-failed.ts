@@ -29,6 +29,11 @@ export class RequestFailed extends Error {
     return this.message
   }
 
+  /** Whether the same request would be refused again: the server has decided, and was not just busy or slow. */
+  get isRefusal(): boolean {
+    return this.status >= 400 && this.status < 500 && ![408, 425, 429].includes(this.status)
+  }
+
   /** Reads the refusal out of a reply; one that is not Parley's (a proxy's page) becomes its status. */
   static async from(response: Response): Promise<RequestFailed> {
     const body = (await response.json().catch(() => ({}))) as Partial<ErrorBody>

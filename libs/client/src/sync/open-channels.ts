@@ -10,6 +10,7 @@ import {
   createChannelMessages,
   type Fetched,
   type FetchedPage,
+  type RefusedAnchor,
 } from './channel-messages.ts'
 import type { Page } from './timeline.ts'
 
@@ -51,6 +52,8 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
   const channels = new Map<string, ChannelMessages>()
   const lookedAt = new Set<string>()
   const loads = new Map<ChannelMessages, Promise<void>>()
+  /** Why a place that was wanted cannot be fetched. */
+  const refusals = new WeakMap<object, RequestFailed>()
 
   function open(channelId: string, want: (channel: ChannelMessages) => void, isInView = true): Promise<void> {
     const channel = channels.get(channelId) ?? createChannelMessages(channelId, parts.changes, parts.nameOf)
@@ -61,6 +64,17 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
     want(channel)
     // A load that is under way does not have this view in it: it goes on until all of them are there.
     return fetchMissing(channel)
+  }
+
+  /** @throws RequestFailed when the server refuses this place. The others of the channel are fetched all the same. */
+  async function openAt(channelId: string, anchor: Anchor, parentId?: string): Promise<void> {
+    let wanted = anchor
+    await open(channelId, (channel) => {
+      wanted = known(channel, anchor)
+      channel.want(wanted, parentId)
+    })
+    const refusal = typeof wanted === 'object' && refusals.get(wanted)
+    if (refusal) throw refusal
   }
 
   function dropOldest() {
@@ -108,8 +122,7 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
   }
 
   /**
-   * Fetches until everything wanted is there. Gives up when the person may not read it; tries again after any other
-   * failure.
+   * Fetches until everything wanted is there. Gives up when the server refuses it, and tries again after any other failure.
    */
   async function keepFetching(channel: ChannelMessages) {
     const isOpen = () => channels.get(channel.channelId) === channel
@@ -128,7 +141,7 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
             (fetched, since) => merge(channel, fetched, since),
           )
         } catch (error) {
-          if (error instanceof RequestFailed && [401, 403, 404].includes(error.status)) throw error
+          if (error instanceof RequestFailed && error.isRefusal) throw error
           await pause(jittered(failures++, retry), closing)
         }
       }
@@ -148,14 +161,26 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
     ])
     return {
       ...(pinned && { pins: pinned.messages }),
-      pages: pages.flatMap((page) => page ?? []),
+      pages: pages.flatMap((page) => (page && !('error' in page) ? page : [])),
+      refused: pages.flatMap((page) => (page && 'error' in page ? page : [])),
       parents: found.flatMap((message) => message ?? []),
     }
   }
 
-  async function fetchAnchor(channel: ChannelMessages, parentId: string | undefined, anchor: Anchor) {
-    const page = await fetchPage(channel, parentId, queryOf(anchor))
-    return page && { ...page, anchor }
+  async function fetchAnchor(
+    channel: ChannelMessages,
+    parentId: string | undefined,
+    anchor: Anchor,
+  ): Promise<FetchedPage | RefusedAnchor | null> {
+    try {
+      const page = await fetchPage(channel, parentId, queryOf(anchor))
+      return page && { ...page, anchor }
+    } catch (error) {
+      // Such as a message of another list. Without the place the request would not be refused.
+      const isOfPlace = anchor !== 'newest' && error instanceof RequestFailed && error.status === 400
+      if (!isOfPlace) throw error
+      return { parentId, anchor, error }
+    }
   }
 
   /** Null, and the thread forgotten, when its parent was deleted. */
@@ -196,6 +221,7 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
   function merge(channel: ChannelMessages, fetched: Fetched, since: readonly WireEvent[]) {
     if (channels.get(channel.channelId) !== channel) return
     channel.merge(fetched)
+    for (const { anchor, error } of fetched.refused ?? []) if (typeof anchor === 'object') refusals.set(anchor, error)
     const own = since.filter(({ payload }) => 'channelId' in payload && payload.channelId === channel.channelId)
     if (!own.every((event) => channel.apply(event))) reload(channel)
     for (const event of since) if (event.type === 'UPDATE_USER') channel.rename(event.payload.id)
@@ -234,8 +260,7 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
       const shown = Promise.allSettled(loads.values()).then(() => new Promise((resolve) => whenIdle(resolve)))
       return Promise.race([shown, pause(mostWaitMs, closing)])
     },
-    open: (channelId: string, anchor: Anchor, parentId?: string) =>
-      open(channelId, (channel) => channel.want(known(channel, anchor), parentId)),
+    open: openAt,
     openPins: (channelId: string) => open(channelId, (channel) => channel.wantPins()),
     /** Keeps the newest messages of a channel at which another tab looks. */
     keep: (channelId: string) => open(channelId, (channel) => channel.want('newest'), false).catch(ignoreFailure),

@@ -9,6 +9,7 @@ import { MessageList } from '../messages/message-list.tsx'
 import { t } from '../texts/texts.ts'
 import { useFileDrop } from '../ui/file-drop.ts'
 import { IconButton } from '../ui/icons.tsx'
+import { ignoreFailure } from '../ui/problems.ts'
 import { useStable } from '../ui/stable.ts'
 
 interface ThreadPanelProps {
@@ -45,6 +46,8 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
     opened.catch((error) => {
       if (!(error instanceof RequestFailed)) throw error
       isMissing.value = true
+      // The others are shown all the same.
+      if (replyId !== undefined) workspace.openThread(channelId, parentId).catch(ignoreFailure)
     })
   }, [isReady, parentId, replyId])
 
