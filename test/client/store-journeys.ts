@@ -24,6 +24,7 @@ export function storeJourneys(server: ClientServer) {
   /** One page: its engine, and the addresses that it has asked for. */
   function openPage(person: Person, options: { store?: Store; browser?: string } = {}) {
     const asked: string[] = []
+    let hasEnded = false
     let cursorForServer: string | undefined
     const client = createClient({
       baseUrl: server.baseUrl,
@@ -36,13 +37,19 @@ export function storeJourneys(server: ClientServer) {
         return fetch(input, { ...init, headers })
       },
       // As a page does, which shows nothing of the person any more.
-      onSignedOut: () => engine.close(),
+      onSignedOut: () => {
+        hasEnded = true
+        engine.close()
+      },
     })
     const engine: SyncEngine = createSyncEngine({
       client,
       userId: person.id,
       ...(options.store && { store: options.store }),
       ...(options.browser && { store: storeInIndexedDb(options.browser), tabs: joinTabs(options.browser) }),
+      onSignedOut: () => {
+        hasEnded = true
+      },
       onStoreFailed: (error) => {
         throw error
       },
@@ -51,12 +58,14 @@ export function storeJourneys(server: ClientServer) {
     return {
       engine,
       asked,
+      request: client.request,
+      /** Whether the page was told that the session has ended. */
+      hasEnded: () => hasEnded,
       /** The server does not know the cursor of the next connection. */
       loseCursor() {
         cursorForServer = 'of-another-epoch.7'
       },
       signOut: client.signOut,
-      isSignedOut: client.isSignedOut,
       settled: () => expect.poll(() => engine.isSettled && engine.isConnected()).toBe(true),
     }
   }
@@ -200,9 +209,50 @@ export function storeJourneys(server: ClientServer) {
     expect((await store.load())?.records.pages.has(channel.id)).toBe(true)
 
     await elsewhere.delete('/auth/sessions', { refreshToken: elsewhere.refreshToken })
-    for (const page of pages) await expect.poll(() => page.isSignedOut()).toBe(true)
+    for (const page of pages) await expect.poll(() => page.hasEnded()).toBe(true)
     await expect.poll(() => store.load()).toBeUndefined()
     expect(await store.readOutbox()).toMatchObject([{ body: { content: 'typed' } }])
+  })
+
+  test('a tab whose session has ended ends the others, which would go on writing what it removes', async () => {
+    const email = `${unique('p')}@example.com`
+    const [ivo, again] = [await Person.signIn(server.baseUrl, email), await Person.signIn(server.baseUrl, email)]
+    const channel = await ivo.creates({ name: unique('secret') })
+    const browser = unique('browser')
+    const leading = openPage(ivo, { browser })
+    await leading.engine.ready
+    const following = openPage(again, { browser })
+    await following.engine.ready
+    await leading.settled()
+    await leading.engine.save()
+    const store = storeInIndexedDb(browser)
+    undo.push(store.close)
+    expect((await store.load())?.records.channels.has(channel.id)).toBe(true)
+
+    await again.post('/auth/logout', { refreshToken: again.refreshToken })
+    await expect(following.request('GET /auth/me')).rejects.toMatchObject({ status: 401 })
+    await expect.poll(() => leading.hasEnded()).toBe(true)
+    await expect.poll(() => store.load()).toBeUndefined()
+    expect(await leading.engine.save()).toBe(false)
+  })
+
+  test.each([
+    ['in IndexedDB', () => storeInIndexedDb(unique('database'))],
+    ['in memory', () => storeInMemory()],
+  ])('a store %s that was wiped is never written in part', async (_, createStore) => {
+    const { ann } = server.people
+    const dot = await newcomer()
+    const [one, other] = [await ann.creates({ name: unique('one') }), await ann.creates({ name: unique('other') })]
+    const store = createStore()
+    const page = openPage(dot, { store })
+    await page.settled()
+    await page.engine.save()
+    await store.wipe('copies')
+    await ann.put(`/channels/${one.id}`, { topic: 'a change of one record' })
+    await expect.poll(() => page.engine.channel(one.id)?.topic).toBe('a change of one record')
+    expect(await page.engine.save()).toBe(true)
+    const { records } = (await store.load())!
+    expect([...records.channels.keys()]).toEqual(expect.arrayContaining([one.id, other.id]))
   })
 
   test('five tabs have one stream and one set of listings, and agree; the next tab leads when the first one is gone', async () => {

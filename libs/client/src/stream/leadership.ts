@@ -8,7 +8,10 @@ type Note =
   | { kind: 'saved'; to: string }
   /** A tab looks at a channel: the leader keeps and stores it for the next start. */
   | { kind: 'keep'; channelId: string }
+  /** Somebody has signed out: nothing of theirs stays. */
   | { kind: 'signed out' }
+  /** The session of all tabs has ended by itself. */
+  | { kind: 'session ended' }
 
 /** One of the tabs of a browser, as it speaks with the others. */
 export interface Tab {
@@ -25,8 +28,8 @@ export interface LeadershipParts {
   store: Store
   persistence: { save(): Promise<boolean> }
   onKeep: (channelId: string) => void
-  /** Somebody has signed out in another tab. */
-  onSignedOut: () => void
+  /** The session has ended in another tab. `what` is to be removed. */
+  onEnded: (what: 'everything' | 'copies') => void
   onStoreFailed: (error: unknown) => void
 }
 
@@ -57,7 +60,8 @@ export function createLeadership(tabs: Tab, { store, persistence, ...parts }: Le
       answer().catch(parts.onStoreFailed)
     } else if (note.kind === 'saved' && note.to === tabs.id) answered?.()
     else if (note.kind === 'keep' && tabs.isLeader) parts.onKeep(note.channelId)
-    else if (note.kind === 'signed out') parts.onSignedOut()
+    else if (note.kind === 'signed out') parts.onEnded('everything')
+    else if (note.kind === 'session ended') parts.onEnded('copies')
   }
 
   /**
@@ -95,6 +99,8 @@ export function createLeadership(tabs: Tab, { store, persistence, ...parts }: Le
     },
     /** Everything that was to be fetched is there. */
     settle: () => void answer().catch(parts.onStoreFailed),
-    tellSignedOut: () => post({ kind: 'signed out' }),
+    /** Tells the other tabs that the session has ended, and what is removed. */
+    tellEnded: (what: 'everything' | 'copies') =>
+      post({ kind: what === 'everything' ? 'signed out' : 'session ended' }),
   }
 }

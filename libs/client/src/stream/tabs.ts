@@ -27,7 +27,7 @@ export const soleTab = (): Tabs => ({
   listen() {},
   whenLeader: (lead) => lead(),
   openStream: openEventStream,
-  shareStore: () => ({ take: () => undefined, keep() {}, settle() {}, tellSignedOut() {} }),
+  shareStore: () => ({ take: () => undefined, keep() {}, settle() {}, tellEnded() {} }),
   close() {},
 })
 

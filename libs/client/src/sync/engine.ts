@@ -63,8 +63,8 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     store,
     persistence,
     onKeep: (id) => void channels.keep(id),
-    onSignedOut: () => {
-      remove('everything').catch(onStoreFailed)
+    onEnded: (what) => {
+      remove(what).catch(onStoreFailed)
       options.onSignedOut?.()
     },
     onStoreFailed,
@@ -210,7 +210,11 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
   }
 
   /** What was copied goes, what the person has typed waits for their next sign-in. */
-  const removeCopies = () => void remove('copies').catch(onStoreFailed)
+  function removeCopies() {
+    // Another tab may have a token that still works, and would go on writing what is removed here.
+    leadership.tellEnded('copies')
+    remove('copies').catch(onStoreFailed)
+  }
 
   function close() {
     if (closing.signal.aborted) return
@@ -314,7 +318,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
      * `Client.signOut` ends it.
      */
     forget(): Promise<void> {
-      leadership.tellSignedOut()
+      leadership.tellEnded('everything')
       return remove('everything')
     },
     /** Ends this tab's part. What was stored stays; when the session has ended, only what is still to be sent. */

@@ -53,7 +53,10 @@ export function createPersistence({ store, changes, lists, channels, ...parts }:
     const batch = isWhole ? wholeBatch(cursor) : batchOf(cursor, taken)
     isWhole = false
     try {
-      await store.save(batch)
+      if (!(await store.save(batch))) {
+        isWhole = true
+        return write()
+      }
       savedCursor = cursor
       return true
     } catch (error) {
