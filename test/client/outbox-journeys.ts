@@ -346,6 +346,33 @@ export function outboxJourneys(server: ClientServer) {
     expect(await saidIn(channelId)).toEqual(['may I now?'])
   })
 
+  test('a message that is sent again is sent at once, also when the refused one cannot be removed', async () => {
+    const { ann, bob, cat } = server.people
+    const { body } = await ann.post('/channels', { name: unique('closed'), isPrivate: true, members: [bob.id] })
+    const channelId: string = body.channel.id
+    const database = unique('database')
+    const store = storeInIndexedDb(database)
+    let isBroken = false
+    const breaking: Store = {
+      ...store,
+      removeFromOutbox: async (id) =>
+        isBroken ? Promise.reject(new Error('the disk broke')) : store.removeFromOutbox(id),
+      async putOutbox(entry) {
+        await store.putOutbox(entry)
+        isBroken = entry.state === 'waiting' && entry.createdAt === failed?.createdAt
+      },
+    }
+    const engine = openPage(cat, database, undefined, breaking)
+    let failed: OutboxEntry | undefined
+    await engine.ready
+    await engine.send({ channelId, body: { content: 'once more' } })
+    await expect.poll(() => engine.outbox(channelId)[0]?.state).toBe('failed')
+    failed = engine.outbox(channelId)[0]!
+    await ann.put(`/channels/${channelId}`, { addMembers: [cat.id] })
+    await expect(engine.retry(failed.id)).rejects.toThrow('the disk broke')
+    await expect.poll(() => saidIn(channelId)).toEqual(['once more'])
+  })
+
   test('replies and direct messages are sent in the same way', async () => {
     const { ann, bob } = server.people
     const channel = await newChannel()

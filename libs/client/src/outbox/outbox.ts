@@ -231,8 +231,9 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
         show(entry)
         throw error
       }
-      await remove(id)
+      // It is stored, so it is sent, also when the old one cannot be removed.
       if (isSending) drainAll()
+      await remove(id)
     },
     /** Forgets a message. One that is being sent may still arrive. */
     discard: remove,
