@@ -7,6 +7,8 @@ export function cookieSessionJourneys(server: ClientServer) {
   function openBrowser() {
     const cookies = new Map<string, string>()
     const asked: string[] = []
+    /** What a path waits for before its answer is given to the page. */
+    const held = new Map<string, Promise<void>>()
 
     /** A request of a page on the server's own origin. */
     const browserFetch: typeof fetch = async (input, init) => {
@@ -17,6 +19,9 @@ export function cookieSessionJourneys(server: ClientServer) {
         headers.set('cookie', [...cookies].map(([name, value]) => `${name}=${value}`).join('; '))
       }
       const response = await fetch(input, { ...init, headers })
+      const release = held.get(pathname)
+      held.delete(pathname)
+      await release
       for (const cookie of response.headers.getSetCookie()) {
         const [, name, value] = /^([^=]+)=([^;]*)/.exec(cookie)!
         if (value === '' || /max-age=0|expires=thu, 01 jan 1970/i.test(cookie)) cookies.delete(name!)
@@ -36,7 +41,13 @@ export function cookieSessionJourneys(server: ClientServer) {
       })
       return { client, told }
     }
-    return { openPage, asked, cookies }
+    /** Holds the next answer of the path until the answered function is called. */
+    function hold(path: string) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      held.set(path, promise)
+      return { release: resolve, isAsked: () => expect.poll(() => held.has(path)).toBe(false) }
+    }
+    return { openPage, hold, asked, cookies }
   }
 
   const email = (name: string) => ({ body: { email: `${name}@example.com` } })
@@ -66,6 +77,39 @@ export function cookieSessionJourneys(server: ClientServer) {
     const later = browser.openPage()
     await expect(later.client.request('GET /auth/me')).rejects.toMatchObject({ status: 401 })
     expect(later.told).toEqual(['signed out'])
+  })
+
+  test('a refresh that began before the next sign-in does not end the new session', async () => {
+    const browser = openBrowser()
+    const { client, told } = browser.openPage()
+    await client.signIn('POST /auth/dev-login', email('lea'))
+    const other = browser.openPage()
+    await other.client.signOut()
+    const refresh = browser.hold('/auth/refresh')
+    const late = client.request('GET /channels')
+    late.catch(() => {})
+    await refresh.isAsked()
+    await client.signIn('POST /auth/dev-login', email('lea'))
+    refresh.release()
+    await expect(late).rejects.toMatchObject({ status: 401 })
+    expect((await client.request('GET /auth/me')).user.userName).toBe('lea')
+    expect(told).toEqual([])
+  })
+
+  test('a request of one person is not sent again in the name of the next one', async () => {
+    const browser = openBrowser()
+    const { client, told } = browser.openPage()
+    await client.signIn('POST /auth/dev-login', email('max'))
+    await browser.openPage().client.signOut()
+    const asked = browser.hold('/auth/me')
+    const late = client.request('GET /auth/me')
+    late.catch(() => {})
+    await asked.isAsked()
+    await client.signIn('POST /auth/dev-login', email('nia'))
+    asked.release()
+    await expect(late).rejects.toMatchObject({ status: 401 })
+    expect((await client.request('GET /auth/me')).user.userName).toBe('nia')
+    expect(told).toEqual([])
   })
 
   test('a page whose cookie has become that of somebody else sends nothing in their name', async () => {

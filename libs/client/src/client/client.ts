@@ -87,12 +87,13 @@ export function createClient({
   async function request(operation: Operation, input: LooseInput = {}): Promise<unknown> {
     const prepared = prepare(baseUrl, operation, input)
     if (/ \/auth\//.test(operation)) Object.assign(prepared.headers, session.headers)
+    const author = session.author()
     const carriesOwnToken = input.token !== undefined || isOpen(operation)
     for (let tries = 0; ; tries++) {
       try {
         const response = await (carriesOwnToken
           ? send(prepared, input)
-          : session.authorized((token) => send(prepared, { ...input, token })))
+          : session.authorized((token) => send(prepared, { ...input, token }), author))
         return await read(operation, response)
       } catch (error) {
         if (!(error instanceof RequestFailed) || tries >= (input.repeats ?? times) || !mayRepeat(operation, error))

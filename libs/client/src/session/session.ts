@@ -22,6 +22,8 @@ export function createSession({ baseUrl, tokens, onSignedOut = () => {}, fetch, 
   let { userId } = options
   let refreshing: Promise<TokenPair> | undefined
   let signedOut = false
+  /** How many sign-ins have succeeded here. What began before the last one says nothing about its session. */
+  let signIns = 0
   const headers: Record<string, string> = tokens.isCookie ? { 'x-parley-session': 'cookie' } : {}
 
   /** @throws RequestFailed 401 when the session has ended. */
@@ -42,27 +44,39 @@ export function createSession({ baseUrl, tokens, onSignedOut = () => {}, fetch, 
     if (signedOut) throw endOfSession()
     const known = tokens.read()
     if (known && known.accessToken !== refused) return own(known).accessToken
-    refreshing ??= alone(tokens.lockName, () => refresh(refused)).finally(() => {
-      refreshing = undefined
-    })
+    if (!refreshing) {
+      const begun = alone(tokens.lockName, () => refresh(refused)).finally(() => {
+        if (refreshing === begun) refreshing = undefined
+      })
+      refreshing = begun
+    }
     return own(await refreshing).accessToken
   }
 
   /**
    * Sends with the access token, once more with a fresh one when that is refused. A fresh token that is refused ends the session.
+   * @param author the person in whose name it is sent, and in no other: somebody else may sign in meanwhile.
    * @throws RequestFailed as `renew`, and what `send` throws.
    */
-  async function authorized(send: (token: string) => Promise<Response>): Promise<Response> {
+  async function authorized(send: (token: string) => Promise<Response>, author = userId): Promise<Response> {
+    const begun = signIns
     const token = await accessToken()
+    if (isSomebodyElse(author)) throw endOfSession()
     const response = await send(token)
     if (response.status !== 401) return response
     await response.body?.cancel()
-    const second = await send(await renew(token))
-    if (second.status === 401) throw end()
+    if (isSomebodyElse(author)) throw endOfSession()
+    const fresh = await renew(token)
+    if (isSomebodyElse(author)) throw endOfSession()
+    const second = await send(fresh)
+    if (second.status === 401) throw endSince(begun)
     return second
   }
 
+  const isSomebodyElse = (author: string | undefined) => author !== undefined && author !== userId
+
   async function refresh(refused: string | undefined): Promise<TokenPair> {
+    const begun = signIns
     // The previous holder of the lock, another tab perhaps, may have refreshed already.
     const pair = tokens.read()
     if (pair && pair.accessToken !== refused) return pair
@@ -70,17 +84,15 @@ export function createSession({ baseUrl, tokens, onSignedOut = () => {}, fetch, 
 
     // Safe to repeat: within a minute the server answers the same token with the same successor.
     for (let tries = 0; ; tries++) {
-      const failure = await requestTokens(pair?.refreshToken).then(
-        (fresh) => {
-          tokens.write(fresh)
-          return fresh
-        },
-        (error: RequestFailed) => error,
-      )
-      if (!(failure instanceof RequestFailed)) return failure
-      if (failure.status === 401 || failure.status === 400) throw end()
-      if (tries + 1 >= refreshTries) throw failure
-      await pause(Math.max((failure.retryAfter ?? 0) * 1_000, jittered(tries, backoff)))
+      const answer = await requestTokens(pair?.refreshToken).catch((error: RequestFailed) => error)
+      if (begun !== signIns) throw endOfSession()
+      if (!(answer instanceof RequestFailed)) {
+        tokens.write(answer)
+        return answer
+      }
+      if (answer.status === 401 || answer.status === 400) throw end()
+      if (tries + 1 >= refreshTries) throw answer
+      await pause(Math.max((answer.retryAfter ?? 0) * 1_000, jittered(tries, backoff)))
     }
   }
 
@@ -110,6 +122,9 @@ export function createSession({ baseUrl, tokens, onSignedOut = () => {}, fetch, 
     return endOfSession()
   }
 
+  /** Ends the session unless somebody has signed in after so many sign-ins. */
+  const endSince = (begun: number): RequestFailed => (begun === signIns ? end() : endOfSession())
+
   const isOwn = ({ accessToken }: TokenPair) => [undefined, userId].includes(subjectOf(accessToken))
 
   /**
@@ -124,6 +139,8 @@ export function createSession({ baseUrl, tokens, onSignedOut = () => {}, fetch, 
 
   /** A sign-in has succeeded. */
   function begin(pair: TokenPair) {
+    signIns++
+    refreshing = undefined
     signedOut = false
     userId = subjectOf(pair.accessToken)
     tokens.write(pair)
@@ -135,7 +152,7 @@ export function createSession({ baseUrl, tokens, onSignedOut = () => {}, fetch, 
     return userId!
   }
 
-  return { authorized, owner, begin, end, isSignedOut: () => signedOut, headers }
+  return { authorized, owner, author: () => userId, begin, end, isSignedOut: () => signedOut, headers }
 }
 
 const endOfSession = () => new RequestFailed(401, 'Please sign in', { code: 'unauthorized' })
