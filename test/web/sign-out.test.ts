@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
-import { article, complaintsOf, composer, createChannel, say } from './visitors.ts'
+import { act, article, complaintsOf, composer, createChannel, say } from './visitors.ts'
 
 /** In the page: everything that this browser keeps in its databases and its storage, as text. */
 async function keptByBrowser(): Promise<string> {
@@ -85,5 +85,98 @@ describeSite('the end of a session in the web client', { timeout: 120_000 }, (si
     await page.reload()
     await page.getByRole('button', { name: 'Account' }).waitFor()
     expect(complaints).toEqual([])
+  })
+
+  const person = (page: Page) => page.evaluate(() => localStorage.getItem('parley.person'))
+  const signInAs = async (page: Page, name: string) => {
+    await page.getByLabel('Email').fill(`${name}@example.com`)
+    await signInForm(page).click()
+  }
+  const signOut = async (page: Page) => {
+    await page.getByRole('button', { name: 'Account' }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
+  }
+  /** A link of a mail that has been used already: it leads to the sign-in, whoever is signed in in this browser. */
+  const usedLink = () => `${site.baseUrl}/?token=used&email=someone@example.com`
+
+  test('who signs in behind a link finds no message of the person before, whose open tab ends', async () => {
+    const page = await site.signIn('dora')
+    await createChannel(page, 'attic')
+    await say(page, 'attic', 'behind the chimney')
+    await composer(page, 'attic').fill('half a thought')
+    await expect.poll(() => kept(page)).toContain('behind the chimney')
+
+    const next = await page.context().newPage()
+    await next.goto(usedLink())
+    await signInAs(next, 'emil')
+    await next.getByRole('button', { name: 'Account' }).waitFor()
+    await signInForm(page).waitFor()
+    await expect.poll(() => kept(next)).not.toMatch(/behind the chimney|attic/)
+    expect(await kept(next)).toContain('half a thought')
+    const emil = await Person.signIn(site.baseUrl, 'emil@example.com')
+    expect(await person(next)).toBe(emil.id)
+  })
+
+  test('who signs in behind a link finds no message of the person before, also when no tab of theirs is open', async () => {
+    const page = await site.signIn('finn')
+    await createChannel(page, 'shed')
+    await say(page, 'shed', 'under the bench')
+    await expect.poll(() => kept(page)).toContain('under the bench')
+    await page.goto(usedLink())
+    await signInAs(page, 'gwen')
+    await page.getByRole('button', { name: 'Account' }).waitFor()
+    await expect.poll(() => kept(page)).not.toMatch(/under the bench|shed/)
+  })
+
+  test('a deletion that the server does not answer does not hold up the sign-out, and ends with it', async () => {
+    const page = await site.signIn('hugo')
+    await createChannel(page, 'porch')
+    await say(page, 'porch', 'over the door')
+    const asked = Promise.withResolvers<void>()
+    await page.context().route('**/messages/*', (route) => {
+      if (route.request().method() === 'DELETE') asked.resolve()
+      else void route.continue()
+    })
+    const ended = page.waitForEvent('requestfailed', (request) => request.method() === 'DELETE')
+    await act(page, 'over the door', 'Delete')
+    await page.getByRole('dialog', { name: 'Delete message' }).getByRole('button', { name: 'Delete' }).click()
+    await article(page, 'over the door').waitFor({ state: 'detached' })
+    await signOut(page)
+    await asked.promise
+    await ended
+    await signInForm(page).waitFor()
+  })
+
+  test('a store that does not answer holds up neither the end of the session nor the next sign-in', async () => {
+    const page = await site.signIn('ines')
+    await page.context().route('**/auth/logout', (route) => route.abort())
+    await signOut(page)
+    await isShownSignedOut(page)
+    await page.addInitScript(() => {
+      const open = indexedDB.open.bind(indexedDB)
+      indexedDB.open = (...of) => Object.assign(open(...of), { addEventListener() {} })
+    })
+    await page.reload()
+    await isShownSignedOut(page)
+    await page.context().unroute('**/auth/logout')
+    await signInForm(page).waitFor()
+  })
+
+  test('a tab that is loaded again when the session has ended sends no sign-in just before that', async () => {
+    const page = await site.signIn('jule')
+    const other = await page.context().newPage()
+    await other.goto(usedLink())
+    await signInForm(other).waitFor()
+    await page.context().route('**/auth/logout', (route) => route.abort())
+    await signOut(page)
+    await isShownSignedOut(other)
+    const sent: string[] = []
+    other.on('request', (request) => sent.push(new URL(request.url()).pathname))
+    await signInAs(other, 'kurt')
+    const reloaded = other.waitForEvent('load')
+    await page.context().unroute('**/auth/logout')
+    await reloaded
+    await signInForm(other).waitFor()
+    expect(sent).not.toContain('/auth/dev-login')
   })
 })

@@ -18,6 +18,7 @@ export function createDeletions(client: Client) {
   /** The last one that can still be brought back. */
   const undoable = signal<Message | null>(null)
   const waiting = new Map<string, () => Promise<unknown>>()
+  const closing = new AbortController()
 
   const hide = (id: string) => {
     hidden.value = new Set([...hidden.value, id])
@@ -37,9 +38,13 @@ export function createDeletions(client: Client) {
       const { id } = message
       const carryOut = async (keepalive = false) => {
         clearTimeout(timer)
-        if (!forget(id)) return
-        const done = await attempt(deleteMessage(client, message, keepalive))
-        if (!done) show(id)
+        if (closing.signal.aborted || !forget(id)) return
+        try {
+          const done = await attempt(deleteMessage(client, message, { keepalive, signal: closing.signal }))
+          if (!done) show(id)
+        } catch (error) {
+          if (!closing.signal.aborted) throw error
+        }
       }
       hide(id)
       undoable.value = message
@@ -51,5 +56,7 @@ export function createDeletions(client: Client) {
     },
     /** Deletes at once what still waits. */
     flush: () => Promise.all([...waiting.values()].map((carryOut) => carryOut())),
+    /** The person has left: nothing of what waits is sent any more. */
+    close: () => closing.abort(),
   }
 }

@@ -24,18 +24,22 @@ export function togglePin({ client }: Actor, { id, pinnedAt }: Message) {
     : client.request('DELETE /messages/:messageId/pin', input)
 }
 
-/** With `keepalive` the request outlives the page. */
-export function deleteMessage(client: Client, message: Message, keepalive = false) {
+/** With `keepalive` the request outlives the page. `signal` ends it. */
+export function deleteMessage(
+  client: Client,
+  message: Message,
+  options: { keepalive?: boolean; signal?: AbortSignal } = {},
+) {
   const { id, threadId, channelId } = message
   if (threadId !== null) {
     const params = { messageId: threadId, replyId: id }
-    return client.request('DELETE /messages/:messageId/thread/:replyId', { params, keepalive })
+    return client.request('DELETE /messages/:messageId/thread/:replyId', { params, ...options })
   }
   if (isDirect(message)) {
     const params = { conversationId: channelId, messageId: id }
-    return client.request('DELETE /conversations/:conversationId/messages/:messageId', { params, keepalive })
+    return client.request('DELETE /conversations/:conversationId/messages/:messageId', { params, ...options })
   }
-  return client.request('DELETE /messages/:messageId', { params: { messageId: id }, keepalive })
+  return client.request('DELETE /messages/:messageId', { params: { messageId: id }, ...options })
 }
 
 /** Gives a message another text; files stay. */

@@ -5,7 +5,7 @@ import { address, navigate } from './address.ts'
 import { forgetDrafts } from './drafts.ts'
 import { endSession, fetchWhenEnded, hasLeft, noteLeft, tokens } from './sign-out.ts'
 import { forgetUnreadMarks } from './unread-marks.ts'
-import { createWorkspace, type Workspace } from './workspace.ts'
+import { createWorkspace, storeOf, type Workspace } from './workspace.ts'
 
 export type SessionState =
   | { state: 'starting' | 'unreachable' }
@@ -18,6 +18,8 @@ export const session = signal<SessionState>({ state: 'starting' })
 
 /** Who is signed in on this browser: their store can be shown before the server answers. It opens nothing. */
 const personKey = 'parley.person'
+/** Who is signed in on this page. */
+let myId: string | undefined
 
 /**
  * The one client of this page. When the cookie is somebody else's by now, the session ends instead of showing or sending anything
@@ -32,6 +34,8 @@ export const client: Client = createClient({
 })
 
 const retryMs = 2_000
+/** So long a sign-out waits at most before it is seen. */
+const flushMs = 1_000
 
 /** The server marks a browser that has a session cookie, so that a first visit need not ask for one in vain. */
 const mayHaveSession = () => /(?:^|; )(?:__Secure-)?parley_signed_in=/.test(document.cookie)
@@ -61,9 +65,11 @@ export async function startSession(): Promise<void> {
 
 /** Enters with the session that the client has, unless a second factor must be set up first. */
 export async function continueSession(returnTo?: string) {
+  const userId = await client.userId()
+  setPerson(userId)
   try {
-    const { user } = await client.request('GET /auth/me')
-    enter(user.id, returnTo)
+    await client.request('GET /auth/me')
+    enter(userId, returnTo)
   } catch (error) {
     if (!(error instanceof RequestFailed && error.code === 'mfa_enrolment_required')) throw error
     session.value = { state: 'enrolling' }
@@ -106,10 +112,31 @@ function enrolIfRequired(error: unknown) {
 
 /** A sign-in has succeeded. `returnTo` is where the person wanted to go. */
 export function enter(userId: string, returnTo?: string) {
-  localStorage.setItem(personKey, userId)
+  setPerson(userId)
   const workspace = createWorkspace(client, userId, { onRefused: enrolIfRequired, onSignedOut: leave })
   session.value = { state: 'signed-in', workspace }
   if (returnTo !== undefined) navigate(returnTo, { replace: true })
+}
+
+/** The session of this browser is theirs from now on. What it has copied of somebody else goes, what they have typed waits for them. */
+function setPerson(userId: string) {
+  const known = localStorage.getItem(personKey)
+  if (known !== null && known !== userId) wipeCopies(known)
+  myId = userId
+  localStorage.setItem(personKey, userId)
+}
+
+function wipeCopies(userId: string) {
+  const store = storeOf(userId)
+  store
+    .wipe('copies')
+    .catch(reportError)
+    .finally(() => store.close())
+}
+
+/** By now it may be the entry of somebody else, who has signed in in another tab. */
+function removePerson() {
+  if (localStorage.getItem(personKey) === myId) localStorage.removeItem(personKey)
 }
 
 /**
@@ -119,15 +146,16 @@ export function enter(userId: string, returnTo?: string) {
 export async function signOut() {
   const { value } = session
   const workspace = value.state === 'signed-in' ? value.workspace : undefined
-  // Deletions that can still be undone are carried out first. Without a connection the sign-out would only wait for them.
-  if (workspace?.connection.value === 'live') await workspace.deletions.flush()
-  const userId = workspace?.myId ?? localStorage.getItem(personKey) ?? ''
+  // Deletions that can still be undone are carried out first, when that takes no time. The network may be gone without a sign.
+  if (workspace?.connection.value === 'live') {
+    await Promise.race([workspace.deletions.flush(), new Promise((resolve) => setTimeout(resolve, flushMs))])
+  }
   forgetDrafts()
   forgetEmoji()
   forgetUnreadMarks()
-  localStorage.removeItem(personKey)
+  removePerson()
   // After these were removed, because there may be no room for it in a full storage.
-  noteLeft(userId)
+  noteLeft(myId ?? '')
   workspace?.forget().catch(reportError)
   leave()
   navigate('/', { replace: true })
@@ -135,7 +163,8 @@ export async function signOut() {
 
 /** The session has ended, here or elsewhere. */
 function leave() {
-  localStorage.removeItem(personKey)
+  removePerson()
+  myId = undefined
   const { value } = session
   if (value.state === 'signed-in') value.workspace.end()
   session.value = { state: 'signed-out' }
@@ -145,5 +174,14 @@ function leave() {
 function endLeft() {
   if (session.value.state === 'signed-out' && hasLeft()) void endSession()
 }
-// Another tab has told this one of a sign-out, and the browser may show its note to this one only after that.
+// Another tab has told this one of a sign-out. `localStorage` may reach this tab later than the message from the other tab.
 addEventListener('storage', endLeft)
+
+// Somebody else has signed in in another tab, so the session of this one cannot go on.
+addEventListener('storage', ({ key, newValue }) => {
+  if (key !== personKey || newValue === null || myId === undefined || newValue === myId) return
+  const left = myId
+  leave()
+  // What this tab was just writing when the other one removed it.
+  wipeCopies(left)
+})

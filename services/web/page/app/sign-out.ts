@@ -9,6 +9,8 @@ const key = 'parley.left'
 const retryMs = 2_000
 /** Nothing is said about a server that answers within this time. */
 const quietMs = 1_500
+/** A store that does not answer is waited for no longer: nobody could sign in meanwhile. */
+const removalMs = 3_000
 
 /** What this page signs in with. The refresh token is in a cookie that no script can read. */
 export const tokens = tokensInCookie()
@@ -53,6 +55,9 @@ async function tryUntilEnded() {
   if (ended.logoutUrl !== undefined && address.value.view !== 'link') location.replace(ended.logoutUrl)
   // The sign-in may be a part of the page that could not be loaded.
   else if (isLate) location.reload()
+  else return
+  // What waits here would be sent, and its answer lost with this page.
+  await new Promise(() => {})
 }
 
 /** Answers undefined when the server cannot be reached. */
@@ -75,8 +80,9 @@ async function endOnce(): Promise<{ logoutUrl?: string | undefined } | undefined
 
 async function removeStored(userId: string) {
   const store = storeOf(userId)
+  const waited = new Promise((resolve) => setTimeout(resolve, removalMs))
   // A browser that cannot remove anything has stored nothing either.
-  await store.wipe('everything').catch(reportError)
+  await Promise.race([store.wipe('everything').catch(reportError), waited])
   store.close()
 }
 

@@ -201,6 +201,7 @@ export function createWorkspace(
       removeEventListener('pagehide', leave)
       document.removeEventListener('visibilitychange', wake)
       typing.close()
+      deletions.close()
       marks.close()
       redraws.close()
       engine.close()
