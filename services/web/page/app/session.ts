@@ -118,7 +118,7 @@ export function enter(userId: string, returnTo?: string) {
   if (returnTo !== undefined) navigate(returnTo, { replace: true })
 }
 
-/** The session of this browser is theirs from now on. What it has copied of somebody else goes, what they have typed waits for them. */
+/** The browser's session is theirs from now on. What is copied of somebody else goes, what that person has typed stays. */
 function setPerson(userId: string) {
   const known = localStorage.getItem(personKey)
   if (known !== null && known !== userId) wipeCopies(known)
@@ -146,16 +146,19 @@ function removePerson() {
 export async function signOut() {
   const { value } = session
   const workspace = value.state === 'signed-in' ? value.workspace : undefined
-  // Deletions that can still be undone are carried out first, when that takes no time. The network may be gone without a sign.
+  const userId = myId
+  // Deletions that can still be undone are carried out first, if that is quick: the network may be gone without a sign.
   if (workspace?.connection.value === 'live') {
     await Promise.race([workspace.deletions.flush(), new Promise((resolve) => setTimeout(resolve, flushMs))])
+    // The session has ended meanwhile, and the next one may have begun.
+    if (myId !== userId) return
   }
   forgetDrafts()
   forgetEmoji()
   forgetUnreadMarks()
   removePerson()
   // After these were removed, because there may be no room for it in a full storage.
-  noteLeft(myId ?? '')
+  noteLeft(userId ?? '')
   workspace?.forget().catch(reportError)
   leave()
   navigate('/', { replace: true })
@@ -174,7 +177,8 @@ function leave() {
 function endLeft() {
   if (session.value.state === 'signed-out' && hasLeft()) void endSession()
 }
-// Another tab has told this one of a sign-out. `localStorage` may reach this tab later than the message from the other tab.
+// Another tab has told this one of a sign-out.
+// `localStorage` may reach this tab later than the message from the other tab.
 addEventListener('storage', endLeft)
 
 // Somebody else has signed in in another tab, so the session of this one cannot go on.
