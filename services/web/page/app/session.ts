@@ -3,7 +3,7 @@ import { effect, signal } from '@preact/signals'
 import { forgetEmoji } from '../emoji/emoji-choice.ts'
 import { address, navigate } from './address.ts'
 import { forgetDrafts } from './drafts.ts'
-import { endSession, fetchWhenEnded, hasLeft, noteLeft, tokens } from './sign-out.ts'
+import { endSession, fetchWhenEnded, hasPendingSignOut, notePendingSignOut, tokens } from './sign-out.ts'
 import { forgetUnreadMarks } from './unread-marks.ts'
 import { createWorkspace, storeOf, type Workspace } from './workspace.ts'
 
@@ -45,7 +45,7 @@ const mayHaveSession = () => /(?:^|; )(?:__Secure-)?parley_signed_in=/.test(docu
  * another session.
  */
 export async function startSession(): Promise<void> {
-  if (hasLeft() || address.value.view === 'link') return leave()
+  if (hasPendingSignOut() || address.value.view === 'link') return leave()
   const known = localStorage.getItem(personKey)
   if (known !== null) {
     enter(known)
@@ -158,7 +158,7 @@ export async function signOut() {
   forgetUnreadMarks()
   removePerson()
   // After these were removed, because there may be no room for it in a full storage.
-  noteLeft(userId ?? '')
+  notePendingSignOut(userId ?? '')
   workspace?.forget().catch(reportError)
   leave()
   navigate('/', { replace: true })
@@ -171,15 +171,15 @@ function leave() {
   const { value } = session
   if (value.state === 'signed-in') value.workspace.end()
   session.value = { state: 'signed-out' }
-  endLeft()
+  endPendingSignOut()
 }
 
-function endLeft() {
-  if (session.value.state === 'signed-out' && hasLeft()) void endSession()
+function endPendingSignOut() {
+  if (session.value.state === 'signed-out' && hasPendingSignOut()) void endSession()
 }
 // Another tab has told this one of a sign-out.
 // `localStorage` may reach this tab later than the message from the other tab.
-addEventListener('storage', endLeft)
+addEventListener('storage', endPendingSignOut)
 
 // Somebody else has signed in in another tab, so the session of this one cannot go on.
 addEventListener('storage', ({ key, newValue }) => {

@@ -4,8 +4,8 @@ import { tell } from '../ui/problems.ts'
 import { address } from './address.ts'
 import { storeOf } from './workspace.ts'
 
-/** Who has signed out here while the server does not know of it yet. The cookie of their session works until then. */
-const key = 'parley.left'
+/** The pending sign-out: who has signed out here while the server does not know of it. Their cookie works until then. */
+const key = 'parley.pending-sign-out'
 const retryMs = 2_000
 /** Nothing is said about a server that answers within this time. */
 const quietMs = 1_500
@@ -17,21 +17,21 @@ export const tokens = tokensInCookie()
 
 let ending: Promise<void> | undefined
 
-export const hasLeft = () => localStorage.getItem(key) !== null
+export const hasPendingSignOut = () => localStorage.getItem(key) !== null
 
-/** Notes, for this page and every later one, that the session is to be ended. An empty id stands for whoever has the session. */
-export const noteLeft = (userId: string) => localStorage.setItem(key, userId)
+/** Notes it for this page and every later one. An empty id stands for whoever has the session. */
+export const notePendingSignOut = (userId: string) => localStorage.setItem(key, userId)
 
 /**
- * Sends nothing before the server has ended the session that somebody has left here. So a reload does not sign them in again, and
- * it is not the next person's session that is ended.
+ * Sends nothing while a sign-out is pending. So a reload does not sign the person in again, and it is not the next person's
+ * session that is ended.
  */
 export const fetchWhenEnded: typeof fetch = async (...request) => {
-  if (hasLeft()) await endSession()
+  if (hasPendingSignOut()) await endSession()
   return fetch(...request)
 }
 
-/** Ends the session that somebody has left here, and tries again until the server has answered. */
+/** Carries out the pending sign-out, and tries again until the server has answered. */
 export function endSession(): Promise<void> {
   ending ??= tryUntilEnded().finally(() => {
     ending = undefined
