@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { descendantsOf, signal } from '../src/processes.ts'
 import { type Foundation, startParley } from './foundation.ts'
-import { type ConnectionPool, openPool } from './http-connection.ts'
+import { type ConnectionPool, type HttpReply, openPool } from './http-connection.ts'
 import { ownBytes } from './memory.ts'
 import { liveThrough, type Taken } from './open-loop.ts'
 import type { Row } from './report.ts'
@@ -71,21 +71,22 @@ interface RepeatingPool extends ConnectionPool {
   repeated(): number
 }
 
+/** Each connection that waits in the pool may have been closed meanwhile. */
+const mostTries = 10
+
 /** Sends a request again when the connection was closed before its reply, as browsers do with a connection that waited. */
 function repeating(pool: ConnectionPool): RepeatingPool {
   let repeated = 0
-  return {
-    async send(request) {
-      try {
-        return await pool.send(request)
-      } catch {
-        repeated++
-        return pool.send(request)
-      }
-    },
-    repeated: () => repeated,
-    close: () => pool.close(),
+  async function send(request: Buffer, tries = 1): Promise<HttpReply> {
+    try {
+      return await pool.send(request)
+    } catch (error) {
+      if (tries === mostTries) throw error
+      repeated++
+      return send(request, tries + 1)
+    }
   }
+  return { send, repeated: () => repeated, close: () => pool.close() }
 }
 
 async function memoryOf(pid: number, servers: Record<string, number>): Promise<Map<string, number>> {
