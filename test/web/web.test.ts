@@ -4,6 +4,17 @@ import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
 import { act, article, channels, composer, createChannel, joinChannel, openChannel, say } from './visitors.ts'
 
+/** Notes how high the whole list of a channel is, whenever something in it has changed. */
+const watchHeight = (name: string) => `
+  const heights = new Set()
+  const look = () => {
+    const list = document.querySelector('[role=feed][aria-label$="${name}"] .feed-scroller')
+    if (list) heights.add(list.scrollHeight)
+  }
+  new MutationObserver(look).observe(document, { childList: true, subtree: true })
+  window.seenHeights = heights
+`
+
 /** Two people through every journey, on one process and on a cluster. */
 for (const topology of usualTopologies) {
   describeSite(`the web client, ${topology}`, { topology, timeout: 30_000 }, (site) => {
@@ -50,6 +61,26 @@ for (const topology of usualTopologies) {
       await box.fill('mine')
       await box.press('Enter')
       await article(ann, 'mine').waitFor()
+    })
+
+    test('a channel that is opened again is as high as it was left from its first row on, so that nothing moves', async () => {
+      const writer = await Person.signIn(site.baseUrl, 'eve@example.com')
+      const [tall, other] = [await writer.creates({ name: 'tall' }), await writer.creates({ name: 'other' })]
+      for (let n = 1; n <= 60; n++) await writer.says(`${n}: ${'words of some length '.repeat((n % 9) * 4)}`, tall)
+      await writer.says('elsewhere', other)
+      const page = await signIn('ann')
+      await joinChannel(page, 'tall')
+      await article(page, '60: ').waitFor()
+      await page.locator('[role=feed][aria-busy=false]').waitFor()
+      // The rows above those in sight are drawn when the browser is idle.
+      await page.evaluate('new Promise((resolve) => requestIdleCallback(() => requestAnimationFrame(resolve)))')
+      await joinChannel(page, 'other')
+      await article(page, 'elsewhere').waitFor()
+      await page.evaluate(watchHeight('tall'))
+      await openChannel(page, 'tall')
+      await article(page, '60: ').waitFor()
+      await page.locator('[role=feed][aria-busy=false]').waitFor()
+      expect(await page.evaluate('[...seenHeights]')).toHaveLength(1)
     })
 
     test('what one edits and deletes changes for the other, and a deletion can be undone', async () => {

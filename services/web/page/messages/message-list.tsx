@@ -12,6 +12,7 @@ import { whenIdle } from '../ui/idle.ts'
 import { useStable } from '../ui/stable.ts'
 import { MessageArticle } from './message.tsx'
 import { PendingArticle } from './pending-article.tsx'
+import { keepHeights, keptHeights } from './row-heights.ts'
 import { isArticle, type Row, rowsOf } from './rows.ts'
 
 interface MessageListProps {
@@ -84,11 +85,18 @@ export function MessageList(props: MessageListProps) {
   const hasDrawnRows = useSignal(false)
   /** The first rows are drawn, and the browser has had time for more. */
   const isSettled = useSignal(false)
+  /** A row may be there before the messages are: one that is still to be sent. */
+  const hasRows = useRef(false)
   const onDrawn = useStable(() => {
-    if (props.messages === undefined || hasDrawnRows.value) return
+    hasRows.current = true
+    noteDrawn()
+  })
+  function noteDrawn() {
+    if (messages === undefined || !hasRows.current || hasDrawnRows.value) return
     hasDrawnRows.value = true
     whenIdle(() => (isSettled.value = true))
-  })
+  }
+  useLayoutEffect(noteDrawn, [messages === undefined])
   // Bound to the attribute, so that the list is not drawn again because of it.
   const isBusy = useComputed(() => !hasDrawnRows.value || isFetching.value)
   const isFarFromEnd = useSignal(false)
@@ -116,6 +124,14 @@ export function MessageList(props: MessageListProps) {
   useLayoutEffect(() => {
     before.current = { firstKey, rows }
   }, [rows])
+
+  const heights = useMemo(() => keptHeights(workspace, rows), [])
+  useLayoutEffect(
+    () => () => {
+      if (list.current) keepHeights(workspace, before.current.rows, list.current.cache)
+    },
+    [],
+  )
 
   const sending = useRef(outbox.length)
   useLayoutEffect(() => {
@@ -261,6 +277,7 @@ export function MessageList(props: MessageListProps) {
         ref={list as never}
         className="feed-scroller"
         data={rows}
+        {...(heights && { cache: heights })}
         shift={isShifted}
         bufferSize={isSettled.value ? bufferPx : 0}
         onScroll={look}
