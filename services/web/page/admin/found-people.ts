@@ -22,9 +22,7 @@ export function usePeople(workspace: Workspace) {
     hasMore.value = page.hasMore
   }
   const list = (after?: string) => client.request('GET /users', { query: { limit: pageSize, ...(after && { after }) } })
-  /**
-   * Finds people by a text, the deactivated ones last. There are no further pages: who wants fewer results types more.
-   */
+  /** Finds people by a text, the deactivated ones last. There are no further pages. To get fewer results, the person types more. */
   async function find(q: string) {
     const query = { q, limit: pageSize }
     const pages = await Promise.all([

@@ -7,7 +7,7 @@ import { Avatar } from './avatar.tsx'
 import { Blocks } from './blocks.tsx'
 import { Text } from './markup.tsx'
 
-/** What the person alone is messages by commands and buttons, above the composer, until it is dismissed. */
+/** What commands and buttons tell the person alone, above the composer, until it is dismissed. */
 export function EphemeralMessages({ workspace, channelId }: { workspace: Workspace; channelId: string }) {
   const messages = workspace.commands.ephemeralIn(channelId)
   const box = useRef<HTMLElement>(null)
