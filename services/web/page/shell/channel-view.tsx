@@ -14,6 +14,7 @@ import { useFileDrop } from '../ui/file-drop.ts'
 import { attempt, isPassing } from '../ui/problems.ts'
 import { useStable } from '../ui/stable.ts'
 import { ChannelHead } from './channel-head.tsx'
+import { useNamedSeq } from './named-seq.ts'
 import { useReading } from './reading.ts'
 
 /** After a failure that the client itself did not repeat any more. */
@@ -88,10 +89,10 @@ function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
   const isAtEnd = useSignal(messageId === undefined)
   /** The messages around the first unread one are shown. */
   const unreadSeq = useSignal<number | undefined>(undefined)
-  const named = messageId === undefined ? undefined : workspace.message(id, messageId)
-  const seq = named?.seq ?? unreadSeq.value
+  const namedSeq = useNamedSeq(workspace, id, messageId)
+  const seq = namedSeq ?? unreadSeq.value
   const spot = seq === undefined ? undefined : { seq }
-  const messages = messageId !== undefined && !named ? undefined : workspace.messages(id, spot)
+  const messages = messageId !== undefined && namedSeq === undefined ? undefined : workspace.messages(id, spot)
   const outbox = workspace.outbox(id).filter(({ parentId }) => parentId === undefined)
   const newestSeq = messages?.at(-1)?.seq ?? 0
   const { unreadCount, readSeq } = readStateOfPlace(place)
@@ -134,7 +135,10 @@ function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
         readSeq={line.seq}
         onFirstUnread={() => {
           const first = line.seq! + 1
-          void attempt(workspace.openAround(id, { seq: first })).then(() => (unreadSeq.value = first))
+          const opened = workspace.openAround(id, { seq: first }).then(() => {
+            unreadSeq.value = first
+          })
+          void attempt(opened)
         }}
         target={messageId === undefined ? (unreadSeq.value === undefined ? undefined : 'unread') : { messageId }}
         editedId={editedId.value}

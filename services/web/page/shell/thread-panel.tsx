@@ -1,4 +1,3 @@
-import { RequestFailed } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { channelAddress, navigate, threadAddress } from '../app/address.ts'
@@ -11,6 +10,7 @@ import { useFileDrop } from '../ui/file-drop.ts'
 import { IconButton } from '../ui/icons.tsx'
 import { ignoreFailure } from '../ui/problems.ts'
 import { useStable } from '../ui/stable.ts'
+import { useNamedSeq } from './named-seq.ts'
 
 interface ThreadPanelProps {
   workspace: Workspace
@@ -23,12 +23,16 @@ interface ThreadPanelProps {
 /** A message and its replies, beside the channel. */
 export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadPanelProps) {
   const isMissing = useSignal(false)
+  /** The reply that the address names is not there: the newest ones are shown. */
+  const missingReplyId = useSignal<string | undefined>(undefined)
   const editedId = useSignal<string | undefined>(undefined)
   const isReady = workspace.isReady.value
   const parent = workspace.message(channelId, parentId)
-  const named = replyId === undefined ? undefined : workspace.message(channelId, replyId)
-  const spot = { parentId, ...(named && { seq: named.seq }) }
-  const replies = replyId !== undefined && !named && !isMissing.value ? undefined : workspace.messages(channelId, spot)
+  const isGone = parent === undefined && isMissing.value
+  const isAtReply = replyId !== undefined && missingReplyId.value !== replyId
+  const seq = useNamedSeq(workspace, channelId, isAtReply ? replyId : undefined)
+  const spot = { parentId, ...(seq !== undefined && { seq }) }
+  const replies = isAtReply && seq === undefined ? undefined : workspace.messages(channelId, spot)
   const outbox = workspace.outbox(channelId).filter((entry) => entry.parentId === parentId)
   const before = useRef(document.activeElement)
   const drop = useFileDrop((files) => workspace.files.add(parentId, channelId, files))
@@ -39,17 +43,21 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
 
   useEffect(() => {
     if (!isReady) return
-    const opened =
-      replyId === undefined
-        ? workspace.openThread(channelId, parentId)
-        : workspace.openAround(channelId, { id: replyId }, parentId)
-    opened.catch((error) => {
-      if (!(error instanceof RequestFailed)) throw error
-      isMissing.value = true
-      // The others are shown all the same.
-      if (replyId !== undefined) workspace.openThread(channelId, parentId).catch(ignoreFailure)
-    })
-  }, [isReady, parentId, replyId])
+    const leaving = new AbortController()
+    void open(leaving.signal)
+    return () => leaving.abort()
+    // Once more when the parent is gone: it was deleted, or everything is being fetched anew.
+  }, [isReady, parentId, replyId, parent === undefined])
+
+  async function open(leaving: AbortSignal) {
+    if (replyId !== undefined) {
+      await workspace.openAround(channelId, { id: replyId }, parentId).catch(ignoreFailure)
+      if (leaving.aborted || workspace.message(channelId, replyId)) return
+      missingReplyId.value = replyId
+    }
+    await workspace.openThread(channelId, parentId).catch(ignoreFailure)
+    if (!leaving.aborted) isMissing.value = workspace.message(channelId, parentId) === undefined
+  }
 
   useEffect(
     () => () => {
@@ -76,24 +84,26 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
           <MessageArticle message={parent} workspace={workspace} isHead place="thread" />
         </div>
       ) : (
-        isMissing.value && <p class="quiet">{t('This message is not available')}</p>
+        isGone && <p class="quiet">{t('This message is not available')}</p>
       )}
-      <MessageList
-        key={replyId}
-        workspace={workspace}
-        name={t('Replies to {name}', { name: parent?.author.userName ?? '' })}
-        messages={replies}
-        outbox={outbox}
-        place="thread"
-        hasOlder={workspace.hasOlder(channelId, spot)}
-        onOlder={() => workspace.loadOlder(channelId, spot)}
-        hasNewer={workspace.hasNewer(channelId, spot)}
-        onNewer={() => workspace.loadNewer(channelId, spot)}
-        onNewest={() => navigate(threadAddress(channelId, parentId))}
-        target={replyId === undefined ? undefined : { messageId: replyId }}
-        editedId={editedId.value}
-        onEdited={() => (editedId.value = undefined)}
-      />
+      {(!isGone || outbox.length > 0) && (
+        <MessageList
+          key={replyId}
+          workspace={workspace}
+          name={t('Replies to {name}', { name: parent?.author.userName ?? '' })}
+          messages={isGone ? [] : replies}
+          outbox={outbox}
+          place="thread"
+          hasOlder={workspace.hasOlder(channelId, spot)}
+          onOlder={() => workspace.loadOlder(channelId, spot)}
+          hasNewer={workspace.hasNewer(channelId, spot)}
+          onNewer={() => workspace.loadNewer(channelId, spot)}
+          onNewest={() => navigate(threadAddress(channelId, parentId))}
+          target={replyId === undefined ? undefined : { messageId: replyId }}
+          editedId={editedId.value}
+          onEdited={() => (editedId.value = undefined)}
+        />
+      )}
       <Composer
         workspace={workspace}
         channelId={channelId}
