@@ -26,6 +26,18 @@ function goneDirectory() {
   return directory
 }
 
+async function showsFace(person: Person) {
+  await person.put('/users/me/avatar', { image: png(64, 64, [20, 60, 90]).toString('base64') })
+  const avatar = async () => (await person.get(`/users?ids=${person.id}`)).body.users[0].avatarVersion
+  await expect.poll(avatar).not.toBeNull()
+}
+
+async function replies(person: Person, parent: { id: string }, content: string): Promise<{ id: string }> {
+  return (await person.post(`/messages/${parent.id}/thread`, { content })).body.reply
+}
+
+const threadOf = (page: Page) => page.getByRole('complementary', { name: 'Thread' })
+
 /** What a page shows while a part of the server, of the network or of this machine fails, and afterwards. */
 describeSite('the web client when something fails', { timeout: 120_000 }, (site) => {
   const { openPage, signIn } = site
@@ -87,6 +99,73 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await page.getByRole('heading', { name: 'Not found' }).waitFor()
   })
 
+  test('a link to a reply that was deleted meanwhile shows the others', async () => {
+    const { eve, channel, address } = await meet()
+    const parent = await eve.says('who takes the helm?', channel)
+    await replies(eve, parent, 'I do')
+    const { id } = await replies(eve, parent, 'not me')
+    await eve.delete(`/messages/${parent.id}/thread/${id}`)
+    const page = await signIn('ann', `${address}/t/${parent.id}/m/${id}`)
+    await threadOf(page).getByRole('article').filter({ hasText: 'I do' }).waitFor()
+  })
+
+  test('a reply that a link names can be deleted while its thread is shown', async () => {
+    const { eve, channel, address } = await meet()
+    const parent = await eve.says('who takes the watch?', channel)
+    await replies(eve, parent, 'I will')
+    const { id } = await replies(eve, parent, 'nobody')
+    const page = await signIn('ann', `${address}/t/${parent.id}/m/${id}`)
+    const reply = (text: string) => threadOf(page).getByRole('article').filter({ hasText: text })
+    await reply('nobody').waitFor()
+    await eve.delete(`/messages/${parent.id}/thread/${id}`)
+    await reply('nobody').waitFor({ state: 'detached' })
+    await reply('I will').waitFor()
+  })
+
+  test('a thread whose message was deleted says so, also while it is shown', async () => {
+    const { eve, channel, address } = await meet()
+    const [early, late] = [await eve.says('gone early', channel), await eve.says('gone late', channel)]
+    const { id } = await replies(eve, early, 'an answer')
+    await eve.delete(`/messages/${early.id}`)
+    const page = await signIn('ann', `${address}/t/${early.id}/m/${id}`)
+    const sentence = threadOf(page).getByText('This message is not available')
+    await sentence.waitFor()
+    await page.goto(`${site.baseUrl}${address}/t/${late.id}`)
+    await threadOf(page).getByText('No replies yet').waitFor()
+    await eve.delete(`/messages/${late.id}`)
+    await sentence.waitFor()
+    expect(await threadOf(page).getByRole('feed').count()).toBe(0)
+  })
+
+  test('the message that a link names can be deleted while its channel is shown', async () => {
+    const { eve, channel, address } = await meet()
+    await eve.says('stays there', channel)
+    const { id } = await eve.says('goes away', channel)
+    const page = await signIn('ann', `${address}/m/${id}`)
+    await article(page, 'goes away').waitFor()
+    await eve.delete(`/messages/${id}`)
+    await article(page, 'goes away').waitFor({ state: 'detached' })
+    await article(page, 'stays there').waitFor()
+  })
+
+  test('a list whose first row is a message that still has to be sent is not busy once its messages are there', async () => {
+    const { eve, channel, address } = await meet()
+    const parent = await eve.says('any news?', channel)
+    const page = await signInUnaided('ann')
+    const asked = Promise.withResolvers<Route>()
+    await page.route('**/messages/*/thread*', (route) => {
+      // The reply is never answered.
+      if (route.request().method() === 'GET') asked.resolve(route)
+    })
+    await page.goto(`${site.baseUrl}${address}/t/${parent.id}`)
+    const box = threadOf(page).getByRole('textbox', { name: 'Reply' })
+    await box.fill('none yet')
+    await box.press('Enter')
+    await threadOf(page).getByRole('article').filter({ hasText: 'none yet' }).waitFor()
+    await (await asked.promise).continue()
+    await threadOf(page).locator('[role=feed][aria-busy=false]').waitFor()
+  })
+
   test.each(['gone.png', 'gone.txt'])('%s, which cannot be read, is refused and can be removed', async (name) => {
     const { channel, address } = await meet()
     const page = await signIn('ann', address)
@@ -111,9 +190,7 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
 
   test('pictures, names of channels and emoji that were missed are there after an outage', async () => {
     const { eve, channel, address } = await meet()
-    await eve.put('/users/me/avatar', { image: png(64, 64, [20, 60, 90]).toString('base64') })
-    const avatar = async () => (await eve.get(`/users?ids=${eve.id}`)).body.users[0].avatarVersion
-    await expect.poll(avatar).not.toBeNull()
+    await showsFace(eve)
     const other = await eve.creates({ name: `berth ${randomUUID().slice(0, 8)}` })
     await eve.says(`look at #${other.name} :tada:`, channel)
     const page = await signInUnaided('ann')
@@ -141,9 +218,52 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await status.waitFor({ state: 'detached' })
     await message.locator('.avatar img').waitFor()
     await message.getByRole('link', { name: `#${other.name}` }).waitFor()
-    await eve.says('again :rocket:', channel)
     await message.getByText('🎉').waitFor()
-    await article(page, 'again 🚀').waitFor()
+  })
+
+  test('pictures, names of channels and emoji that were refused for a while come by themselves', async () => {
+    const { eve, channel, address } = await meet()
+    await showsFace(eve)
+    const other = await eve.creates({ name: `slip ${randomUUID().slice(0, 8)}` })
+    await eve.says(`go to #${other.name} :anchor:`, channel)
+    const page = await signInUnaided('ann')
+    const asked = new Set<string>()
+    for (const pattern of ['**/users/*/avatar/**', '**/channels?q=slip*', '**/assets/_emoji-*.js']) {
+      await page.route(pattern, (route) => {
+        asked.add(pattern)
+        return unavailable(route)
+      })
+    }
+    await page.goto(site.baseUrl + address)
+    const message = article(page, 'go to')
+    await expect.poll(() => asked.size).toBe(3)
+    await page.unrouteAll()
+    await message.locator('.avatar img').waitFor()
+    await message.getByRole('link', { name: `#${other.name}` }).waitFor()
+    await message.getByText('⚓').waitFor()
+  })
+
+  test('a picture that was refused to one session is there for the next one without a reload', async () => {
+    const { eve, channel, address } = await meet()
+    await showsFace(eve)
+    await eve.says('good morning', channel)
+    const page = await signInUnaided('ann')
+    const asked = Promise.withResolvers<void>()
+    await page.route('**/users/*/avatar/**', async (route) => {
+      await route.fulfill({ status: 404, json: { error: 'There is no such picture' } })
+      asked.resolve()
+    })
+    await page.goto(site.baseUrl + address)
+    await asked.promise
+    await page.unrouteAll()
+    await page.getByRole('button', { name: 'Account' }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await page.getByLabel('Email').fill('ann@example.com')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('button', { name: 'Account' }).waitFor()
+    // Another address of the same page: it is not loaded again.
+    await page.evaluate(`history.pushState(null, '', '${address}'); dispatchEvent(new PopStateEvent('popstate'))`)
+    await article(page, 'good morning').locator('.avatar img').waitFor()
   })
 
   test('code that was drawn before its worker came is coloured in the end', async () => {
@@ -158,6 +278,40 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await page.clock.runFor(5_000)
     await route.continue()
     await article(page, 'const tide').locator('.code-keyword').waitFor()
+  })
+
+  test('code is coloured although the script for an earlier one never came', async () => {
+    const { eve, channel, address } = await meet()
+    await eve.says('```js\nconst ebb = 1\n```', channel)
+    const page = await signInUnaided('ann')
+    await page.clock.install()
+    const pattern = '**/assets/highlighter-worker-*.js'
+    const held = Promise.withResolvers<Route>()
+    await page.route(pattern, held.resolve)
+    await page.goto(site.baseUrl + address)
+    await held.promise
+    await page.unroute(pattern)
+    await page.clock.runFor(31_000)
+    await eve.says('```js\nconst flood = 2\n```', channel)
+    await article(page, 'const flood').locator('.code-keyword').waitFor()
+  })
+
+  test('what is read in a channel is told after an outage while nothing else happens there', async () => {
+    const { eve, channel, address } = await meet()
+    const ann = await Person.signIn(site.baseUrl, 'ann@example.com')
+    await ann.post(`/channels/${channel.id}/join`)
+    await eve.says('look at this', channel)
+    const page = await signInUnaided('ann')
+    const refused = Promise.withResolvers<void>()
+    await page.route('**/channels/*/read', async (route) => {
+      await unavailable(route)
+      refused.resolve()
+    })
+    await page.goto(site.baseUrl + address)
+    await refused.promise
+    await page.unroute('**/channels/*/read')
+    const unread = async () => (await ann.get(`/channels/${channel.id}`)).body.channel.unreadCount
+    await expect.poll(unread, { timeout: 20_000 }).toBe(0)
   })
 
   test('what is read in a channel is told while messages come all the time', async () => {
@@ -211,5 +365,25 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     const shown = await targets()
     expect(shown).toEqual([...new Set(shown)])
     expect(shown.slice(0, first)).toEqual(created.slice(0, first).reverse())
+  })
+
+  test('the audit log stays filtered when further entries come after those of the filter', async () => {
+    const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
+    for (let n = 0; n < 55; n++) await admin.creates({ name: `listed ${randomUUID().slice(0, 8)}` })
+    const page = await signInUnaided('admin')
+    await page.goto(`${site.baseUrl}/admin/audit`)
+    const held = Promise.withResolvers<Route>()
+    const pattern = '**/admin/audit-log?*offset=*'
+    await page.route(pattern, held.resolve)
+    await page.getByRole('button', { name: 'Show more' }).click()
+    const route = await held.promise
+    await page.getByLabel('Action').fill('none.such')
+    await page.getByRole('button', { name: 'Filter' }).click()
+    await expect.poll(() => page.getByRole('row').count()).toBeLessThan(2)
+    const [response] = await Promise.all([page.waitForResponse(pattern), route.continue()])
+    await response.finished()
+    // Longer than the page needs to draw what has come.
+    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+    expect(await page.getByRole('row').count()).toBeLessThan(2)
   })
 })

@@ -20,9 +20,11 @@ export function AuditLog({ workspace }: { workspace: Workspace }) {
 
   /** The newest entries, or those behind the shown ones. */
   async function load(shown: readonly Entry[]) {
-    const query = { limit: pageSize, ...filter.value, ...behind(shown) }
+    const wanted = filter.value
+    const query = { limit: pageSize, ...wanted, ...behind(shown) }
     const page = await attempt(workspace.client.request('GET /admin/audit-log', { query }))
-    if (!page) return
+    // What comes after the filter was changed belongs to the one before.
+    if (!page || filter.value !== wanted) return
     const known = new Set(shown.map(({ id }) => id))
     entries.value = [...shown, ...page.entries.filter(({ id }) => !known.has(id))]
     hasMore.value = page.hasMore

@@ -23,11 +23,14 @@ export function createRedraws() {
   addEventListener('keydown', onKey, true)
   const waiting = new Set<() => void>()
   let pausesUntil = 0
+  /** What was drawn is not painted yet. */
+  let isPainting = false
   let timer: ReturnType<typeof setTimeout> | undefined
 
   function flush() {
     clearTimeout(timer)
     timer = undefined
+    if (waiting.size === 0) return
     const begun = performance.now()
     const redraws = [...waiting]
     waiting.clear()
@@ -36,7 +39,10 @@ export function createRedraws() {
     batch(() => {
       for (const redraw of redraws) redraw()
     })
+    if (isPainting) return
+    isPainting = true
     afterPaint(() => {
+      isPainting = false
       const painted = performance.now()
       pausesUntil = painted + Math.min(longestPauseMs, pausePerWork * (painted - begun))
       if (timer !== undefined) flushAfterPause()
@@ -57,7 +63,7 @@ export function createRedraws() {
       if (!isTyping || now >= pausesUntil) flush()
       else if (timer === undefined) flushAfterPause()
     },
-    /** Calls back now all that wait: the person has done something and wants to see it. */
+    /** Runs all waiting redraws now: the person has done something and wants to see it. */
     flush,
     close() {
       removeEventListener('input', onInput, true)

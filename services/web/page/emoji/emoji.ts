@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import { pauseAfter } from '../ui/problems.ts'
 
 export interface Emoji {
   emoji: string
@@ -13,8 +14,13 @@ export interface Emoji {
 const all = signal<readonly Emoji[]>([])
 const byShortName = signal<ReadonlyMap<string, string>>(new Map())
 let loading: Promise<void> | undefined
+let failures = 0
+let timer: ReturnType<typeof setTimeout> | undefined
 
-/** Loads the list of emoji, once. It stays empty when it cannot be loaded, and the next call tries again. */
+/**
+ * Loads the list of emoji, once. It stays empty when it cannot be loaded. The next call tries again then, and the page does
+ * so by itself after a pause that grows.
+ */
 export function loadEmoji(): Promise<void> {
   loading ??= import('virtual:emoji').then(
     ({ default: list }) => {
@@ -31,6 +37,8 @@ export function loadEmoji(): Promise<void> {
     },
     () => {
       loading = undefined
+      clearTimeout(timer)
+      timer = setTimeout(() => void loadEmoji(), pauseAfter(++failures))
     },
   )
   return loading

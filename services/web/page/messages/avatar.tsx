@@ -31,15 +31,23 @@ export function Avatar({ workspace, name, id, size = '64', icon }: AvatarProps) 
   )
 }
 
-/** Shown again and again, so the bytes are fetched once and kept as long as the page. */
-const pictures = createAnswers<string>()
+type Pictures = ReturnType<typeof createAnswers<string>>
 
-function pictureOf({ client, connection }: Workspace, id: string, version: string, size: '64' | '256') {
+/**
+ * Shown again and again, so the bytes are fetched once and kept as long as the workspace. What was refused to one session
+ * is asked for again by the next one.
+ */
+const picturesOf = new WeakMap<Workspace, Pictures>()
+
+function pictureOf(workspace: Workspace, id: string, version: string, size: '64' | '256') {
+  const { client, connection } = workspace
+  const pictures: Pictures = picturesOf.get(workspace) ?? createAnswers()
+  picturesOf.set(workspace, pictures)
   const url = pictures(`${id} ${version} ${size}`, async () => {
     const input = { params: { id, version }, query: { size } }
     return URL.createObjectURL(await client.request('GET /users/:id/avatar/:version', input))
   })
-  // A picture that is not there is read again when the connection is back.
+  // A picture that is not there is read again at once when the connection is back.
   return url ?? (connection.value && undefined)
 }
 

@@ -14,6 +14,8 @@ const mostCharacters = 8_000
 const mostPieces = 1_500
 /** A text gets no colours when the library, once it is loaded, needs more time than this. */
 const patienceMs = 1_000
+/** After so long the script of the worker counts as one that cannot be loaded. */
+const loadingMs = 30_000
 const mostRemembered = 100
 
 /** Resolves when its script is loaded. */
@@ -49,8 +51,17 @@ export function findPieces(code: CodeToHighlight): Promise<readonly CodePiece[] 
 async function startWorker(): Promise<Worker | undefined> {
   worker ??= new Promise((resolve, reject) => {
     const starting = new Worker(workerAddress(address))
-    starting.onmessage = () => resolve(starting)
-    starting.onerror = reject
+    const giveUp = () => {
+      clearTimeout(timer)
+      starting.terminate()
+      reject()
+    }
+    const timer = setTimeout(giveUp, loadingMs)
+    starting.onmessage = () => {
+      clearTimeout(timer)
+      resolve(starting)
+    }
+    starting.onerror = giveUp
   })
   try {
     return await worker

@@ -1,9 +1,11 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { hasAttention } from '../app/attention.ts'
 import type { Workspace } from '../app/workspace.ts'
-import { ignoreFailure } from '../ui/problems.ts'
+import { ignoreFailure, isPassing } from '../ui/problems.ts'
 
 const readAfterMs = 500
+/** So long it waits before it tells again what could not be told. */
+const tellAgainMs = 5_000
 
 interface Reading {
   id: string
@@ -27,13 +29,22 @@ export function useReading(workspace: Workspace, { id, unreadCount, newestSeq, i
   useEffect(() => {
     if (!isRead) return
     let toldSeq = 0
+    let pausesUntil = 0
     const tell = (keepalive: boolean) => {
       if (newest.current === toldSeq) return
-      toldSeq = newest.current
-      markRead(workspace, id, toldSeq, keepalive).catch(ignoreFailure)
+      const seq = newest.current
+      toldSeq = seq
+      markRead(workspace, id, seq, keepalive).catch((error) => {
+        ignoreFailure(error)
+        if (toldSeq !== seq || !isPassing(error)) return
+        toldSeq = 0
+        pausesUntil = performance.now() + tellAgainMs
+      })
     }
     const onPageHide = () => tell(true)
-    const timer = setInterval(() => tell(false), readAfterMs)
+    const timer = setInterval(() => {
+      if (performance.now() >= pausesUntil) tell(false)
+    }, readAfterMs)
     addEventListener('pagehide', onPageHide)
     leave.current = () => tell(false)
     return () => {

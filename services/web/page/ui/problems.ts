@@ -51,6 +51,12 @@ export async function attempt<T>(work: Promise<T>): Promise<T | undefined> {
 /** Whether the same request may succeed later: the server did not answer, or was too busy, or failed. */
 export const isPassing = ({ status }: RequestFailed) => status === 0 || status === 429 || status >= 500
 
+const firstPauseMs = 5_000
+const longestPauseMs = 300_000
+
+/** So long the page waits before it asks again by itself, in milliseconds, after so many failures in a row. */
+export const pauseAfter = (failures: number) => Math.min(longestPauseMs, firstPauseMs * 2 ** (failures - 1))
+
 /** For what nobody has to be told: it is done again at the next occasion. */
 export function ignoreFailure(error: unknown) {
   if (!(error instanceof RequestFailed)) throw error
