@@ -286,11 +286,15 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     const page = await signInUnaided('ann')
     await page.clock.install()
     const pattern = '**/assets/highlighter-worker-*.js'
-    const held = Promise.withResolvers<Route>()
-    await page.route(pattern, held.resolve)
+    const held = Promise.withResolvers<void>()
+    let asked = 0
+    await page.route(pattern, async (route) => {
+      // Without a route at all, the browser would go on with the first request.
+      if (++asked > 1) await route.continue()
+      else held.resolve()
+    })
     await page.goto(site.baseUrl + address)
     await held.promise
-    await page.unroute(pattern)
     await page.clock.runFor(31_000)
     await eve.says('```js\nconst flood = 2\n```', channel)
     await article(page, 'const flood').locator('.code-keyword').waitFor()
