@@ -23,7 +23,8 @@ export async function bundledBytes(names: string[]): Promise<number> {
       },
     ],
   })
-  const { output } = await bundle.generate({ format: 'esm', minify: true })
+  // Annotations are for bundlers: what a bundler makes of the library for a page has none of them.
+  const { output } = await bundle.generate({ format: 'esm', minify: true, comments: false })
   await bundle.close()
   // Chunks that are loaded when they are needed, such as uploads with progress, are no part of the start.
   const [{ code }] = output

@@ -44,12 +44,9 @@ export function createSession({ baseUrl, tokens, onSignedOut = () => {}, fetch, 
     if (signedOut) throw endOfSession()
     const known = tokens.read()
     if (known && known.accessToken !== refused) return own(known).accessToken
-    if (!refreshing) {
-      const begun = alone(tokens.lockName, () => refresh(refused)).finally(() => {
-        if (refreshing === begun) refreshing = undefined
-      })
-      refreshing = begun
-    }
+    refreshing ??= alone(tokens.lockName, () => refresh(refused)).finally(() => {
+      refreshing = undefined
+    })
     return own(await refreshing).accessToken
   }
 
@@ -59,21 +56,18 @@ export function createSession({ baseUrl, tokens, onSignedOut = () => {}, fetch, 
    * @throws RequestFailed as `renew`, and what `send` throws.
    */
   async function authorized(send: (token: string) => Promise<Response>, author = userId): Promise<Response> {
-    const begun = signIns
+    const sendAsAuthor = (token: string) => {
+      if (author !== undefined && author !== userId) throw endOfSession()
+      return send(token)
+    }
     const token = await accessToken()
-    if (isSomebodyElse(author)) throw endOfSession()
-    const response = await send(token)
+    const response = await sendAsAuthor(token)
     if (response.status !== 401) return response
     await response.body?.cancel()
-    if (isSomebodyElse(author)) throw endOfSession()
-    const fresh = await renew(token)
-    if (isSomebodyElse(author)) throw endOfSession()
-    const second = await send(fresh)
-    if (second.status === 401) throw endSince(begun)
+    const second = await sendAsAuthor(await renew(token))
+    if (second.status === 401) throw end()
     return second
   }
-
-  const isSomebodyElse = (author: string | undefined) => author !== undefined && author !== userId
 
   async function refresh(refused: string | undefined): Promise<TokenPair> {
     const begun = signIns
@@ -121,9 +115,6 @@ export function createSession({ baseUrl, tokens, onSignedOut = () => {}, fetch, 
     }
     return endOfSession()
   }
-
-  /** Ends the session unless somebody has signed in after so many sign-ins. */
-  const endSince = (begun: number): RequestFailed => (begun === signIns ? end() : endOfSession())
 
   const isOwn = ({ accessToken }: TokenPair) => [undefined, userId].includes(subjectOf(accessToken))
 

@@ -121,14 +121,14 @@ export function storeInIndexedDb(name: string, journal?: Journal): Store {
 
     async save({ state, isWhole, put, remove }: Batch) {
       const transaction = (await open()).transaction(copied, 'readwrite', { durability: 'relaxed' })
-      if (!isWhole && (await transaction.objectStore('state').getKey('state')) === undefined) return false
+      if (!isWhole && (await transaction.objectStore('state').getKey('state')) === undefined) return 'wiped'
       const writes: Promise<unknown>[] = [transaction.done]
       if (isWhole) for (const each of copied) writes.push(transaction.objectStore(each).clear())
       for (const { table, id } of remove) writes.push(transaction.objectStore(table).delete(id))
       for (const { table, id, value } of put) writes.push(transaction.objectStore(table).put(value, id))
       writes.push(transaction.objectStore('state').put(state, 'state'))
       await Promise.all(writes)
-      return true
+      return undefined
     },
 
     readOutbox: async () => (await open()).getAll('outbox'),

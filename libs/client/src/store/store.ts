@@ -63,8 +63,8 @@ export interface Store {
   readonly isShared: boolean
   /** Undefined when nothing was kept. All of it is of the same moment. */
   load(): Promise<Stored | undefined>
-  /** All of the batch, or nothing. Answers false when it is not whole, and what it changes is gone: another tab has wiped it. */
-  save(batch: Batch): Promise<boolean>
+  /** All of the batch, or nothing. Answers `wiped` when it is not whole and another tab has wiped what it changes. */
+  save(batch: Batch): Promise<'wiped' | undefined>
   readOutbox(): Promise<OutboxEntry[]>
   putOutbox(entry: OutboxEntry): Promise<void>
   removeFromOutbox(id: string): Promise<void>
@@ -81,12 +81,11 @@ export function storeInMemory(): Store {
     isShared: false,
     load: async () => kept && structuredClone(kept),
     async save({ state, isWhole, put, remove }) {
-      if (!kept && !isWhole) return false
       const records = kept && !isWhole ? kept.records : emptyRecords()
       for (const { table, id } of remove) records[table].delete(id)
       for (const { table, id, value } of put) records[table].set(id, structuredClone(value))
       kept = { state: structuredClone(state), records }
-      return true
+      return undefined
     },
     readOutbox: async () => structuredClone([...outbox.values()]),
     putOutbox: async (entry) => void outbox.set(entry.id, structuredClone(entry)),

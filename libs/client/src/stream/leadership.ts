@@ -8,10 +8,11 @@ type Note =
   | { kind: 'saved'; to: string }
   /** A tab looks at a channel: the leader keeps and stores it for the next start. */
   | { kind: 'keep'; channelId: string }
-  /** Somebody has signed out: nothing of theirs stays. */
-  | { kind: 'signed out' }
-  /** The session of all tabs has ended by itself. */
-  | { kind: 'session ended' }
+  /** The session of all tabs has ended. */
+  | { kind: 'ended'; what: Removed }
+
+/** What goes with a session: everything when somebody has signed out, and the copies when it has ended by itself. */
+export type Removed = 'everything' | 'copies'
 
 /** One of the tabs of a browser, as it speaks with the others. */
 export interface Tab {
@@ -29,7 +30,7 @@ export interface LeadershipParts {
   persistence: { save(): Promise<boolean> }
   onKeep: (channelId: string) => void
   /** The session has ended in another tab. `what` is to be removed. */
-  onEnded: (what: 'everything' | 'copies') => void
+  onEnded: (what: Removed) => void
   onStoreFailed: (error: unknown) => void
 }
 
@@ -60,8 +61,7 @@ export function createLeadership(tabs: Tab, { store, persistence, ...parts }: Le
       answer().catch(parts.onStoreFailed)
     } else if (note.kind === 'saved' && note.to === tabs.id) answered?.()
     else if (note.kind === 'keep' && tabs.isLeader) parts.onKeep(note.channelId)
-    else if (note.kind === 'signed out') parts.onEnded('everything')
-    else if (note.kind === 'session ended') parts.onEnded('copies')
+    else if (note.kind === 'ended') parts.onEnded(note.what)
   }
 
   /**
@@ -100,7 +100,6 @@ export function createLeadership(tabs: Tab, { store, persistence, ...parts }: Le
     /** Everything that was to be fetched is there. */
     settle: () => void answer().catch(parts.onStoreFailed),
     /** Tells the other tabs that the session has ended, and what is removed. */
-    tellEnded: (what: 'everything' | 'copies') =>
-      post({ kind: what === 'everything' ? 'signed out' : 'session ended' }),
+    tellEnded: (what: Removed) => post({ kind: 'ended', what }),
   }
 }

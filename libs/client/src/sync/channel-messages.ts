@@ -1,5 +1,4 @@
 import type { EventPayload, Message, WireEvent } from '@parley/contract'
-import type { RequestFailed } from '../requests/request-failed.ts'
 import { type Changes, createChanges } from '../store/changes.ts'
 import { createTimeline, type Page, type Timeline } from './timeline.ts'
 
@@ -18,14 +17,6 @@ export interface Fetched {
   pins?: Message[]
   /** Parents of threads. */
   parents?: Message[]
-  /** Places that the server does not know. */
-  refused?: RefusedAnchor[]
-}
-
-export interface RefusedAnchor {
-  parentId?: string | undefined
-  anchor: Anchor
-  error: RequestFailed
 }
 
 /** A place in a timeline that somebody looks at: the newest messages, or those around a message. */
@@ -142,14 +133,6 @@ export function createChannelMessages(
     if (parent && !isWanted(parent)) drop(parentId)
   }
 
-  /** It is not asked for again, because one refused request would fail all that the channel fetches. */
-  function forgetAnchor(anchor: Anchor, parentId: string | undefined) {
-    const view = viewOf(parentId)
-    if (!view) return
-    view.wanted = view.wanted.filter((each) => each !== anchor)
-    view.missing = view.missing.filter((each) => each !== anchor)
-  }
-
   const withMeta = (threadMeta: Message['threadMeta']) => (parent: Message) => named({ ...parent, threadMeta })
 
   function apply(event: WireEvent): boolean {
@@ -211,6 +194,13 @@ export function createChannelMessages(
       pins ??= { isLoaded: false }
     },
     forgetThread,
+    /** The server refuses this place. It is not asked for again, because one refusal fails all that the channel fetches. */
+    forgetAnchor(refused: Anchor, parentId?: string) {
+      const view = viewOf(parentId)
+      if (!view) return
+      view.missing = view.missing.filter((anchor) => anchor !== refused)
+      view.wanted = view.wanted.filter((anchor) => anchor !== refused)
+    },
     /** What has to be asked for to have all that is wanted. */
     missing: () => ({
       pins: pins?.isLoaded === false,
@@ -235,13 +225,12 @@ export function createChannelMessages(
       changes.save('pages', channelId)
     },
 
-    merge({ pages = [], pins: pinned, parents = [], refused = [] }: Fetched) {
+    merge({ pages = [], pins: pinned, parents = [] }: Fetched) {
       for (const page of pages) {
         const view = viewOf(page.parentId)
         view?.timeline.cover(page, page.beside)
         if (view) view.missing = view.missing.filter((anchor) => anchor !== page.anchor)
       }
-      for (const { parentId, anchor } of refused) forgetAnchor(anchor, parentId)
       if (pins && pinned) pins.isLoaded = true
       for (const message of [...pages.flatMap((page) => page.messages), ...(pinned ?? []), ...parents]) put(message)
     },

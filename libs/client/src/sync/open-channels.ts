@@ -10,7 +10,6 @@ import {
   createChannelMessages,
   type Fetched,
   type FetchedPage,
-  type RefusedAnchor,
 } from './channel-messages.ts'
 import type { Page } from './timeline.ts'
 
@@ -53,7 +52,7 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
   const lookedAt = new Set<string>()
   const loads = new Map<ChannelMessages, Promise<void>>()
   /** Why a place that was wanted cannot be fetched. */
-  const refusals = new WeakMap<object, RequestFailed>()
+  const refusals = new Map<Anchor, unknown>()
 
   function open(channelId: string, want: (channel: ChannelMessages) => void, isInView = true): Promise<void> {
     const channel = channels.get(channelId) ?? createChannelMessages(channelId, parts.changes, parts.nameOf)
@@ -68,12 +67,10 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
 
   /** @throws RequestFailed when the server refuses this place. The others of the channel are fetched all the same. */
   async function openAt(channelId: string, anchor: Anchor, parentId?: string): Promise<void> {
-    let wanted = anchor
-    await open(channelId, (channel) => {
-      wanted = known(channel, anchor)
-      channel.want(wanted, parentId)
-    })
-    const refusal = typeof wanted === 'object' && refusals.get(wanted)
+    const wanted = known(channels.get(channelId), anchor)
+    await open(channelId, (channel) => channel.want(wanted, parentId))
+    const refusal = refusals.get(wanted)
+    refusals.delete(wanted)
     if (refusal) throw refusal
   }
 
@@ -161,8 +158,7 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
     ])
     return {
       ...(pinned && { pins: pinned.messages }),
-      pages: pages.flatMap((page) => (page && !('error' in page) ? page : [])),
-      refused: pages.flatMap((page) => (page && 'error' in page ? page : [])),
+      pages: pages.flatMap((page) => page ?? []),
       parents: found.flatMap((message) => message ?? []),
     }
   }
@@ -171,16 +167,15 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
     channel: ChannelMessages,
     parentId: string | undefined,
     anchor: Anchor,
-  ): Promise<FetchedPage | RefusedAnchor | null> {
-    try {
-      const page = await fetchPage(channel, parentId, queryOf(anchor))
-      return page && { ...page, anchor }
-    } catch (error) {
+  ): Promise<FetchedPage | null> {
+    const page = await fetchPage(channel, parentId, queryOf(anchor)).catch((error: RequestFailed) => {
       // Such as a message of another list. Without the place the request would not be refused.
-      const isOfPlace = anchor !== 'newest' && error instanceof RequestFailed && error.status === 400
-      if (!isOfPlace) throw error
-      return { parentId, anchor, error }
-    }
+      if (anchor === 'newest' || error.status !== 400) throw error
+      refusals.set(anchor, error)
+      channel.forgetAnchor(anchor, parentId)
+      return null
+    })
+    return page && { ...page, anchor }
   }
 
   /** Null, and the thread forgotten, when its parent was deleted. */
@@ -221,7 +216,6 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
   function merge(channel: ChannelMessages, fetched: Fetched, since: readonly WireEvent[]) {
     if (channels.get(channel.channelId) !== channel) return
     channel.merge(fetched)
-    for (const { anchor, error } of fetched.refused ?? []) if (typeof anchor === 'object') refusals.set(anchor, error)
     const own = since.filter(({ payload }) => 'channelId' in payload && payload.channelId === channel.channelId)
     if (!own.every((event) => channel.apply(event))) reload(channel)
     for (const event of since) if (event.type === 'UPDATE_USER') channel.rename(event.payload.id)
@@ -315,8 +309,8 @@ const queryOf = (anchor: Anchor): PlaceQuery =>
   anchor === 'newest' ? {} : 'id' in anchor ? { around: anchor.id } : { aroundSeq: anchor.seq }
 
 /** By its `seq`, when the message is there already. */
-function known(channel: ChannelMessages, anchor: Anchor): Anchor {
-  const message = typeof anchor === 'object' && 'id' in anchor ? channel.get(anchor.id) : undefined
+function known(channel: ChannelMessages | undefined, anchor: Anchor): Anchor {
+  const message = typeof anchor === 'object' && 'id' in anchor ? channel?.get(anchor.id) : undefined
   return message ? { seq: message.seq } : anchor
 }
 

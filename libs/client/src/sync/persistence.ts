@@ -53,7 +53,7 @@ export function createPersistence({ store, changes, lists, channels, ...parts }:
     const batch = isWhole ? wholeBatch(cursor) : batchOf(cursor, taken)
     isWhole = false
     try {
-      if (!(await store.save(batch))) {
+      if (await store.save(batch)) {
         isWhole = true
         return write()
       }
