@@ -17,6 +17,8 @@ interface Stream {
   isOpen: boolean
   /** Told once, when it is open the next time. */
   onOpen: (() => void) | undefined
+  /** Until it connects again. */
+  wait: NodeJS.Timeout | undefined
   retryMs: number
   failures: number
 }
@@ -34,6 +36,7 @@ const newStream = (token: string): Stream => ({
   next: 0,
   isOpen: false,
   onOpen: undefined,
+  wait: undefined,
   retryMs: 1_000,
   failures: 0,
 })
@@ -54,7 +57,6 @@ export class StormStreams {
   #path: string
   #streams: Stream[] = []
   #isClosing = false
-  #waits = new Set<NodeJS.Timeout>()
   #parsed: Parsed = { frames: '', numbers: [], cursor: undefined }
 
   private constructor(port: number, path: string) {
@@ -90,11 +92,14 @@ export class StormStreams {
       before?.()
       resolve()
     }
+    // Whoever waits for the stream already has cut it.
+    if (before) return promise
     const { socket } = stream
     stream.socket = null
     stream.isOpen = false
     socket?.destroy()
-    if (before === undefined) this.#connect(stream)
+    clearTimeout(stream.wait)
+    this.#connect(stream)
     return promise
   }
 
@@ -123,8 +128,10 @@ export class StormStreams {
 
   close() {
     this.#isClosing = true
-    for (const wait of this.#waits) clearTimeout(wait)
-    for (const { socket } of this.#streams) socket?.destroy()
+    for (const { socket, wait } of this.#streams) {
+      clearTimeout(wait)
+      socket?.destroy()
+    }
   }
 
   #connect(stream: Stream) {
@@ -211,10 +218,6 @@ export class StormStreams {
     const { failures, retryMs } = stream
     const waitMs = failures === 0 ? retryMs : Math.random() * Math.min(mostWaitMs, retryMs * 2 ** failures)
     stream.failures++
-    const wait = setTimeout(() => {
-      this.#waits.delete(wait)
-      this.#connect(stream)
-    }, waitMs)
-    this.#waits.add(wait)
+    stream.wait = setTimeout(() => this.#connect(stream), waitMs)
   }
 }
