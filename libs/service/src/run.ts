@@ -49,10 +49,6 @@ export async function runService(
   await fastify.ready()
   keepCompiledCode()
   const address = await fastify.listen({ host: config.server.host, port: config.server.port, backlog: 4096 })
-  deps.logger.info({ address }, 'service is listening')
-  // The message that process managers wait for, when one has opened a channel.
-  process.send?.('ready')
-
   onStopSignal(deps.logger, config.server.shutdownSeconds, {
     requests() {
       drain()
@@ -63,6 +59,9 @@ export async function runService(
     connections: close,
     tracing: shutdownTelemetry,
   })
+  deps.logger.info({ address }, 'service is listening')
+  // The message that process managers wait for, when one has opened a channel.
+  process.send?.('ready')
 }
 
 /**
