@@ -37,7 +37,11 @@ const saysInOrder = async (...names: string[]) => {
 
 describe('a consumer', () => {
   test('begins now, and goes on after the cursor that the bot has told', async () => {
+    const witness = await node.open(ann)
     await says('before')
+    // Recorded is not yet delivered, and now is what the node has delivered.
+    await witness.waitFor('UPDATE_SERVER_SETTINGS', { name: 'before' })
+    await witness.close()
     const stream = await opens('worker')
     expect((await stream.waitFor('CONNECTED')).payload.resumed).toBe(true)
     await saysInOrder('one', 'two', 'three')
