@@ -219,7 +219,7 @@ export function administrationJourneys(site: Site) {
   })
 
   test('a page that cannot be loaded says so', async () => {
-    const admin = await signIn('admin')
+    const admin = await signIn('admin', '/', { withoutWorker: true })
     await admin.context().route('**/assets/people*', (route) => route.abort())
     await admin.goto(`${site.baseUrl}/admin/people`)
     await admin.getByRole('heading', { level: 1, name: 'People' }).waitFor()

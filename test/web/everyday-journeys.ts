@@ -47,7 +47,7 @@ export function everydayJourneys(site: Site) {
   })
 
   test('who takes a member out of a channel sends that alone, and not the list of everybody else', async () => {
-    const may = await signIn('may')
+    const may = await signIn('may', '/', { withoutWorker: true })
     await createChannel(may, 'closet')
     const [, channelId] = /\/c\/([^/]+)/.exec(may.url())!
     const guest = await Person.signIn(site.baseUrl, 'moth@example.com')
@@ -77,7 +77,7 @@ export function everydayJourneys(site: Site) {
   })
 
   test('who adds a member of a channel loses nobody who came meanwhile', async () => {
-    const ola = await signIn('ola')
+    const ola = await signIn('ola', '/', { withoutWorker: true })
     await createChannel(ola, 'boom')
     const [, channelId] = /\/c\/([^/]+)/.exec(ola.url())!
     const [pia, rob] = [

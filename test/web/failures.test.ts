@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { BrowserContextOptions, Page, Route } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { png } from './pictures.ts'
 import { describeSite } from './site.ts'
-import { article, composer, openChannel } from './visitors.ts'
+import { article, composer, openChannel, type VisitOptions } from './visitors.ts'
 
 /** The client does not repeat a request by itself when it is told to wait for longer than half a minute. */
 const unavailable = (route: Route) => route.fulfill({ status: 503, headers: { 'retry-after': '60' } })
@@ -42,21 +42,10 @@ const threadOf = (page: Page) => page.getByRole('complementary', { name: 'Thread
 describeSite('the web client when something fails', { timeout: 120_000 }, (site) => {
   const { openPage, signIn } = site
 
-  /** A page without the service worker, so that `route` sees every request. It shows nothing of the web client yet. */
-  async function openUnaided(options: BrowserContextOptions = {}) {
-    const page = await openPage('/docs', options)
-    await page.addInitScript('delete Navigator.prototype.serviceWorker')
-    return page
-  }
+  /** A page whose requests can all be routed. It shows nothing of the web client yet. */
+  const openUnaided = (options: VisitOptions = {}) => openPage('/docs', { ...options, withoutWorker: true })
 
-  async function signInUnaided(name: string) {
-    const page = await openUnaided()
-    await page.goto(site.baseUrl)
-    await page.getByLabel('Email').fill(`${name}@example.com`)
-    await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByRole('button', { name: 'Account' }).waitFor()
-    return page
-  }
+  const signInUnaided = (name: string) => signIn(name, '/', { withoutWorker: true })
 
   async function meet() {
     const eve = await Person.signIn(site.baseUrl, 'eve@example.com')

@@ -133,7 +133,7 @@ for (const topology of topologies) {
     test('what one person has not sent is neither shown nor sent as another', async () => {
       const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
       const channel = await eve.creates({ name: 'shared desk' })
-      const page = await signIn('carl', `/c/${channel.id}`)
+      const page = await signIn('carl', `/c/${channel.id}`, { withoutWorker: true })
       await composer(page, 'shared desk').waitFor()
       await page
         .context()

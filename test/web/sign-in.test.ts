@@ -170,7 +170,7 @@ const withFactors = () => ({
 })
 describeSite('the web client where everybody needs a second factor', { launched: withFactors, addressOf }, (site) => {
   test('who has none sets one up before anything else', async () => {
-    const page = await site.openPage('/preferences')
+    const page = await site.openPage('/preferences', { withoutWorker: true })
     await addAuthenticator(page)
     await page.getByLabel('Email').fill('dan@example.com')
     await page.getByRole('button', { name: 'Sign in' }).click()

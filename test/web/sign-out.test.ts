@@ -26,6 +26,7 @@ async function keptByBrowser(): Promise<{ outbox: string; rest: string }> {
 }
 
 describeSite('the end of a session in the web client', { timeout: 120_000 }, (site) => {
+  const signIn = (name: string) => site.signIn(name, '/', { withoutWorker: true })
   const sessionsOf = async (person: Person) => (await person.get('/auth/sessions')).body.sessions.length as number
   const kept = async (page: Page) => Object.values(await page.evaluate(keptByBrowser)).join()
   /** Sends a message and waits until nothing of it is still to be sent, because that stays when a session ends. */
@@ -42,7 +43,7 @@ describeSite('the end of a session in the web client', { timeout: 120_000 }, (si
   const isShownSignedOut = (page: Page) => page.getByRole('alert').filter({ hasText: 'You are signed out' }).waitFor()
 
   test('a session that is ended from another device leaves no message in the browser', async () => {
-    const page = await site.signIn('ann')
+    const page = await signIn('ann')
     await createChannel(page, 'vault')
     await sayAndKeep(page, 'vault', 'under the third stone')
     await composer(page, 'vault').fill('half a thought')
@@ -55,7 +56,7 @@ describeSite('the end of a session in the web client', { timeout: 120_000 }, (si
   })
 
   test('signing out without a network removes everything at once, and nobody signs in before the session has ended', async () => {
-    const page = await site.signIn('bob')
+    const page = await signIn('bob')
     const elsewhere = await Person.signIn(site.baseUrl, 'bob@example.com')
     await createChannel(page, 'cellar')
     await sayAndKeep(page, 'cellar', 'behind the barrels')
@@ -111,7 +112,7 @@ describeSite('the end of a session in the web client', { timeout: 120_000 }, (si
   const usedLink = () => `${site.baseUrl}/?token=used&email=someone@example.com`
 
   test('who signs in behind a link finds no message of the person before, whose open tab ends', async () => {
-    const page = await site.signIn('dora')
+    const page = await signIn('dora')
     await createChannel(page, 'attic')
     await sayAndKeep(page, 'attic', 'behind the chimney')
     await composer(page, 'attic').fill('half a thought')
@@ -128,7 +129,7 @@ describeSite('the end of a session in the web client', { timeout: 120_000 }, (si
   })
 
   test('who signs in behind a link finds no message of the person before, also when no tab of theirs is open', async () => {
-    const page = await site.signIn('finn')
+    const page = await signIn('finn')
     await createChannel(page, 'shed')
     await sayAndKeep(page, 'shed', 'under the bench')
     await page.goto(usedLink())
@@ -138,7 +139,7 @@ describeSite('the end of a session in the web client', { timeout: 120_000 }, (si
   })
 
   test('a deletion that the server does not answer does not hold up the sign-out, and ends with it', async () => {
-    const page = await site.signIn('hugo')
+    const page = await signIn('hugo')
     await createChannel(page, 'porch')
     await say(page, 'porch', 'over the door')
     const asked = Promise.withResolvers<void>()
@@ -157,7 +158,7 @@ describeSite('the end of a session in the web client', { timeout: 120_000 }, (si
   })
 
   test('a store that does not answer holds up neither the end of the session nor the next sign-in', async () => {
-    const page = await site.signIn('ines')
+    const page = await signIn('ines')
     await page.context().route('**/auth/logout', (route) => route.abort())
     await signOut(page)
     await isShownSignedOut(page)
@@ -172,7 +173,7 @@ describeSite('the end of a session in the web client', { timeout: 120_000 }, (si
   })
 
   test('a tab that is loaded again when the session has ended sends no sign-in just before that', async () => {
-    const page = await site.signIn('jule')
+    const page = await signIn('jule')
     const other = await page.context().newPage()
     await other.goto(usedLink())
     await signInForm(other).waitFor()

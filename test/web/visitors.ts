@@ -4,10 +4,19 @@ import { expect, onTestFinished } from 'vitest'
 
 export type Visitors = ReturnType<typeof createVisitors>
 
+export interface VisitOptions extends BrowserContextOptions {
+  /**
+   * For tests that watch, change or refuse requests. Those of a page that a service worker has just taken over, a moment after the
+   * first visit, are sometimes neither shown nor routed by Playwright.
+   */
+  withoutWorker?: boolean
+}
+
 /** People with browsers, who find everything by role and name. Whatever a page complains of fails the test. */
 export function createVisitors(browser: () => Browser, baseUrl: () => string) {
-  async function openPage(address = '/', options: BrowserContextOptions = {}) {
+  async function openPage(address = '/', { withoutWorker = false, ...options }: VisitOptions = {}) {
     const context = await browser().newContext({ viewport: { width: 1280, height: 800 }, locale: 'en-GB', ...options })
+    if (withoutWorker) await context.addInitScript('delete Navigator.prototype.serviceWorker')
     const page = await context.newPage()
     const complaints = complaintsOf(page)
     onTestFinished(async () => {
@@ -21,7 +30,7 @@ export function createVisitors(browser: () => Browser, baseUrl: () => string) {
   return {
     openPage,
     /** With a browser of their own, by the sign-in of the development mode. */
-    async signIn(name: string, address = '/', options: BrowserContextOptions = {}) {
+    async signIn(name: string, address = '/', options: VisitOptions = {}) {
       const page = await openPage(address, options)
       await page.getByLabel('Email').fill(`${name}@example.com`)
       await page.getByRole('button', { name: 'Sign in' }).click()
