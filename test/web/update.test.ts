@@ -1,15 +1,19 @@
 import { createServer, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { describeSite } from './site.ts'
 import { complaintsOf } from './visitors.ts'
 
 /** Stands before the server, and has a newer build of the page when a test says so: a worker with other bytes. */
-const front = { build: 1, baseUrl: '', server: undefined as Server | undefined }
+const front = { build: 1, baseUrl: '', server: undefined as Server | undefined, arrived: Promise.withResolvers<void>() }
+/** A file of the page that the server never answers. */
+const unanswered = '/assets/unanswered.js'
 
 beforeAll(async () => {
   front.server = createServer((incoming, outgoing) => {
+    if (incoming.url === unanswered) return front.arrived.resolve()
     const isWorker = incoming.url === '/worker.js'
     const { 'if-none-match': _, 'if-modified-since': __, ...asked } = incoming.headers
     const headers = isWorker ? { ...asked, 'accept-encoding': 'identity' } : incoming.headers
@@ -35,13 +39,19 @@ const addressOf = (baseUrl: string) => {
 }
 
 describeSite('a newer build of the web client', { timeout: 120_000, addressOf }, (site) => {
+  const reload = (page: Page) => page.getByRole('status').getByRole('button', { name: 'Reload' })
+
+  /** From now on, and the page has found it. */
+  async function hasNewerBuild(page: Page) {
+    front.build++
+    await page.evaluate(async () => void (await (await navigator.serviceWorker.ready).update()))
+    await reload(page).waitFor()
+  }
+
   test('is shown by Reload in every tab, also when another tab has taken it already', async () => {
     const first = await site.signIn('ann')
     await first.waitForFunction(() => navigator.serviceWorker.controller !== null)
-    front.build++
-    await first.evaluate(async () => void (await (await navigator.serviceWorker.ready).update()))
-    const reload = (page: typeof first) => page.getByRole('status').getByRole('button', { name: 'Reload' })
-    await reload(first).waitFor()
+    await hasNewerBuild(first)
     const second = await first.context().newPage()
     const complaints = complaintsOf(second)
     await second.goto(first.url())
@@ -55,5 +65,18 @@ describeSite('a newer build of the web client', { timeout: 120_000, addressOf },
       await reload(page).waitFor({ state: 'detached' })
     }
     expect(complaints).toEqual([])
+  })
+
+  test('is shown by Reload also while the worker before waits for a file', async () => {
+    const page = await site.signIn('bea')
+    await page.waitForFunction(() => navigator.serviceWorker.controller !== null)
+    await hasNewerBuild(page)
+    await page.evaluate((url) => void fetch(url).catch(() => {}), unanswered)
+    await front.arrived.promise
+    const isLoaded = page.waitForEvent('load')
+    await reload(page).click()
+    await isLoaded
+    await page.getByRole('button', { name: 'Account' }).waitFor()
+    await reload(page).waitFor({ state: 'detached' })
   })
 })

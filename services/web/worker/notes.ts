@@ -17,6 +17,8 @@ export type NoteToWorker =
   | { kind: 'forget' }
   /** A newer worker is not to wait until all tabs are closed. */
   | { kind: 'take over' }
+  /** A newer worker cannot take over as long as this one is waiting for a file. */
+  | { kind: 'stop loading' }
 
 /** What the worker tells a page. */
 export interface NoteToPage {

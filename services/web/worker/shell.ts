@@ -20,6 +20,7 @@ const anyAccept = { ignoreVary: true }
  */
 export function createShell({ build, files }: Shell) {
   const own = prefix + build
+  let loading = new AbortController()
 
   async function keep() {
     const cache = await caches.open(own)
@@ -48,7 +49,7 @@ export function createShell({ build, files }: Shell) {
   async function keptOrFetched(file: string): Promise<Response> {
     const kept = await caches.match(file, { ...anyAccept, ...(file === page && { cacheName: own }) })
     if (kept) return kept
-    const fetched = await fetch(requestOf(file))
+    const fetched = await fetch(requestOf(file), { signal: loading.signal })
     // After a sign-out nothing is kept until the page is opened again.
     if (fetched.ok && (file === page || (await caches.has(own)))) {
       await (await caches.open(own)).put(file, fetched.clone())
@@ -56,7 +57,12 @@ export function createShell({ build, files }: Shell) {
     return fetched
   }
 
-  return { keep, removeOld, forget, answer }
+  function stopLoading() {
+    loading.abort()
+    loading = new AbortController()
+  }
+
+  return { keep, removeOld, forget, answer, stopLoading }
 }
 
 /** The names of assets change with their content; for the others the browser's own cache may be too old. */

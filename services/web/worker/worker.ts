@@ -27,5 +27,7 @@ self.addEventListener('message', (event) => {
       return event.waitUntil(Promise.all([notifications.forget(), shell.forget()]))
     case 'take over':
       return event.waitUntil(self.skipWaiting())
+    case 'stop loading':
+      return shell.stopLoading()
   }
 })

@@ -7,6 +7,8 @@ import { workerAddress } from './worker-address.ts'
 export const hasUpdate = signal(false)
 
 const { serviceWorker } = navigator as { serviceWorker?: ServiceWorkerContainer }
+/** So long the worker before may still load files for its tabs. */
+const patienceMs = 2_000
 let registration: ServiceWorkerRegistration | undefined
 
 /** Registers the service worker, where the browser has any: on https and on this machine. */
@@ -33,6 +35,7 @@ export function takeUpdate() {
   serviceWorker!.addEventListener('controllerchange', () => location.reload(), { once: true })
   const note: NoteToWorker = { kind: 'take over' }
   registration.waiting.postMessage(note)
+  setTimeout(() => tellWorker({ kind: 'stop loading' }), patienceMs)
 }
 
 /** Does nothing where there is no worker. */
