@@ -9,6 +9,8 @@ export function cookieSessionJourneys(server: ClientServer) {
     const asked: string[] = []
     /** What a path waits for before its answer is given to the page. */
     const held = new Map<string, Promise<void>>()
+    /** How many of the next answers of a path are 401. */
+    const refused = new Map<string, number>()
 
     /** A request of a page on the server's own origin. */
     const browserFetch: typeof fetch = async (input, init) => {
@@ -27,7 +29,9 @@ export function cookieSessionJourneys(server: ClientServer) {
         if (value === '' || /max-age=0|expires=thu, 01 jan 1970/i.test(cookie)) cookies.delete(name!)
         else cookies.set(name!, value!)
       }
-      return response
+      const refusals = refused.get(pathname) ?? 0
+      refused.set(pathname, refusals - 1)
+      return refusals > 0 ? Response.json({ error: 'Please sign in' }, { status: 401 }) : response
     }
 
     const openPage = (userId?: string) => {
@@ -47,7 +51,7 @@ export function cookieSessionJourneys(server: ClientServer) {
       held.set(path, promise)
       return { release: resolve, isAsked: () => expect.poll(() => held.has(path)).toBe(false) }
     }
-    return { openPage, hold, asked, cookies }
+    return { openPage, hold, refused, asked, cookies }
   }
 
   const email = (name: string) => ({ body: { email: `${name}@example.com` } })
@@ -109,6 +113,25 @@ export function cookieSessionJourneys(server: ClientServer) {
     asked.release()
     await expect(late).rejects.toMatchObject({ status: 401 })
     expect((await client.request('GET /auth/me')).user.userName).toBe('nia')
+    expect(told).toEqual([])
+  })
+
+  test('a request that is refused twice does not end the session of the next sign-in', async () => {
+    const browser = openBrowser()
+    const { client, told } = browser.openPage()
+    await client.signIn('POST /auth/dev-login', email('ole'))
+    browser.refused.set('/auth/me', 2)
+    const refresh = browser.hold('/auth/refresh')
+    const late = client.request('GET /auth/me')
+    late.catch(() => {})
+    await refresh.isAsked()
+    const second = browser.hold('/auth/me')
+    refresh.release()
+    await second.isAsked()
+    await client.signIn('POST /auth/dev-login', email('pam'))
+    second.release()
+    await expect(late).rejects.toMatchObject({ status: 401 })
+    expect((await client.request('GET /auth/me')).user.userName).toBe('pam')
     expect(told).toEqual([])
   })
 

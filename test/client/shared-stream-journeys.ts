@@ -101,5 +101,32 @@ export function sharedStreamJourneys(server: ClientServer, pages: Pages) {
       expect(streams).toBe(2)
       // Eight pages of a browser need a minute on a machine that is busy with something else.
     }, 180_000)
+
+    test('follows what a tab watches until that tab goes away, and again when it comes back', async () => {
+      await using browser = await chromium.launch({ executablePath: executablePath!, args: ['--no-sandbox'] })
+      const context = await browser.newContext()
+      const { ann } = server.people
+      const tokens = JSON.stringify({ accessToken: ann.token, refreshToken: ann.refreshToken })
+      await context.addInitScript((text) => localStorage.setItem('parley.tokens', text), tokens)
+      const watched: (string | null)[] = []
+      context.on('request', (request) => {
+        const { pathname, searchParams } = new URL(request.url())
+        if (pathname === '/events' && request.method() === 'GET') watched.push(searchParams.get('watch'))
+      })
+      const [leader, other] = [await context.newPage(), await context.newPage()]
+      for (const page of [leader, other]) {
+        await page.goto(`${pages.origin}/#${server.baseUrl}`)
+        await page.waitForFunction('window.opened?.length > 0')
+      }
+      const { id } = server.channel.open
+      await other.evaluate(`stream.watch(['${id}'])`)
+      expect(watched.at(-1)).toBe(id)
+      await other.evaluate(`dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))`)
+      await expect.poll(() => watched.at(-1)).toBe(null)
+      await other.evaluate(`dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))`)
+      await expect.poll(() => watched.at(-1)).toBe(id)
+      await other.goto('about:blank')
+      await expect.poll(() => watched.at(-1)).toBe(null)
+    }, 60_000)
   })
 }

@@ -60,12 +60,13 @@ export function createSession({ baseUrl, tokens, onSignedOut = () => {}, fetch, 
       if (author !== undefined && author !== userId) throw endOfSession()
       return send(token)
     }
+    const begun = signIns
     const token = await accessToken()
     const response = await sendAsAuthor(token)
     if (response.status !== 401) return response
     await response.body?.cancel()
     const second = await sendAsAuthor(await renew(token))
-    if (second.status === 401) throw end()
+    if (second.status === 401) throw end(begun)
     return second
   }
 
@@ -84,9 +85,9 @@ export function createSession({ baseUrl, tokens, onSignedOut = () => {}, fetch, 
         tokens.write(answer)
         return answer
       }
-      if (answer.status === 401 || answer.status === 400) throw end()
+      if ([400, 401].includes(answer.status)) throw end()
       if (tries + 1 >= refreshTries) throw answer
-      await pause(Math.max((answer.retryAfter ?? 0) * 1_000, jittered(tries, backoff)))
+      await pause((answer.retryAfter ?? 0) * 1_000 + jittered(tries, backoff))
     }
   }
 
@@ -105,9 +106,12 @@ export function createSession({ baseUrl, tokens, onSignedOut = () => {}, fetch, 
     return { accessToken, refreshToken: next }
   }
 
-  /** Ends the session here, however its end became known. Answers the error for whoever asked. */
-  function end(): RequestFailed {
-    if (!signedOut) {
+  /**
+   * Ends the session that `begun` names here, however its end became known: not the one of a later sign-in. Answers the error for
+   * whoever asked.
+   */
+  function end(begun = signIns): RequestFailed {
+    if (!signedOut && begun === signIns) {
       signedOut = true
       const pair = tokens.read()
       if (pair && isOwn(pair)) tokens.write(undefined)

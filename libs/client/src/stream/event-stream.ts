@@ -142,7 +142,7 @@ export function openRawStream(
     const response = await session.authorized((token) => ask(token, signal))
     if (response.status !== 200) throw await RequestFailed.from(response)
     if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
-      throw new Error('the answer is no event stream')
+      throw new Error('no event stream')
     }
     return response
   }
@@ -200,7 +200,7 @@ export function openRawStream(
       if (next.join() !== watched.join()) {
         watched = next
         isWatchNew = true
-        current.abort(new Error('the channels that are watched have changed'))
+        current.abort(new Error('other channels are watched'))
       }
       return opened
     },

@@ -193,6 +193,13 @@ export function openSharedStream(
     void watchAll()
   }
 
+  // A tab that goes away follows nothing. The browser may bring it back.
+  const onHide = () => own ?? post({ kind: 'watch', from: tabs.id, channelIds: [] })
+  const onShow = () => own ?? post({ kind: 'watch', from: tabs.id, channelIds: wanted.get(tabs.id) ?? [] })
+  const page = globalThis as Partial<EventTarget>
+  page.addEventListener?.('pagehide', onHide)
+  page.addEventListener?.('pageshow', onShow)
+
   tabs.listen('stream', (note) => follow(note as Note))
   tabs.whenLeader(lead)
   if (!tabs.isLeader) hello()
@@ -220,7 +227,9 @@ export function openSharedStream(
     close() {
       isClosed = true
       clearTimeout(waking)
-      if (!own) post({ kind: 'watch', from: tabs.id, channelIds: [] })
+      page.removeEventListener?.('pagehide', onHide)
+      page.removeEventListener?.('pageshow', onShow)
+      onHide()
       own?.close()
       for (const resolve of watchWaiters.splice(0)) resolve()
     },

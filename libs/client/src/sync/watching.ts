@@ -32,6 +32,8 @@ export function createWatching({ client, scope, lists, listings, channels, askin
       const isNew = !watched.has(channelId)
       watched.add(channelId)
       await watch([...watched])
+      // Somebody has left it meanwhile.
+      if (!watched.has(channelId)) return
       if (isNew) followed++
       await asking.ask(
         () => client.request('GET /channels/:channelId', { params: { channelId } }),
