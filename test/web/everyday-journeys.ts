@@ -117,4 +117,58 @@ export function everydayJourneys(site: Site) {
     await sam.getByRole('link', { name: /^tom/ }).click()
     await expect.poll(icon, { timeout: 20_000 }).toBe('/icons/192.png')
   })
+
+  test('a channel that is opened again has rows drawn beyond its window', async () => {
+    const uma = await signIn('uma')
+    await createChannel(uma, 'bilge')
+    await createChannel(uma, 'hold')
+    const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
+    const [, channelId] = /\/c\/([^/]+)/.exec(uma.url())!
+    await eve.post(`/channels/${channelId}/join`)
+    for (let n = 1; n <= 60; n++) await eve.says(`barrel no. ${n}`, { id: channelId! })
+    await article(uma, 'barrel no. 60').waitFor()
+    const above = () =>
+      uma.evaluate(() => {
+        const { top } = document.querySelector('.feed-scroller')!.getBoundingClientRect()
+        return [...document.querySelectorAll('article')].filter((row) => row.getBoundingClientRect().bottom < top)
+          .length
+      })
+    await expect.poll(above).toBeGreaterThan(1)
+    await openChannel(uma, 'bilge')
+    await openChannel(uma, 'hold')
+    await article(uma, 'barrel no. 60').waitFor()
+    await expect.poll(above).toBeGreaterThan(1)
+  })
+
+  test('the ten threads that were left last are kept, and others are fetched again', async () => {
+    const vera = await signIn('vera', '/', { withoutWorker: true })
+    await createChannel(vera, 'rope locker')
+    const [, channelId] = /\/c\/([^/]+)/.exec(vera.url())!
+    const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
+    await eve.post(`/channels/${channelId}/join`)
+    const parents = Array.from({ length: 11 }, (_, n) => `knot ${n + 1}.`)
+    for (const content of parents) {
+      const { id } = await eve.says(content, { id: channelId! })
+      await eve.post(`/messages/${id}/thread`, { content: `about ${content}` })
+    }
+    const asked: string[] = []
+    vera.on('request', (request) => asked.push(request.url()))
+    const thread = vera.getByRole('complementary', { name: 'Thread' })
+    const open = async (content: string) => {
+      await article(vera, content)
+        .getByRole('link', { name: /1 reply/ })
+        .click()
+      await thread
+        .getByRole('article')
+        .filter({ hasText: `about ${content}` })
+        .waitFor()
+    }
+    for (const content of parents) await open(content)
+    await thread.getByRole('button', { name: 'Close', exact: true }).click()
+    asked.length = 0
+    await open(parents[1]!)
+    expect(asked.filter((url) => url.includes('/thread'))).toEqual([])
+    await open(parents[0]!)
+    expect(asked.filter((url) => url.includes('/thread'))).toHaveLength(1)
+  })
 }

@@ -91,11 +91,15 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
   test('a link to a reply that was deleted meanwhile shows the others', async () => {
     const { eve, channel, address } = await meet()
     const parent = await eve.says('who takes the helm?', channel)
-    await replies(eve, parent, 'I do')
+    for (let n = 1; n <= 30; n++) await replies(eve, parent, `I do, ${n} times`)
     const { id } = await replies(eve, parent, 'not me')
     await eve.delete(`/messages/${parent.id}/thread/${id}`)
     const page = await signIn('ann', `${address}/t/${parent.id}/m/${id}`)
-    await threadOf(page).getByRole('article').filter({ hasText: 'I do' }).waitFor()
+    const reply = (text: string) => threadOf(page).getByRole('article').filter({ hasText: text })
+    await reply('I do, 30 times').waitFor()
+    await replies(eve, parent, 'so be it')
+    await reply('so be it').waitFor()
+    expect(await reply('I do, 1 times').count()).toBe(0)
   })
 
   test('a reply that a link names can be deleted while its thread is shown', async () => {

@@ -124,6 +124,15 @@ describeSite('the web client without a network', { wholeBrowser: true, timeout: 
     await expect
       .poll(() => announced(second), patience)
       .toEqual([`admin in #${channel.name}: @carl while you are away`])
+
+    // The session ends while no page is open. The next one finds that out at its start.
+    await first.goto('about:blank')
+    await second.goto('about:blank')
+    const elsewhere = await Person.signIn(site.baseUrl, 'carl@example.com')
+    await elsewhere.delete('/auth/sessions', { refreshToken: elsewhere.refreshToken })
+    await second.goto(site.baseUrl)
+    await second.getByRole('button', { name: 'Sign in' }).waitFor()
+    await expect.poll(() => announced(second), patience).toEqual([])
   })
 
   test('a mention in a reply is announced and leads to its thread, other replies are not announced', async () => {

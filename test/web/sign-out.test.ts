@@ -25,6 +25,22 @@ async function keptByBrowser(): Promise<{ outbox: string; rest: string }> {
   return { outbox: JSON.stringify(outbox), rest: JSON.stringify(rest) }
 }
 
+/** In a page: everything that others want to write into this browser's databases waits until this page has gone. */
+async function keepStoresBusy() {
+  for (const { name } of await indexedDB.databases()) {
+    const opening = indexedDB.open(name!)
+    await new Promise((resolve) => {
+      opening.onsuccess = resolve
+    })
+    const stores = [...opening.result.objectStoreNames]
+    const store = opening.result.transaction(stores, 'readwrite').objectStore(stores[0]!)
+    const goOn = () => {
+      store.count().onsuccess = goOn
+    }
+    goOn()
+  }
+}
+
 describeSite('the end of a session in the web client', { timeout: 120_000 }, (site) => {
   const signIn = (name: string) => site.signIn(name, '/', { withoutWorker: true })
   const sessionsOf = async (person: Person) => (await person.get('/auth/sessions')).body.sessions.length as number
@@ -188,5 +204,35 @@ describeSite('the end of a session in the web client', { timeout: 120_000 }, (si
     await reloaded
     await signInForm(other).waitFor()
     expect(sent).not.toContain('/auth/dev-login')
+  })
+
+  test('what a store removes too late is removed by the next page', async () => {
+    const page = await signIn('lars')
+    await createChannel(page, 'loft')
+    await sayAndKeep(page, 'loft', 'behind the beam')
+    const blocker = await page.context().newPage()
+    await blocker.goto(`${site.baseUrl}/docs`)
+    await blocker.evaluate(keepStoresBusy)
+    await signOut(page)
+    await signInForm(page).waitFor()
+    await blocker.close()
+    await expect.poll(() => kept(page)).not.toMatch(/behind the beam|loft/)
+    expect(await page.evaluate(() => Object.keys(localStorage).join())).not.toContain('removal')
+  })
+
+  test('a session that ends while a second factor is set up leaves no message in the browser', async () => {
+    const page = await signIn('mona')
+    await createChannel(page, 'stairs')
+    await sayAndKeep(page, 'stairs', 'below the carpet')
+    // As when an admin requires a second factor of everybody meanwhile.
+    const required = { error: 'Please set up a second factor', code: 'mfa_enrolment_required' }
+    await page.route('**/auth/me', (route) => route.fulfill({ status: 403, json: required }))
+    await page.reload()
+    await page.getByRole('heading', { level: 1, name: 'Set up a second factor' }).waitFor()
+    const elsewhere = await Person.signIn(site.baseUrl, 'mona@example.com')
+    await elsewhere.delete('/auth/sessions', { refreshToken: elsewhere.refreshToken })
+    await page.getByRole('button', { name: 'Set up', exact: true }).click()
+    await signInForm(page).waitFor()
+    await expect.poll(() => kept(page)).not.toMatch(/below the carpet|stairs/)
   })
 })

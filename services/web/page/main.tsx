@@ -17,6 +17,13 @@ void start()
 // The built page is a classic script, which cannot wait at its top level.
 async function start() {
   const preferences = readPreferences()
+  let wasSignedIn = false
+  effect(() => {
+    const { state } = session.value
+    if (state === 'signed-in') wasSignedIn = true
+    // Nothing stays of somebody who has left.
+    if (state === 'signed-out' && wasSignedIn) void tellWorker({ kind: 'forget' })
+  })
   // What it asks for is on its way while the page is drawn.
   void startSession()
   await startTexts(preferences.language)
@@ -29,15 +36,9 @@ async function start() {
     document.getElementById('app')!,
   )
 
-  let wasSignedIn = false
   effect(() => {
     const { value } = session
-    if (value.state === 'signed-in') {
-      wasSignedIn = true
-      return announceMessages(value.workspace)
-    }
-    // Nothing stays of somebody who has left.
-    if (value.state === 'signed-out' && wasSignedIn) tellWorker({ kind: 'forget' })
+    return value.state === 'signed-in' ? announceMessages(value.workspace) : undefined
   })
   // After everything that the first view needs.
   if (document.readyState === 'complete') void startWorker()

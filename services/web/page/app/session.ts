@@ -3,7 +3,14 @@ import { effect, signal } from '@preact/signals'
 import { forgetEmoji } from '../emoji/emoji-choice.ts'
 import { address, navigate } from './address.ts'
 import { forgetDrafts } from './drafts.ts'
-import { endSession, fetchWhenEnded, hasPendingSignOut, notePendingSignOut, tokens } from './sign-out.ts'
+import {
+  endSession,
+  fetchWhenEnded,
+  finishRemovals,
+  hasPendingSignOut,
+  notePendingSignOut,
+  tokens,
+} from './sign-out.ts'
 import { forgetUnreadMarks } from './unread-marks.ts'
 import { createWorkspace, storeOf, type Workspace } from './workspace.ts'
 
@@ -45,6 +52,7 @@ const mayHaveSession = () => /(?:^|; )(?:__Secure-)?parley_signed_in=/.test(docu
  * another session.
  */
 export async function startSession(): Promise<void> {
+  finishRemovals()
   if (hasPendingSignOut() || address.value.view === 'link') return leave()
   const known = localStorage.getItem(personKey)
   if (known !== null) {
@@ -167,9 +175,12 @@ export async function signOut() {
 /** The session has ended, here or elsewhere. */
 function leave() {
   removePerson()
+  const left = myId
   myId = undefined
   const { value } = session
   if (value.state === 'signed-in') value.workspace.end()
+  // Their workspace ended before the session did, and has kept everything.
+  if (value.state === 'enrolling' && left !== undefined) wipeCopies(left)
   session.value = { state: 'signed-out' }
   endPendingSignOut()
 }

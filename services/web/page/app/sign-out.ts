@@ -6,10 +6,12 @@ import { storeOf } from './workspace.ts'
 
 /** The pending sign-out: who has signed out here while the server does not know of it. Their cookie works until then. */
 const key = 'parley.pending-sign-out'
+/** Begins the keys of those whose store is still to be removed. The page may end before it has removed everything. */
+const removalPrefix = 'parley.removal '
 const retryMs = 2_000
 /** Nothing is said about a server that answers within this time. */
 const quietMs = 1_500
-/** A store that does not answer is waited for no longer: nobody could sign in meanwhile. */
+/** A store that does not answer is waited for no longer, because nobody could sign in meanwhile. */
 const removalMs = 3_000
 
 /** What this page signs in with. The refresh token is in a cookie that no script can read. */
@@ -20,7 +22,16 @@ let ending: Promise<void> | undefined
 export const hasPendingSignOut = () => localStorage.getItem(key) !== null
 
 /** Notes it for this page and every later one. An empty id stands for whoever has the session. */
-export const notePendingSignOut = (userId: string) => localStorage.setItem(key, userId)
+export function notePendingSignOut(userId: string) {
+  localStorage.setItem(key, userId)
+  if (userId !== '') localStorage.setItem(removalPrefix + userId, '')
+}
+
+/** Removes what earlier pages were to remove and did not. */
+export function finishRemovals() {
+  for (const each of Object.keys(localStorage))
+    if (each.startsWith(removalPrefix)) void removeStored(each.slice(removalPrefix.length))
+}
 
 /**
  * Sends nothing while a sign-out is pending. So a reload does not sign the person in again, and it is not the next person's
@@ -65,8 +76,8 @@ async function endOnce(): Promise<{ logoutUrl?: string | undefined } | undefined
   const userId = localStorage.getItem(key)
   // Another tab was faster.
   if (userId === null) return {}
-  // Once more, because the page may have ended before everything was removed.
-  if (userId !== '') await removeStored(userId)
+  if (userId !== '')
+    await Promise.race([removeStored(userId), new Promise((resolve) => setTimeout(resolve, removalMs))])
   const leaving = createClient({ baseUrl: '', tokens, ...(userId !== '' && { userId }) })
   try {
     const logoutUrl = await leaving.signOut()
@@ -78,12 +89,17 @@ async function endOnce(): Promise<{ logoutUrl?: string | undefined } | undefined
   }
 }
 
+/** When it fails, the next page tries again. */
 async function removeStored(userId: string) {
   const store = storeOf(userId)
-  const waited = new Promise((resolve) => setTimeout(resolve, removalMs))
-  // A browser that cannot remove anything has stored nothing either.
-  await Promise.race([store.wipe('everything').catch(reportError), waited])
-  store.close()
+  try {
+    await store.wipe('everything')
+    localStorage.removeItem(removalPrefix + userId)
+  } catch (error) {
+    reportError(error)
+  } finally {
+    store.close()
+  }
 }
 
 /** One tab at a time, where the browser has Web Locks. Otherwise a slow tab could end the session of the next sign-in. */

@@ -19,6 +19,9 @@ import { createTyping } from './typing.ts'
 import { createUnreadMarks } from './unread-marks.ts'
 import { createChosenFiles } from './uploads.ts'
 
+/** Threads that were left, and that are kept because people come back to them. */
+const mostThreadsLeft = 10
+
 export type Workspace = ReturnType<typeof createWorkspace>
 export type Place = { kind: 'channel'; channel: KnownChannel } | { kind: 'direct'; conversation: KnownConversation }
 
@@ -42,6 +45,8 @@ export function createWorkspace(
   const commands = createCommands(client)
   const groups = createGroups(client, () => engine.me().role === 'guest')
   const listeners = new Set<(event: WireEvent) => void>()
+  /** By the id of the parent, the channel; the one that was left last stands last. */
+  const threadsLeft = new Map<string, string>()
   let openedAt = 0
 
   const engine = createSyncEngine({
@@ -175,6 +180,15 @@ export function createWorkspace(
     open: engine.openMessages,
     openAround: engine.openAround,
     openThread: engine.openThread,
+    /** Nobody looks at the thread any more. */
+    leaveThread(channelId: string, parentId: string) {
+      threadsLeft.delete(parentId)
+      threadsLeft.set(parentId, channelId)
+      const [oldest] = threadsLeft
+      if (threadsLeft.size <= mostThreadsLeft || !oldest) return
+      threadsLeft.delete(oldest[0])
+      engine.closeThread(oldest[1], oldest[0])
+    },
     openPins: (id: string) => attempt(engine.openPins(id)),
     close: engine.closePlace,
     loadOlder: (id: string, spot?: Spot) => engine.loadOlder(id, spot).catch(ignoreFailure),

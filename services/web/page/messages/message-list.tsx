@@ -277,7 +277,7 @@ export function MessageList(props: MessageListProps) {
         ref={list as never}
         className="feed-scroller"
         data={rows}
-        {...(heights && { cache: heights })}
+        {...heights}
         shift={isShifted}
         bufferSize={isSettled.value ? bufferPx : 0}
         onScroll={look}

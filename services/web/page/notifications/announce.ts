@@ -24,7 +24,7 @@ export function announceMessages(workspace: Workspace): () => void {
     const body = characters.length > mostCharacters ? `${characters.slice(0, mostCharacters).join('')}…` : content
     const address = messageAddress(channelId, id, threadId)
     // The worker knows whether somebody looks at any of the tabs.
-    tellWorker({ kind: 'announce', announcement: { id, title, body, address } })
+    void tellWorker({ kind: 'announce', announcement: { id, title, body, address } })
   })
 }
 

@@ -35,10 +35,11 @@ export function takeUpdate() {
   serviceWorker!.addEventListener('controllerchange', () => location.reload(), { once: true })
   const note: NoteToWorker = { kind: 'take over' }
   registration.waiting.postMessage(note)
-  setTimeout(() => tellWorker({ kind: 'stop loading' }), patienceMs)
+  setTimeout(() => void tellWorker({ kind: 'stop loading' }), patienceMs)
 }
 
-/** Does nothing where there is no worker. */
-export function tellWorker(note: NoteToWorker) {
-  registration?.active?.postMessage(note)
+/** Does nothing where there is no worker. One of an earlier visit may be there before this page has registered it. */
+export async function tellWorker(note: NoteToWorker): Promise<void> {
+  const known = registration ?? (await serviceWorker?.getRegistration())
+  known?.active?.postMessage(note)
 }

@@ -59,6 +59,8 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
     if (!leaving.aborted) isMissing.value = workspace.message(channelId, parentId) === undefined
   }
 
+  useEffect(() => () => workspace.leaveThread(channelId, parentId), [channelId, parentId])
+
   useEffect(
     () => () => {
       if (before.current instanceof HTMLElement && before.current.isConnected) before.current.focus()
@@ -88,7 +90,7 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
       )}
       {(!isGone || outbox.length > 0) && (
         <MessageList
-          key={replyId}
+          key={isAtReply ? replyId : undefined}
           workspace={workspace}
           name={t('Replies to {name}', { name: parent?.author.userName ?? '' })}
           messages={isGone ? [] : replies}
@@ -99,7 +101,7 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
           hasNewer={workspace.hasNewer(channelId, spot)}
           onNewer={() => workspace.loadNewer(channelId, spot)}
           onNewest={() => navigate(threadAddress(channelId, parentId))}
-          target={replyId === undefined ? undefined : { messageId: replyId }}
+          target={isAtReply ? { messageId: replyId } : undefined}
           editedId={editedId.value}
           onEdited={() => (editedId.value = undefined)}
         />
