@@ -193,9 +193,19 @@ export function openSharedStream(
     void watchAll()
   }
 
-  // A tab that goes away follows nothing. The browser may bring it back.
-  const onHide = () => own ?? post({ kind: 'watch', from: tabs.id, channelIds: [] })
-  const onShow = () => own ?? post({ kind: 'watch', from: tabs.id, channelIds: wanted.get(tabs.id) ?? [] })
+  /** What this tab followed when it went away. The browser may bring it back. */
+  let left: string[] | undefined
+  function onHide() {
+    if (own) return
+    left = wanted.get(tabs.id)
+    wanted.delete(tabs.id)
+    post({ kind: 'watch', from: tabs.id, channelIds: [] })
+  }
+  function onShow() {
+    if (own || !left) return
+    wanted.set(tabs.id, left)
+    post({ kind: 'watch', from: tabs.id, channelIds: left })
+  }
   const page = globalThis as Partial<EventTarget>
   page.addEventListener?.('pagehide', onHide)
   page.addEventListener?.('pageshow', onShow)
