@@ -19,6 +19,8 @@ const streamBytes = 7_200
 const eventBytes = 900
 /** The check lets people act so many times as often, so that there is something to measure. */
 const hurry = 8
+/** Each action is measured beside everything else at this rate: a process that is busy anyway wakes up less often for one action. */
+const besideHurry = 4
 
 /**
  * Measures what each action of a team costs in each process of a cluster, and derives from that what larger organisations need. The
@@ -38,23 +40,20 @@ export async function measureModel(scene: Scene, foundation: Foundation): Promis
     eventBytes,
     idleUs: perSecond(idle, seconds),
   }
+  const base = await one.usedByMix(besideHurry, seconds * 3)
   for (const action of one.actions) {
-    costs.actions[action.name] = await one.costOf(action, costs.idleUs)
+    costs.actions[action.name] = await one.costOf(action, base)
     process.stderr.write(`  ${action.name} is measured\n`)
   }
   const reached = deliveriesOf(team, people)
-  const [toMany, toFew] = [
-    await one.costOf(one.post('public'), costs.idleUs),
-    await one.costOf(one.post('direct'), costs.idleUs),
-  ]
+  const [toMany, toFew] = [await one.costOf(one.post('public'), base), await one.costOf(one.post('direct'), base)]
   const streams = reached.public - reached.direct
   costs.deliveryUs = Math.max(0, (toMany.processorUs.realtime! - toFew.processorUs.realtime!) / streams)
-  const mixed = await one.usedByMix()
+  const mixed = await one.usedByMix(hurry, seconds * 3)
   await one.close()
 
   const two = await openCluster(scene, foundation, team, people, 2)
-  const idleOfTwo = perSecond(await two.usedBy(async () => void (await delay(seconds * 1_000))), seconds)
-  const besideAnother = await two.costOf(two.post('direct'), idleOfTwo)
+  const besideAnother = await two.costOf(two.post('direct'), await two.usedByMix(besideHurry, seconds * 3))
   await two.close()
   costs.nodeUs = {
     realtime: Math.max(0, besideAnother.processorUs.realtime! - toFew.processorUs.realtime!),
@@ -67,6 +66,16 @@ export async function measureModel(scene: Scene, foundation: Foundation): Promis
 }
 
 type Used = Record<string, number>
+
+/** What happened while people acted, each per second. */
+interface Mix {
+  /** Microseconds of processor time, by process. */
+  used: Used
+  /** Actions, by name. */
+  rates: Used
+  commits: number
+  replyBytes: number
+}
 
 const perSecond = (used: Used, seconds: number): Used =>
   Object.fromEntries(Object.entries(used).map(([name, us]) => [name, us / seconds]))
@@ -117,6 +126,26 @@ async function openCluster(scene: Scene, foundation: Foundation, team: Team, peo
     return Number(rows[0]!.n)
   }
 
+  const mixAt = (times: number) =>
+    actions.map((action) => ({ ...action, perSecond: rateOf(action.name as ActionName, people) * times }))
+
+  async function usedByActions(acting: readonly Action[], forSeconds: number): Promise<Mix> {
+    const counts: Record<string, number> = {}
+    const [bytesBefore, commitsBefore] = [replyBytes, await commits()]
+    const begun = performance.now()
+    const used = await usedBy(async () => {
+      const taken = await liveThrough([...acting], forSeconds)
+      for (const [name, { count }] of taken) counts[name] = count
+    })
+    const elapsed = (performance.now() - begun) / 1_000
+    return {
+      used: perSecond(used, elapsed),
+      rates: perSecond(counts, elapsed),
+      commits: ((await commits()) - commitsBefore) / elapsed,
+      replyBytes: (replyBytes - bytesBefore) / elapsed,
+    }
+  }
+
   return {
     actions,
     usedBy,
@@ -124,37 +153,23 @@ async function openCluster(scene: Scene, foundation: Foundation, team: Team, peo
       actionsOf(team, people, counting, streams, where === 'public' ? 0 : 1).find(
         ({ name }) => name === 'post a message',
       )!,
-    async costOf(action: Action, idleUs: Used) {
-      let count = 0
-      const [bytesBefore, commitsBefore] = [replyBytes, await commits()]
-      const begun = performance.now()
-      const used = await usedBy(async () => {
-        const taken = await liveThrough([{ ...action, perSecond: measuredPerSecond }], seconds)
-        count = taken.get(action.name)!.count
-      })
-      const elapsed = (performance.now() - begun) / 1_000
-      const each = (name: string) => Math.max(0, used[name]! - (idleUs[name] ?? 0) * elapsed) / count
+    /** What an action adds to everything that people do at `besideHurry`. */
+    async costOf(action: Action, base: Mix) {
+      const name = `${action.name}, measured`
+      const added = { ...action, name, perSecond: measuredPerSecond }
+      const all = await usedByActions([...mixAt(besideHurry), added], seconds)
+      const rate = all.rates[name]!
+      const each = (of: number, before: number) => Math.max(0, of - before) / rate
       return {
-        processorUs: Object.fromEntries(Object.keys(used).map((name) => [name, each(name)])),
-        commits: ((await commits()) - commitsBefore) / count,
-        replyBytes: (replyBytes - bytesBefore) / count,
+        processorUs: Object.fromEntries(
+          Object.entries(all.used).map(([process, us]) => [process, each(us, base.used[process] ?? 0)]),
+        ),
+        commits: each(all.commits, base.commits),
+        replyBytes: each(all.replyBytes, base.replyBytes),
       }
     },
-    /** What everything uses while people do everything, per second, and how often they did it. */
-    async usedByMix() {
-      const counts: Record<string, number> = {}
-      const hurried = actions.map((action) => ({
-        ...action,
-        perSecond: rateOf(action.name as ActionName, people) * hurry,
-      }))
-      const begun = performance.now()
-      const used = await usedBy(async () => {
-        const taken = await liveThrough(hurried, seconds * 3)
-        for (const [name, { count }] of taken) counts[name] = count
-      })
-      const elapsed = (performance.now() - begun) / 1_000
-      return { used: perSecond(used, elapsed), rates: perSecond(counts, elapsed) }
-    },
+    /** What everything uses while people do everything, `times` as often as they do. */
+    usedByMix: (times: number, forSeconds: number) => usedByActions(mixAt(times), forSeconds),
     async close() {
       api.close()
       await streams.close()
@@ -187,7 +202,7 @@ function behaviourOf(reached: ReturnType<typeof deliveriesOf>): Behaviour {
 }
 
 /** Predicted and measured processor time of all servers on this machine. */
-function checkRow(costs: Costs, { used, rates }: { used: Used; rates: Used }, people: number): Row {
+function checkRow(costs: Costs, { used, rates }: Mix, people: number): Row {
   const names = Object.keys(used)
   const predicted = (name: string) =>
     Object.entries(rates).reduce(
