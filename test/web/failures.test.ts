@@ -296,14 +296,15 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
   test('what is read in a channel is told after an outage while nothing else happens there', async () => {
     const { eve, channel, address } = await meet()
     const ann = await Person.signIn(site.baseUrl, 'ann@example.com')
-    await ann.post(`/channels/${channel.id}/join`)
-    await eve.says('look at this', channel)
     const page = await signInUnaided('ann')
     const refused = Promise.withResolvers<void>()
     await page.route('**/channels/*/read', async (route) => {
       await unavailable(route)
       refused.resolve()
     })
+    // Not before: the page may show this channel already, and what is read there is told at once.
+    await ann.post(`/channels/${channel.id}/join`)
+    await eve.says('look at this', channel)
     await page.goto(site.baseUrl + address)
     await refused.promise
     await page.unroute('**/channels/*/read')
