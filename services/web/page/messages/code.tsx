@@ -1,9 +1,38 @@
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useMemo } from 'preact/hooks'
 import { findPieces, knownPieces } from './highlighter.ts'
+
+/** A block with more lines than this is drawn in parts, and gets no colours. */
+const mostLines = 400
+const linesOfPart = 100
 
 /** A block of code. Its colours come a moment later and move nothing. */
 export function Code({ text, language }: { text: string; language: string | null }) {
+  const parts = useMemo(() => partsOf(text), [text])
+  return parts.length > 1 ? <LongCode parts={parts} /> : <ColouredCode text={text} language={language} />
+}
+
+function partsOf(text: string): string[] {
+  const lines = text.split('\n')
+  if (lines.length <= mostLines) return [text]
+  return Array.from({ length: Math.ceil(lines.length / linesOfPart) }, (_, part) =>
+    lines.slice(part * linesOfPart, (part + 1) * linesOfPart).join('\n'),
+  )
+}
+
+/** Thousands of lines take the browser long, so it lays out only the parts that are in sight. */
+const LongCode = ({ parts }: { parts: readonly string[] }) => (
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
+  <pre tabIndex={0} dir="ltr">
+    {parts.map((part, index) => (
+      <code key={index} class="code-part">
+        {index < parts.length - 1 ? `${part}\n` : part}
+      </code>
+    ))}
+  </pre>
+)
+
+function ColouredCode({ text, language }: { text: string; language: string | null }) {
   const pieces = useSignal(language === null ? null : knownPieces({ language, text }))
   useEffect(() => {
     if (language === null) return
