@@ -87,9 +87,6 @@ export default defineConfig({
   root: join(service, 'page'),
   base: '/',
   publicDir: join(service, 'page/public'),
-  resolve: {
-    alias: { react: 'preact/compat', 'react-dom': 'preact/compat', 'react/jsx-runtime': 'preact/jsx-runtime' },
-  },
   // `tsc` checks the types; esbuild's successor only removes them.
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
@@ -100,11 +97,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: false,
     reportCompressedSize: false,
-    // `virtua` begins with 'use client', a directive for servers that render React. It would cause a warning.
-    rolldownOptions: {
-      checks: { moduleLevelDirective: false },
-      output: { codeSplitting: { groups: [{ name: nameFirst, debugName: 'first view' }] } },
-    },
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: nameFirst, debugName: 'first view' }] } } },
   },
   plugins: [compiledTexts, emojiList, noPreload],
   logLevel: 'warn',

@@ -1,19 +1,19 @@
 import type { OutboxEntry } from '@parley/client'
 import type { Message } from '@parley/contract'
 import { useComputed, useSignal } from '@preact/signals'
-import { memo } from 'preact/compat'
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
-import { VList, type VListHandle } from 'virtua'
 import type { Workspace } from '../app/workspace.ts'
 import { dayOf, t } from '../texts/texts.ts'
 import { Empty } from '../ui/empty.tsx'
 import { Icon } from '../ui/icons.tsx'
 import { whenIdle } from '../ui/idle.ts'
+import { memo } from '../ui/memo.ts'
 import { useStable } from '../ui/stable.ts'
 import { MessageArticle } from './message.tsx'
 import { PendingArticle } from './pending-article.tsx'
-import { keepHeights, keptHeights } from './row-heights.ts'
+import { estimateHeight, knownHeights, trimHeights } from './row-heights.ts'
 import { isArticle, type Row, rowsOf } from './rows.ts'
+import { type ListHandle, WindowedList } from './windowed-list.tsx'
 
 interface MessageListProps {
   workspace: Workspace
@@ -46,8 +46,10 @@ interface MessageListProps {
   onTooMany?: (most: number) => void
 }
 
-/** Fetches older messages when fewer pixels than this are above the window. */
+/** Fetches older messages when fewer pixels than this are above the window, and earlier when somebody scrolls fast. */
 const nearTop = 600
+/** Until a page has come, somebody who scrolls passes so many times what they have passed in the last moment. */
+const pagesTake = 1.5
 /** Closer to the end than this counts as being there. */
 const nearEnd = 80
 const rowsOfPage = 8
@@ -77,28 +79,18 @@ export function MessageList(props: MessageListProps) {
   const onEdited = useStable(() => props.onEdited?.())
   const onQuote = useStable((message: Message) => props.onQuote?.(message))
   const onUnread = useStable((message: Message) => props.onUnread?.(message))
-  const list = useRef<VListHandle>(null)
+  const list = useRef<ListHandle | null>(null)
   const isAtEnd = useRef(target === undefined)
-  const lastOffset = useRef(0)
   const isFetching = useSignal(false)
-  /** The list draws its first rows a moment after it has them, when it knows its height. */
-  const hasDrawnRows = useSignal(false)
-  /** The first rows are drawn, and the browser has had time for more. */
+  const isFlying = useSignal(false)
+  /** The first rows are painted, and the browser has had time for more. */
   const isSettled = useSignal(false)
-  /** A row may be there before the messages are: one that is still to be sent. */
-  const hasRows = useRef(false)
-  const onDrawn = useStable(() => {
-    hasRows.current = true
-    noteDrawn()
-  })
-  function noteDrawn() {
-    if (messages === undefined || !hasRows.current || hasDrawnRows.value) return
-    hasDrawnRows.value = true
-    whenIdle(() => (isSettled.value = true))
-  }
-  useLayoutEffect(noteDrawn, [messages === undefined])
+  useEffect(
+    () => (messages === undefined ? undefined : whenIdle(() => (isSettled.value = true))),
+    [messages === undefined],
+  )
   // Bound to the attribute, so that the list is not drawn again because of it.
-  const isBusy = useComputed(() => !hasDrawnRows.value || isFetching.value)
+  const isBusy = useComputed(() => isFetching.value || isFlying.value)
   const isFarFromEnd = useSignal(false)
   const isLineAbove = useSignal(false)
   /** The message that is about to get the focus. */
@@ -110,44 +102,29 @@ export function MessageList(props: MessageListProps) {
     () => rowsOf({ messages: messages ?? [], outbox, hidden, myId: workspace.myId, readSeq }),
     [messages, outbox, hidden, readSeq],
   )
-  const firstKey = rows.find(({ kind }) => kind === 'message')?.key
   const newestKey = rows.findLast(isArticle)?.key
   const currentIndex = rows.findIndex(({ key }) => key === currentKey.value)
   const lineIndex = rows.findIndex(({ kind }) => kind === 'unread')
-  const before = useRef({ firstKey, rows })
-  const hasRow = (of: readonly Row[], wanted: string | undefined) => of.some(({ key }) => key === wanted)
-  // Older messages came in front, or went: the list keeps what is in sight where it is.
-  const isShifted =
-    firstKey !== before.current.firstKey &&
-    (hasRow(rows, before.current.firstKey) || hasRow(before.current.rows, firstKey))
+  const heights = knownHeights(workspace)
+  useLayoutEffect(() => () => trimHeights(heights), [])
 
+  const before = useRef({ sending: outbox.length, hasNewer })
   useLayoutEffect(() => {
-    before.current = { firstKey, rows }
-  }, [rows])
-
-  const heights = useMemo(() => keptHeights(workspace, rows), [])
-  useLayoutEffect(
-    () => () => {
-      if (list.current) keepHeights(workspace, before.current.rows, list.current.cache)
-    },
-    [],
-  )
-
-  const sending = useRef(outbox.length)
-  useLayoutEffect(() => {
+    const { sending, hasNewer: hadNewer } = before.current
+    before.current = { sending: outbox.length, hasNewer }
     // Whoever writes wants to see it.
-    if (outbox.length > sending.current) isAtEnd.current = true
-    sending.current = outbox.length
-    if (isAtEnd.current && !hasNewer && rows.length > 0) list.current?.scrollToIndex(rows.length - 1, { align: 'end' })
-  }, [rows])
+    if (outbox.length > sending) isAtEnd.current = true
+    // Whoever has read up to the end of what was loaded goes on reading there.
+    if (isAtEnd.current && !hasNewer && !hadNewer) list.current?.scrollToEnd()
+  }, [newestKey, outbox.length, hasNewer])
   useEffect(look, [rows, hasNewer])
 
   const targetKey = typeof target === 'object' ? target.messageId : target
   const targetIndex = targetKey === undefined ? -1 : rows.findIndex(({ key }) => key === targetKey)
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (targetIndex < 0) return
     isAtEnd.current = false
-    list.current?.scrollToIndex(targetIndex, { align: 'center' })
+    list.current?.scrollTo(targetKey!, 'center')
     if (target !== 'unread') focusWhenThere(targetKey!)
   }, [targetKey, targetIndex >= 0])
 
@@ -165,23 +142,18 @@ export function MessageList(props: MessageListProps) {
   function look() {
     const { current } = list
     if (!current || rows.length === 0) return
-    const { scrollOffset, scrollSize, viewportSize } = current
-    if (viewportSize === 0) return
-    const rest = scrollSize - viewportSize - scrollOffset
-    // Only somebody who scrolls up leaves the end. Messages that come fast make the list longer before it has followed them.
-    if (rest < nearEnd) isAtEnd.current = true
-    else if (scrollOffset < lastOffset.current) isAtEnd.current = false
-    lastOffset.current = scrollOffset
-    isFarFromEnd.value = rest > viewportSize
+    const { height, above, below, passed, firstIndex } = current.position()
+    if (height === 0) return
+    isAtEnd.current = below < nearEnd
+    isFarFromEnd.value = below > height
     isLineAbove.value =
       readSeq !== undefined &&
-      (lineIndex < 0
-        ? hasOlder && (messages?.[0]?.seq ?? 0) > readSeq + 1
-        : lineIndex < current.findItemIndex(scrollOffset))
+      (lineIndex < 0 ? hasOlder && (messages?.[0]?.seq ?? 0) > readSeq + 1 : lineIndex < firstIndex)
     props.onAtEnd?.(isAtEnd.current && !hasNewer)
-    if (rest < nearEnd && !hasNewer && rows.length > mostAtEnd && !isOldInUse()) props.onTooMany?.(mostAtEnd)
-    if (hasOlder && scrollOffset < nearTop) void fetchPage(onOlder)
-    else if (hasNewer && onNewer && rest < nearTop) void fetchPage(onNewer)
+    if (below < nearEnd && !hasNewer && rows.length > mostAtEnd && !isOldInUse()) props.onTooMany?.(mostAtEnd)
+    const near = nearTop + passed * pagesTake
+    if (hasOlder && above < near) void fetchPage(onOlder)
+    else if (hasNewer && onNewer && below < near) void fetchPage(onNewer)
   }
 
   /** Somebody has the focus on an older message, or edits one: it stays. */
@@ -212,7 +184,7 @@ export function MessageList(props: MessageListProps) {
     const index = articles[Math.min(Math.max(at + step, 0), articles.length - 1)]
     if (at < 0 || index === undefined) return
     isAtEnd.current = index === articles.at(-1)
-    list.current?.scrollToIndex(index, { align: 'nearest' })
+    list.current?.scrollTo(rows[index]!.key, 'nearest')
     focusWhenThere(rows[index]!.key)
   }
 
@@ -236,13 +208,13 @@ export function MessageList(props: MessageListProps) {
   function jumpToLine() {
     if (lineIndex < 0) return props.onFirstUnread?.()
     isAtEnd.current = false
-    list.current?.scrollToIndex(lineIndex, { align: 'start' })
+    list.current?.scrollTo(rows[lineIndex]!.key, 'start')
   }
 
   function jumpToNewest() {
     isAtEnd.current = true
     if (hasNewer || typeof target === 'object') return props.onNewest?.()
-    list.current?.scrollToIndex(rows.length - 1, { align: 'end' })
+    list.current?.scrollToEnd()
   }
 
   if (messages !== undefined && rows.length === 0) {
@@ -267,21 +239,23 @@ export function MessageList(props: MessageListProps) {
       class="feed"
       role="feed"
       aria-label={name}
-      aria-busy={isBusy}
+      aria-busy={messages === undefined || isBusy}
       onKeyDown={onKeyDown}
       onFocusIn={(event) => {
         currentKey.value = (event.target as HTMLElement).closest<HTMLElement>('article')?.dataset.message
       }}
     >
-      <VList
-        ref={list as never}
-        className="feed-scroller"
-        data={rows}
-        {...heights}
-        shift={isShifted}
-        bufferSize={isSettled.value ? bufferPx : 0}
-        onScroll={look}
-        keepMounted={currentIndex < 0 ? [] : [currentIndex]}
+      <WindowedList
+        rows={rows}
+        heights={heights}
+        estimate={estimateHeight}
+        isSteady={isArticle}
+        handle={list}
+        bufferPx={isSettled.value ? bufferPx : 0}
+        keptIndex={currentIndex}
+        followsEnd={() => !hasNewer}
+        onMoved={look}
+        onFlight={(value) => (isFlying.value = value)}
       >
         {(row: Row) => (
           <RowView
@@ -291,13 +265,12 @@ export function MessageList(props: MessageListProps) {
             place={place}
             isReachedByTab={row.key === (currentIndex < 0 ? newestKey : currentKey.value)}
             isEdited={row.key === props.editedId}
-            onDrawn={onDrawn}
             onEdited={onEdited}
             onQuote={props.onQuote && onQuote}
             onUnread={props.onUnread && onUnread}
           />
         )}
-      </VList>
+      </WindowedList>
       {isLineAbove.value && (
         <button type="button" class="button jump jump-up" onClick={jumpToLine}>
           {t('Jump to first unread')}
@@ -317,15 +290,13 @@ interface RowViewProps extends Pick<MessageListProps, 'workspace' | 'place' | 'o
   row: Row
   isReachedByTab: boolean
   isEdited: boolean
-  onDrawn: () => void
   onQuote: MessageListProps['onQuote'] | undefined
   onUnread: MessageListProps['onUnread'] | undefined
 }
 
 /** Drawn again when its own row has changed: most of the list stays the same when a message comes. */
 const RowView = memo(function RowView({ row, workspace, place, isReachedByTab, ...props }: RowViewProps) {
-  const { isEdited, onDrawn, onEdited, onQuote, onUnread } = props
-  useLayoutEffect(onDrawn, [])
+  const { isEdited, onEdited, onQuote, onUnread } = props
   switch (row.kind) {
     case 'day':
       return <div class="day-line">{dayOf(row.at)}</div>

@@ -76,7 +76,8 @@ export function MessageArticle(props: MessageProps) {
       tabIndex={props.isReachedByTab ? 0 : -1}
       aria-labelledby={`${ids}-author ${ids}-time`}
       aria-describedby={`${ids}-text`}
-      onPointerEnter={() => (isPointedAt.value = true)}
+      // Not on entering: rows that are scrolled past come under a pointer that nobody moves.
+      onPointerMove={() => (isPointedAt.value = true)}
       onPointerLeave={() => (isPointedAt.value = false)}
       onFocusIn={() => (hasFocus.value = true)}
       onFocusOut={(event) => {

@@ -1,5 +1,4 @@
 import { signal, useSignal } from '@preact/signals'
-import { memo } from 'preact/compat'
 import { useEffect } from 'preact/hooks'
 import { nameOfPlace, type Place, type Workspace } from '../app/workspace.ts'
 import { ChannelSettings } from '../dialogs/channel-settings.tsx'
@@ -7,6 +6,7 @@ import { PinnedMessages } from '../dialogs/pinned-messages.tsx'
 import { t } from '../texts/texts.ts'
 import { Icon, IconButton } from '../ui/icons.tsx'
 import { whenIdle } from '../ui/idle.ts'
+import { memo } from '../ui/memo.ts'
 import { attempt } from '../ui/problems.ts'
 
 /**

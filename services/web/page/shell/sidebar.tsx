@@ -1,5 +1,4 @@
 import { useSignal } from '@preact/signals'
-import { memo } from 'preact/compat'
 import { useEffect } from 'preact/hooks'
 import { address, channelAddress } from '../app/address.ts'
 import { hasDraft } from '../app/drafts.ts'
@@ -11,6 +10,7 @@ import { NewDirectMessage } from '../dialogs/new-direct-message.tsx'
 import { t } from '../texts/texts.ts'
 import { Icon, IconButton } from '../ui/icons.tsx'
 import { whenIdle } from '../ui/idle.ts'
+import { memo } from '../ui/memo.ts'
 
 /** Channels and direct messages, with what is unread in them. */
 export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChosen: () => void }) {

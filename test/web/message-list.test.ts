@@ -1,0 +1,132 @@
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { Person } from '../src/person.ts'
+import { describeSite } from './site.ts'
+import { article } from './visitors.ts'
+
+const messages = 120
+/** What somebody reads. */
+const read = 'message 76.'
+
+/** Safari keeps nothing in its place by itself. */
+const likeSafari = `
+  const { supports } = CSS
+  CSS.supports = (...asked) => !asked.join().includes('overflow-anchor') && supports.call(CSS, ...asked)
+  const sheet = new CSSStyleSheet()
+  sheet.replaceSync('.feed-scroller { overflow-anchor: none !important }')
+  document.adoptedStyleSheets = [sheet]
+`
+
+/** What somebody reads stays where it is, whatever changes around it. */
+describeSite('the list of messages', {}, (site) => {
+  for (const [browser, script] of [
+    ['a browser that anchors', undefined],
+    ['a browser that does not', likeSafari],
+  ] as const) {
+    test(`${browser}: older messages, edits above and new messages below move nothing that is read`, async () => {
+      const { page, writer, channel, said, letOlderCome } = await readInTheMiddle(site, script)
+      const place = await topOf(page, read)
+      const isStill = async () => expect(Math.abs((await topOf(page, read)) - place)).toBeLessThanOrEqual(1)
+
+      // Just above the window, so it is drawn.
+      await writer.put(`/messages/${said[72]!.id}`, { content: 'message 73. '.repeat(200) })
+      await article(page, 'message 73. message 73.').first().waitFor({ state: 'attached' })
+      await isStill()
+
+      const shorter = await scrollHeight(page)
+      for (let n = 0; n < 5; n++) await writer.says(`below ${n}. ${'and on '.repeat(40)}`, channel)
+      await expect.poll(() => scrollHeight(page)).toBeGreaterThan(shorter + 200)
+      await isStill()
+
+      const before = await scrollHeight(page)
+      letOlderCome()
+      await expect.poll(() => scrollHeight(page)).toBeGreaterThan(before + 500)
+      await isStill()
+    })
+  }
+
+  test('rows that somebody scrolls past very fast are drawn when they slow down', async () => {
+    const { page, letOlderCome } = await readInTheMiddle(site, undefined)
+    letOlderCome()
+    const feed = page.getByRole('feed')
+    await feed.hover()
+    const wasBusy = feed.evaluate(
+      (element) =>
+        new Promise((resolve) => {
+          new MutationObserver(() => {
+            if (element.getAttribute('aria-busy') === 'true') resolve(true)
+          }).observe(element, { attributes: true })
+        }),
+    )
+    for (let turn = 0; turn < 10; turn++) await page.mouse.wheel(0, -2_000)
+    expect(await wasBusy).toBe(true)
+    await page.locator('[role=feed][aria-busy=false]').waitFor()
+    await expect.poll(() => firstInSight(page)).toMatch(/^message 1\./)
+  })
+
+  test('the end of a list stays in sight while its newest message grows', async () => {
+    const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
+    const channel = await writer.creates({ name: 'growing' })
+    for (let n = 1; n < 40; n++) await writer.says(`line ${n}.`, channel)
+    const page = await site.signIn('reader', `/c/${channel.id}`)
+    await article(page, 'line 39.').waitFor()
+    const last = await writer.says('the last line.', channel)
+    await article(page, 'the last line.').waitFor()
+    await writer.put(`/messages/${last.id}`, { content: 'the last line. '.repeat(200) })
+    await article(page, 'the last line. the last line.').waitFor()
+    await expect.poll(() => belowWindow(page)).toBeLessThan(1)
+  })
+})
+
+/**
+ * Somebody has scrolled up until the message that they read is near the upper edge of the window. The page of messages before those that
+ * are loaded has been asked for, and has not come yet.
+ */
+async function readInTheMiddle(site: Parameters<Parameters<typeof describeSite>[2]>[0], script: string | undefined) {
+  const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
+  const channel = await writer.creates({ name: `chronicle ${Math.random().toString(36).slice(2)}` })
+  const said: { id: string }[] = []
+  for (let n = 1; n <= messages; n++)
+    said.push(await writer.says(`message ${n}. ${'words of some length '.repeat(n % 7)}`, channel))
+  const page = await site.openPage('/docs', { withoutWorker: true })
+  const older = Promise.withResolvers<void>()
+  await page.route('**/messages?*before=*', async (route) => {
+    await older.promise
+    await route.continue()
+  })
+  if (script) await page.addInitScript(script)
+  await page.goto(`${site.baseUrl}/c/${channel.id}`)
+  await page.getByLabel('Email').fill('reader@example.com')
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await article(page, `message ${messages}.`).waitFor()
+  await page.getByRole('feed').hover()
+  for (let turn = 0; turn < 100 && (await topOf(page, read)) < 30; turn++) {
+    await page.mouse.wheel(0, -40)
+    await settled(page)
+  }
+  return { page, writer, channel, said, letOlderCome: older.resolve }
+}
+
+const settled = (page: Page) =>
+  page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))))
+
+/** The distance of a message from the top of the list in pixels, or -Infinity when it is not drawn. */
+async function topOf(page: Page, text: string): Promise<number> {
+  await settled(page)
+  return page.getByRole('feed').evaluate((feed, said) => {
+    const found = [...feed.querySelectorAll('article')].find((each) => each.textContent.includes(said))
+    return found ? found.getBoundingClientRect().top - feed.getBoundingClientRect().top : -Infinity
+  }, text)
+}
+
+const scrollHeight = (page: Page) => page.locator('.feed-scroller').evaluate((element) => element.scrollHeight)
+
+const belowWindow = (page: Page) =>
+  page.locator('.feed-scroller').evaluate((element) => element.scrollHeight - element.clientHeight - element.scrollTop)
+
+const firstInSight = (page: Page) =>
+  page.getByRole('feed').evaluate((feed) => {
+    const { top } = feed.getBoundingClientRect()
+    const found = [...feed.querySelectorAll('article')].find((each) => each.getBoundingClientRect().bottom > top + 1)
+    return found?.querySelector('.text')?.textContent ?? ''
+  })
