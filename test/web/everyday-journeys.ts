@@ -151,6 +151,10 @@ export function everydayJourneys(site: Site) {
       const { id } = await eve.says(content, { id: channelId! })
       await eve.post(`/messages/${id}/thread`, { content: `about ${content}` })
     }
+    // Until the last reply has come, the list moves, and a click may reach another message.
+    await article(vera, parents.at(-1)!)
+      .getByRole('link', { name: /1 reply/ })
+      .waitFor()
     const asked: string[] = []
     vera.on('request', (request) => asked.push(request.url()))
     const thread = vera.getByRole('complementary', { name: 'Thread' })

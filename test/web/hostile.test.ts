@@ -39,8 +39,10 @@ describeSite('the web client and hostile content', { timeout: 120_000 }, (site) 
       const message = article(page, new RegExp(`end-${name}`))
       for (let n = 0; n < 200 && !(await message.count()); n++) {
         await page.getByRole('feed').hover()
-        await page.mouse.wheel(0, -300)
+        await page.mouse.wheel(0, -500)
         await page.evaluate(() => new Promise(requestAnimationFrame))
+        // Whoever scrolls on before the rows are drawn passes by the message.
+        await page.locator('[role=feed][aria-busy=false]').first().waitFor()
       }
       await message.waitFor()
       expect(
