@@ -5,12 +5,14 @@ import { readPreferences } from './app/preferences.ts'
 import { session, startSession } from './app/session.ts'
 import { App } from './app.tsx'
 import { announceMessages } from './notifications/announce.ts'
+import { hasSnapshot, keepSnapshots, removeSnapshot } from './offline/snapshot.ts'
 import { UpdateNotice } from './offline/update-notice.tsx'
 import { startWorker, tellWorker } from './offline/worker.ts'
-import { startTexts } from './texts/texts.ts'
+import { prepareFormats, startTexts } from './texts/texts.ts'
 
-/** When the store takes longer, the page is drawn without it. */
+/** When the store takes longer, the page is drawn without it. Behind a snapshot there is more time. */
 const patienceMs = 500
+const patienceBehindSnapshotMs = 3_000
 
 void start()
 
@@ -27,7 +29,9 @@ async function start() {
   // What it asks for is on its way while the page is drawn.
   void startSession()
   await startTexts(preferences.language)
+  prepareFormats()
   await untilRestored()
+  removeSnapshot()
   render(
     <>
       <App />
@@ -40,6 +44,7 @@ async function start() {
     const { value } = session
     return value.state === 'signed-in' ? announceMessages(value.workspace) : undefined
   })
+  keepSnapshots()
   // After everything that the first view needs.
   if (document.readyState === 'complete') void startWorker()
   else addEventListener('load', () => void startWorker(), { once: true })
@@ -50,6 +55,7 @@ async function start() {
  */
 function untilRestored(): Promise<unknown> {
   const { value } = session
-  const patience = new Promise((resolve) => setTimeout(resolve, patienceMs))
+  const longest = hasSnapshot() ? patienceBehindSnapshotMs : patienceMs
+  const patience = new Promise((resolve) => setTimeout(resolve, longest))
   return value.state === 'signed-in' ? Promise.race([value.workspace.restored, patience]) : Promise.resolve()
 }

@@ -1,4 +1,5 @@
 import { isPageAddress, isPageFile } from './addresses.ts'
+import type { Snapshot } from './notes.ts'
 
 export interface Shell {
   /** Changes with every build of the page. */
@@ -11,6 +12,8 @@ declare const self: ServiceWorkerGlobalScope
 
 const prefix = 'parley.shell:'
 const page = '/'
+/** Where the snapshot is kept among the files of the page. The server has nothing there. */
+const snapshotFile = '/snapshot.json'
 /** The server answers the page with `Vary: Accept`. The kept page answers every request for it, whatever it accepts. */
 const anyAccept = { ignoreVary: true }
 
@@ -42,7 +45,7 @@ export function createShell({ build, files }: Shell) {
   function answer({ method, mode, url }: Request): Promise<Response> | undefined {
     const { origin, pathname } = new URL(url)
     if (method !== 'GET' || origin !== self.location.origin) return undefined
-    if (mode === 'navigate') return isPageAddress(pathname) ? keptOrFetched(page) : undefined
+    if (mode === 'navigate') return isPageAddress(pathname) ? pageAt(pathname) : undefined
     return isPageFile(pathname) ? keptOrFetched(pathname) : undefined
   }
 
@@ -57,12 +60,52 @@ export function createShell({ build, files }: Shell) {
     return fetched
   }
 
+  /** With the snapshot, if somebody has left the page at this address. */
+  async function pageAt(pathname: string): Promise<Response> {
+    const [answer, snapshot] = await Promise.all([keptOrFetched(page), keptSnapshot()])
+    return snapshot?.pathname === pathname && answer.ok ? withSnapshot(answer, snapshot) : answer
+  }
+
+  async function keptSnapshot(): Promise<Snapshot | undefined> {
+    const kept = await caches.match(snapshotFile, { cacheName: own })
+    return kept?.json()
+  }
+
+  async function keepSnapshot(snapshot: Snapshot | null) {
+    // After a sign-out nothing is kept.
+    if (!(await caches.has(own))) return
+    const cache = await caches.open(own)
+    if (snapshot === null) await cache.delete(snapshotFile)
+    else await cache.put(snapshotFile, Response.json(snapshot))
+  }
+
+  /** Somebody is signed in. What others saw is not shown to them. */
+  async function forgetSnapshotOfOthers(userId: string) {
+    const snapshot = await keptSnapshot()
+    if (snapshot && snapshot.userId !== userId) await keepSnapshot(null)
+  }
+
   function stopLoading() {
     loading.abort()
     loading = new AbortController()
   }
 
-  return { keep, removeOld, forget, answer, stopLoading }
+  return { keep, removeOld, forget, answer, keepSnapshot, forgetSnapshotOfOthers, stopLoading }
+}
+
+/** Puts what somebody saw before the page itself, for the eyes alone. The page removes it once it has drawn the same. */
+async function withSnapshot(answer: Response, { html, root }: Snapshot): Promise<Response> {
+  const [head, body] = (await answer.text()).split('<div id="app">')
+  const attributes = Object.entries(root).map(([name, value]) => {
+    const attribute = name === 'lang' || name === 'dir' ? name : `data-${name}`
+    return ` ${attribute}="${value.replace(/[^\w-]/g, '')}"`
+  })
+  const begin = head!.replace(/<html[^>]*>/, `<html${attributes.join('')}>`)
+  const headers = new Headers(answer.headers)
+  for (const name of ['content-encoding', 'content-length', 'etag']) headers.delete(name)
+  return new Response(`${begin}<div id="snapshot" inert aria-hidden="true">${html}</div><div id="app">${body}`, {
+    headers,
+  })
 }
 
 /** The names of assets change with their content; for the others the browser's own cache may be too old. */

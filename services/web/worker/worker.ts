@@ -23,6 +23,10 @@ self.addEventListener('message', (event) => {
       return event.waitUntil(notifications.announce(note.announcement))
     case 'seen':
       return event.waitUntil(notifications.seen(note.address))
+    case 'snapshot':
+      return event.waitUntil(shell.keepSnapshot(note.snapshot))
+    case 'signed in':
+      return event.waitUntil(shell.forgetSnapshotOfOthers(note.userId))
     case 'forget':
       return event.waitUntil(Promise.all([notifications.forget(), shell.forget()]))
     case 'take over':

@@ -40,6 +40,8 @@ export function takeUpdate() {
 
 /** Does nothing where there is no worker. One of an earlier visit may be there before this page has registered it. */
 export async function tellWorker(note: NoteToWorker): Promise<void> {
-  const known = registration ?? (await serviceWorker?.getRegistration())
-  known?.active?.postMessage(note)
+  // A page that is being left waits for nothing.
+  const known = serviceWorker?.controller ?? registration?.active
+  const worker = known ?? (await serviceWorker?.getRegistration())?.active
+  worker?.postMessage(note)
 }

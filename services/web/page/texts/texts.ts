@@ -59,6 +59,12 @@ function format(name: string, options: Intl.DateTimeFormatOptions, at: number): 
   return known.format(at)
 }
 
+/** Creates the formats that every first view needs, while the browser reads what is stored: each takes some milliseconds. */
+export function prepareFormats() {
+  timeOf(0)
+  dayOf(0)
+}
+
 /** `14:05` on the same day; the locale decides about 12 or 24 hours. */
 export const timeOf = (at: number) => format('time', { hour: 'numeric', minute: '2-digit' }, at)
 

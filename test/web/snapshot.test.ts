@@ -1,0 +1,117 @@
+import type { BrowserContext, Page } from 'playwright-core'
+import { expect, onTestFinished, test } from 'vitest'
+import { Person } from '../src/person.ts'
+import { describeSite } from './site.ts'
+
+const patience = { timeout: 60_000 }
+/** What makes HTML of a text would run this, or make an image of it. */
+const hostile = '<img src=x onerror="document.title=1"><script>document.title=1</script></div>" &amp; *bold*'
+
+/** What somebody saw when they left is shown at the next start, before the page itself has begun. */
+describeSite('the snapshot of the page', { wholeBrowser: true, timeout: 120_000 }, (site) => {
+  async function openBrowser(): Promise<BrowserContext> {
+    const context = await site.browser.newContext({ locale: 'en-GB', viewport: { width: 1280, height: 800 } })
+    onTestFinished(() => context.close())
+    return context
+  }
+
+  /** Somebody has read the channel, in the dark, and has closed the page. */
+  async function leave(context: BrowserContext, name: string, channel: { id: string }): Promise<string> {
+    const address = `${site.baseUrl}/c/${channel.id}`
+    const page = await context.newPage()
+    page.setDefaultTimeout(patience.timeout)
+    await page.goto(address)
+    await page.getByLabel('Email').fill(`${name}@example.com`)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('article').filter({ hasText: 'the newest words' }).waitFor()
+    await expect.poll(() => page.evaluate('navigator.serviceWorker.controller !== null'), patience).toBe(true)
+    await page.evaluate(`document.documentElement.dataset.theme = 'dark'`)
+    await page.goto(`${site.baseUrl}/docs`)
+    await expect
+      .poll(() => page.evaluate(`caches.match('/snapshot.json').then((found) => found !== undefined)`))
+      .toBe(true)
+    await page.close()
+    return address
+  }
+
+  /** The page as it is before its own script runs. */
+  async function withoutScript(context: BrowserContext): Promise<Page> {
+    const page = await context.newPage()
+    page.setDefaultTimeout(patience.timeout)
+    const session = await context.newCDPSession(page)
+    await session.send('Emulation.setScriptExecutionDisabled', { value: true })
+    return page
+  }
+
+  async function prepare(name: string) {
+    const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const channel = await admin.creates({ name })
+    for (let n = 1; n < 60; n++) await admin.says(`${n} words before`, channel)
+    await admin.says(hostile, channel)
+    await admin.says('the newest words', channel)
+    return channel
+  }
+
+  test('has what was in sight, as text, in the theme of the page, and for the eyes alone', async () => {
+    const channel = await prepare('quay')
+    const context = await openBrowser()
+    const address = await leave(context, 'ann', channel)
+    const page = await withoutScript(context)
+    await page.goto(address)
+    const snapshot = page.locator('#snapshot')
+    expect(await snapshot.getAttribute('aria-hidden')).toBe('true')
+    expect(await snapshot.getAttribute('inert')).toBe('')
+    const articles = snapshot.locator('article')
+    expect(await articles.last().innerText()).toContain('the newest words')
+    expect(await articles.nth(-2).innerText()).toContain('<img src=x onerror="document.title=1"><script>')
+    expect(await snapshot.locator('img, script').count()).toBe(0)
+    // Not the whole list.
+    expect(await articles.count()).toBeLessThan(40)
+    expect(await page.locator('html').getAttribute('data-theme')).toBe('dark')
+    const newest = await articles.last().boundingBox()
+    expect(newest!.y).toBeGreaterThan(400)
+    expect(newest!.y).toBeLessThan(800)
+  })
+
+  test('is shown at its own address alone, and gone once the page is there', async () => {
+    const channel = await prepare('pier')
+    const context = await openBrowser()
+    const address = await leave(context, 'bea', channel)
+    const page = await withoutScript(context)
+    await page.goto(`${address}/t/${channel.id}`)
+    expect(await page.locator('#snapshot').count()).toBe(0)
+
+    const again = await context.newPage()
+    await again.goto(address)
+    await again.getByRole('article').filter({ hasText: 'the newest words' }).waitFor(patience)
+    expect(await again.locator('#snapshot').count()).toBe(0)
+  })
+
+  test('is removed by a sign-out, and by the sign-in of somebody else', async () => {
+    const channel = await prepare('dock')
+    const context = await openBrowser()
+    const address = await leave(context, 'cleo', channel)
+    const page = await context.newPage()
+    page.setDefaultTimeout(patience.timeout)
+    await page.goto(address)
+    await page.getByRole('button', { name: 'Account' }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    await expect.poll(() => page.evaluate('caches.keys()'), patience).toEqual([])
+    await page.close()
+
+    await leave(context, 'dan', channel)
+    const other = await context.newPage()
+    other.setDefaultTimeout(patience.timeout)
+    // A link of a mail begins another session.
+    await other.goto(`${site.baseUrl}/?token=used&email=eli@example.com`)
+    await other.getByLabel('Email').fill('eli@example.com')
+    await other.getByRole('button', { name: 'Sign in' }).click()
+    await other.getByRole('button', { name: 'Account' }).waitFor()
+    const kept = () =>
+      other.evaluate(
+        `caches.match('/snapshot.json').then((found) => found?.json()).then((snapshot) => snapshot?.userId ?? 'none')`,
+      )
+    await expect.poll(kept, patience).toBe('none')
+  })
+})
