@@ -11,7 +11,7 @@ must be configured: only "npm start" has its own.`,
   async run({ options, configFlags }) {
     const config = await loadConfig({
       argv: configFlags,
-      judge: ({ chat }) => initialUserFaults(chat?.initialUser ?? {}),
+      check: ({ chat }) => initialUserFaults(chat?.initialUser ?? {}),
     })
     say(options.print ? JSON.stringify(maskSecrets(config), null, 2) : 'The configuration has no fault.')
   },

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { childEnvironment, configToEnvironment } from './index.ts'
 import { configKeys } from './keys.ts'
-import { enough, faultsOf, folder, load } from './load.testing.ts'
+import { faultsOf, folder, load, minimalEnvironment } from './load.testing.ts'
 
 describe('variables', () => {
   test('no two keys share one', () => {
@@ -15,8 +15,8 @@ describe('variables', () => {
     expect(await load({ env })).toMatchObject({
       environment: 'test',
       server: { host: 'localhost', port: 8080 },
-      database: { url: enough.DATABASE_URL },
-      redis: { url: enough.REDIS_URL },
+      database: { url: minimalEnvironment.DATABASE_URL },
+      redis: { url: minimalEnvironment.REDIS_URL },
       chat: { initialUser: { password: 'first password' } },
     })
   })

@@ -48,7 +48,7 @@ describe('the configuration file', () => {
     ['c.json', '["hunter2"]', /^c\.json must hold an object$/],
     ['c.mjs', 'export const secret = "hunter2"', /^c\.mjs must export by default an object$/],
     ['c.mjs', '\nthrow new Error("hunter2")', /^c\.mjs cannot be loaded: Error at line 2, column 7$/],
-    ['c.mjs', 'throw "hunter2"', /^c\.mjs cannot be loaded: it throws something that is no error$/],
+    ['c.mjs', 'throw "hunter2"', /^c\.mjs cannot be loaded: it throws a value that is not an Error$/],
     ['c.mjs', 'import "./hunter2.js"', /^c\.mjs cannot be loaded: ERR_MODULE_NOT_FOUND/],
     ['c.yaml', 'a: hunter2', /^c\.yaml must end in \.json, \.js, \.mjs, \.ts$/],
   ])('%s with %j is a fault that quotes nothing', async (name, content, message) => {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { enough, folder, load, refusal } from './load.testing.ts'
+import { folder, load, loadError, minimalEnvironment } from './load.testing.ts'
 
 describe('precedence', () => {
   const defaults = { server: { port: 1001 } }
@@ -110,7 +110,7 @@ test('what is loaded cannot be changed, deep down', async () => {
 })
 
 test('every source is read to the end: all faults at once, a line each, and no value in them', async () => {
-  const error = await refusal({
+  const error = await loadError({
     argv: [
       '--auth.authMod=hunter2',
       '--log.level=hunter3',
@@ -150,10 +150,15 @@ test('every source is read to the end: all faults at once, a line each, and no v
 })
 
 test('secrets that are right do not show up beside a fault', async () => {
-  const { stack, faults } = await refusal({ env: { PORT: 'x', INITIAL_USER_PASSWORD: 'initial-secret' } })
+  const { stack, faults } = await loadError({ env: { PORT: 'x', INITIAL_USER_PASSWORD: 'initial-secret' } })
 
   expect(faults).toHaveLength(1)
-  for (const secret of [enough.PARLEY_AUTH_JWT_SECRET, 'database-secret', 'redis-secret', 'initial-secret']) {
+  for (const secret of [
+    minimalEnvironment.PARLEY_AUTH_JWT_SECRET,
+    'database-secret',
+    'redis-secret',
+    'initial-secret',
+  ]) {
     expect(stack).not.toContain(secret)
   }
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { configToEnvironment, maskSecrets } from './index.ts'
-import { enough, faultsOf, load } from './load.testing.ts'
+import { faultsOf, load, minimalEnvironment } from './load.testing.ts'
 
 const keysOf = async (env: Record<string, string>, more = {}) =>
   (await faultsOf({ env, ...more })).map(({ key }) => key)
@@ -56,7 +56,7 @@ describe('values', () => {
   })
 
   test('what is required', async () => {
-    const env = Object.fromEntries(Object.keys(enough).map((name) => [name, '']))
+    const env = Object.fromEntries(Object.keys(minimalEnvironment).map((name) => [name, '']))
     expect(await faultsOf({ env })).toMatchObject([
       { key: 'auth.jwtSecret', message: expect.stringContaining('set PARLEY_AUTH_JWT_SECRET') },
       { key: 'database.url', message: expect.stringContaining('set DATABASE_URL (or DATABASE_URL_FILE)') },
@@ -221,8 +221,8 @@ describe('Redis', () => {
     ['Sentinels without the name', { ...sentinels, PARLEY_REDIS_SENTINEL_NAME: '' }, ['redis.sentinelName']],
     ['the name without Sentinels', { PARLEY_REDIS_SENTINEL_NAME: 'chat' }, ['redis.sentinelName']],
     ['a password of Sentinels without them', { PARLEY_REDIS_SENTINEL_PASSWORD: 'x' }, ['redis.sentinelPassword']],
-    ['a URL beside Sentinels', { ...sentinels, REDIS_URL: enough.REDIS_URL }, ['redis.url']],
-    ['a URL beside a cluster', { ...cluster, REDIS_URL: enough.REDIS_URL }, ['redis.url']],
+    ['a URL beside Sentinels', { ...sentinels, REDIS_URL: minimalEnvironment.REDIS_URL }, ['redis.url']],
+    ['a URL beside a cluster', { ...cluster, REDIS_URL: minimalEnvironment.REDIS_URL }, ['redis.url']],
     ['a cluster with Sentinels', { ...sentinels, ...cluster }, ['redis.clusterNodes']],
     ['an address without a port', { ...none, PARLEY_REDIS_CLUSTER_NODES: 'a' }, ['redis.clusterNodes']],
     ['a port there is not', { ...none, PARLEY_REDIS_CLUSTER_NODES: 'a:65536' }, ['redis.clusterNodes']],
