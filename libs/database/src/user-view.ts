@@ -20,7 +20,7 @@ export const userFields = [
 ] as const satisfies (keyof UserRow)[]
 export type UserFields = Pick<UserRow, (typeof userFields)[number]>
 
-/** A person as requests are answered with them. */
+/** A person as the API returns them. */
 export const userView = (user: UserFields): User => ({
   ...toldUser(user),
   email: user.email,
@@ -50,7 +50,7 @@ export const userColumns = sql`
   deactivated_at is null as "isActive", is_bot as "isBot", avatar_version as "avatarVersion",
   case when role = 'guest' then guest_expires_at end as "expiresAt", created_at as "createdAt"`
 
-/** Whether a user of the statement may act: they are not deactivated, and as a guest not beyond their time. */
+/** Whether a user of the statement may act: they are not deactivated, and they are not a guest whose time is over. */
 export const isActive = (now: number) => sql<boolean>`(
   ${isUnset('deactivated_at')} and (guest_expires_at is null or role <> 'guest' or guest_expires_at > ${now}))`
 
