@@ -65,7 +65,7 @@ describe('an object store', () => {
     [403, 'AccessDenied', /needs s3:GetObject, s3:PutObject, s3:DeleteObject and s3:ListBucket/],
     [301, 'PermanentRedirect', /is in another region or at another endpoint/],
     [403, 'RequestTimeTooSkewed', /clock/],
-    [418, 'SomethingNew', /does not answer as it should \(SomethingNew: no\)$/],
+    [418, 'SomethingNew', /gives an unexpected answer \(SomethingNew: no\)$/],
   ])('that answers %i %s is explained', async (status, code, message) => {
     const server = await startRefusingStore(status, code)
     onTestFinished(() => server.stop())
