@@ -5,14 +5,14 @@ import {
   type Reader,
   record,
   type Transaction,
-  toldUser,
   type UserFields,
   type UserRow,
   userFields,
+  userUpdatePayload,
 } from '@parley/database'
 import { type Actor, lockAdminsAnd, refuseLastAdmin } from './roles.ts'
-import { markEnded } from './sessions.ts'
-import { announceWebhooks, listWebhooksOf, orphanWebhooksOf } from './webhook-owners.ts'
+import { markSessionsEnded } from './sessions.ts'
+import { listWebhooksOf, orphanWebhooksOf, recordWebhookOwnership } from './webhook-owners.ts'
 
 /** The actor of what the server does by itself. */
 export const theServer = 'server'
@@ -28,7 +28,7 @@ export async function deactivateUser(trx: Transaction, userId: string, actor: Ac
   if (!user) throw invalid('There is no such user')
   if (user.deactivatedAt !== null) return user
   if (user.isAdmin) refuseLastAdmin(people, userId)
-  await endActivity(trx, user, actor)
+  await deactivate(trx, user, actor)
   return { ...user, deactivatedAt: actor.now }
 }
 
@@ -49,9 +49,9 @@ export async function activateUser(trx: Transaction, userId: string, { actorId, 
     .returningAll()
     .executeTakeFirstOrThrow()
   const routing = { ...(await audienceOfPerson(trx, userId)), reloadUsers: [userId] }
-  await record(trx, { type: 'UPDATE_USER', payload: toldUser(active), routing })
+  await record(trx, { type: 'UPDATE_USER', payload: userUpdatePayload(active), routing })
   await audit(trx, { action: 'user.activate', actorId, ...target(user), ip })
-  if (active.isAdmin) await announceWebhooks(trx, await listWebhooksOf(trx, userId), false)
+  if (active.isAdmin) await recordWebhookOwnership(trx, await listWebhooksOf(trx, userId), false)
   return active
 }
 
@@ -62,7 +62,7 @@ export async function activateUser(trx: Transaction, userId: string, { actorId, 
 export async function deactivateExpiredGuests(trx: Transaction, now: number): Promise<number> {
   const guests = await findExpiredGuests(trx, now)
   for (const guest of guests) {
-    await endActivity(trx, guest, { actorId: theServer, ip: null, now }, { reason: 'expired' })
+    await deactivate(trx, guest, { actorId: theServer, ip: null, now }, { reason: 'expired' })
   }
   return guests.length
 }
@@ -81,7 +81,7 @@ const findExpiredGuests = (db: Reader, now: number): Promise<UserFields[]> =>
     .skipLocked()
     .execute()
 
-async function endActivity(
+async function deactivate(
   trx: Transaction,
   user: UserFields,
   { actorId, ip, now }: Actor,
@@ -89,10 +89,10 @@ async function endActivity(
 ): Promise<void> {
   const audience = await audienceOfPerson(trx, user.id)
   await trx.updateTable('users').set({ deactivatedAt: now }).where('id', '=', user.id).execute()
-  const endSessions = await markEnded(trx, { userId: user.id, reason: 'deactivated', actorId, ip, now })
+  const endSessions = await markSessionsEnded(trx, { userId: user.id, reason: 'deactivated', actorId, ip, now })
   await record(trx, {
     type: 'UPDATE_USER',
-    payload: toldUser({ ...user, deactivatedAt: now }),
+    payload: userUpdatePayload({ ...user, deactivatedAt: now }),
     routing: { ...audience, endSessions, reloadUsers: [user.id] },
   })
   await audit(trx, { action: 'user.deactivate', actorId, ...target(user, details), ip })

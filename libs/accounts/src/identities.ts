@@ -79,7 +79,7 @@ export async function markMadeAdmin(trx: Transaction, identity: Identity, madeAd
  * Gives a person the display name that their directory knows, which they cannot change from then on, and tells everyone who sees them
  * (UPDATE_USER). Without a change nobody is told.
  */
-export const describePerson = (
+export const setDirectoryProfile = (
   trx: Transaction,
   { id }: UserRow,
   { displayName, managedBy }: { displayName: string; managedBy: DirectoryKind },
@@ -89,7 +89,7 @@ export const describePerson = (
  * Makes a person an admin, or an ordinary one again, because their directory says so. Guests stay guests, and the last admin stays an
  * admin. Answers whether the role changed. The caller holds no row lock of a person yet, except of one created in this transaction.
  */
-export async function followAdminRole(
+export async function syncAdminRole(
   trx: Transaction,
   userId: string,
   isAdmin: boolean,

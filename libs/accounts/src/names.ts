@@ -32,7 +32,7 @@ export function readUserName(text: string, what = 'userName'): string {
 }
 
 /** A text that somebody else has written, as a name: without what `readName` refuses; null when nothing visible is left. */
-export function fittedName(text: string, longest: number): string | null {
+export function toValidName(text: string, longest: number): string | null {
   const name = firstCharacters(tidyName(text.replaceAll(everyHidden, '')), longest).trimEnd()
   return visible.test(name) ? name : null
 }

@@ -1,7 +1,7 @@
 import { audienceOfPerson } from '@parley/access'
 import { ApiError, limits } from '@parley/contract'
-import { audit, type DirectoryKind, record, type Transaction, toldUser, type UserRow } from '@parley/database'
-import { fittedName, readName } from './names.ts'
+import { audit, type DirectoryKind, record, type Transaction, type UserRow, userUpdatePayload } from '@parley/database'
+import { readName, toValidName } from './names.ts'
 import type { Actor } from './roles.ts'
 import { lockUser } from './users.ts'
 
@@ -42,7 +42,11 @@ export async function updateProfile(
     .returningAll()
     .executeTakeFirstOrThrow()
   if (isSame) return user
-  await record(trx, { type: 'UPDATE_USER', payload: toldUser(user), routing: await audienceOfPerson(trx, userId) })
+  await record(trx, {
+    type: 'UPDATE_USER',
+    payload: userUpdatePayload(user),
+    routing: await audienceOfPerson(trx, userId),
+  })
   await audit(trx, {
     action: 'user.profile.update',
     actorId,
@@ -63,7 +67,7 @@ function read(
 ): string | null {
   if (text === undefined) return present
   if (text === null || text.trim() === '') return null
-  return directory === null ? readName(text, what, limits[what]) : fittedName(text, limits[what])
+  return directory === null ? readName(text, what, limits[what]) : toValidName(text, limits[what])
 }
 
 const managedByDirectory = () =>

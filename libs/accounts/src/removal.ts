@@ -6,7 +6,7 @@ import { findCaller } from '@parley/identity'
 import { leaveAllChannels, leaveAllGroups } from '@parley/membership'
 import { lockAdminsAnd, lockAsAdmin, refuseLastAdmin } from './roles.ts'
 import { deleteSecondFactors } from './second-factors.ts'
-import { markEnded } from './sessions.ts'
+import { markSessionsEnded } from './sessions.ts'
 import type { Act } from './users.ts'
 import { orphanWebhooksOf } from './webhook-owners.ts'
 
@@ -75,7 +75,7 @@ async function endAccount(trx: Transaction, user: UserRow, { caller, ip, now }: 
     .set({ removedAt: now, isAdmin: false, passwordHash: null, avatarVersion: null, secondFactorSince: null })
     .where('id', '=', user.id)
     .execute()
-  const endSessions = await markEnded(trx, {
+  const endSessions = await markSessionsEnded(trx, {
     userId: user.id,
     reason: 'removed',
     actorId: caller.userId,

@@ -1,12 +1,12 @@
 import { audienceOfPerson } from '@parley/access'
 import { invalid, type Role } from '@parley/contract'
-import { anyOf, audit, isRowId, record, type Transaction, toldUser, type UserRow } from '@parley/database'
+import { anyOf, audit, isRowId, record, type Transaction, type UserRow, userUpdatePayload } from '@parley/database'
 import { findCaller, requireAdmin } from '@parley/identity'
 import { lockLivePeople } from '@parley/membership'
 import { startReadingAll } from '@parley/read-states'
 import { sql } from 'kysely'
 import type { Act } from './users.ts'
-import { announceWebhooks, listWebhooksOf, orphanWebhooksOf } from './webhook-owners.ts'
+import { listWebhooksOf, orphanWebhooksOf, recordWebhookOwnership } from './webhook-owners.ts'
 
 /** Who changes an account: a person, a program or the server itself. */
 export interface Actor {
@@ -30,14 +30,14 @@ export interface NewRole {
  */
 export async function setRole(trx: Transaction, userId: string, role: NewRole, act: Act): Promise<UserRow> {
   const people = await lockAsAdmin(trx, act, userId)
-  return giveRole(trx, people, userId, role, { actorId: act.caller.userId, ip: act.ip, now: act.now })
+  return applyRole(trx, people, userId, role, { actorId: act.caller.userId, ip: act.ip, now: act.now })
 }
 
 /** As `setRole`, for a directory or a program. @throws ApiError 400 as `setRole`. */
 export const assignRole = async (trx: Transaction, userId: string, role: NewRole, actor: Actor): Promise<UserRow> =>
-  giveRole(trx, await lockAdminsAnd(trx, userId), userId, role, actor)
+  applyRole(trx, await lockAdminsAnd(trx, userId), userId, role, actor)
 
-async function giveRole(
+async function applyRole(
   trx: Transaction,
   people: Map<string, UserRow>,
   userId: string,
@@ -77,7 +77,7 @@ export async function changeRole(
   { role, guestExpiresAt }: { role: Role; guestExpiresAt: number | null },
   { actorId, ip }: { actorId: string; ip: string | null },
 ): Promise<UserRow> {
-  const kinds = publicOrMore(role).filter((kind) => !publicOrMore(before.role).includes(kind))
+  const kinds = kindsReadWithoutJoining(role).filter((kind) => !kindsReadWithoutJoining(before.role).includes(kind))
   if (kinds.length > 0) await startReadingAll(trx, { userId, kinds })
   const user = await trx
     .updateTable('users')
@@ -86,7 +86,7 @@ export async function changeRole(
     .returningAll()
     .executeTakeFirstOrThrow()
   const routing = { ...(await audienceOfPerson(trx, userId)), reloadUsers: [userId] }
-  await record(trx, { type: 'UPDATE_USER', payload: toldUser(user), routing })
+  await record(trx, { type: 'UPDATE_USER', payload: userUpdatePayload(user), routing })
   await audit(trx, {
     action: 'user.role.update',
     actorId,
@@ -96,13 +96,13 @@ export async function changeRole(
     ip,
   })
   if (role === before.role) return user
-  if (role === 'admin') await announceWebhooks(trx, await listWebhooksOf(trx, userId), false)
+  if (role === 'admin') await recordWebhookOwnership(trx, await listWebhooksOf(trx, userId), false)
   else if (before.isAdmin) await orphanWebhooksOf(trx, userId, { actorId, ip })
   return user
 }
 
 /** The kinds of channels that people of this role may read without being members. */
-const publicOrMore = (role: Role): ('public' | 'private')[] =>
+const kindsReadWithoutJoining = (role: Role): ('public' | 'private')[] =>
   role === 'admin' ? ['public', 'private'] : role === 'member' ? ['public'] : []
 
 /**
@@ -147,7 +147,7 @@ export async function lockAsAdmin(
  * As `lockAsAdmin`, for changes that concern no person: locks only the caller's row, so that they stay an admin until the end of the
  * transaction. @throws ApiError 401 when their session has ended, 403 when they are no admin.
  */
-export async function stayAdmin(trx: Transaction, { caller, now }: Omit<Act, 'ip'>): Promise<void> {
+export async function lockCallerAsAdmin(trx: Transaction, { caller, now }: Omit<Act, 'ip'>): Promise<void> {
   await lockLivePeople(trx, [caller.userId])
   requireAdmin(await findCaller(trx, caller, now))
 }

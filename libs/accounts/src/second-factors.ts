@@ -62,7 +62,7 @@ export async function settleSecondFactors(trx: Transaction, change: FactorChange
   await trx.deleteFrom('recoveryCodes').where('userId', '=', user.id).execute()
   await trx.deleteFrom('mfaAttempts').where('userId', '=', user.id).execute()
   if (!mfaRequired) return
-  await restrict(trx, await markToEnrol(trx, { userId: user.id }))
+  await endStreamsOf(trx, await markToEnrol(trx, { userId: user.id }))
 }
 
 /** Deletes the second factors of somebody who leaves. */
@@ -89,7 +89,7 @@ export async function applyMfaPolicy(trx: Transaction, mfaRequired: boolean): Pr
   }
   const marked = await markToEnrol(trx, {})
   for (let from = 0; from < marked.length; from += markedAtOnce) {
-    await restrict(trx, marked.slice(from, from + markedAtOnce))
+    await endStreamsOf(trx, marked.slice(from, from + markedAtOnce))
   }
   return marked.length
 }
@@ -119,6 +119,6 @@ async function markToEnrol(trx: Transaction, { userId }: { userId?: string }): P
 }
 
 /** Ends the streams of sessions that go on. */
-async function restrict(trx: Transaction, sessionIds: string[]) {
+async function endStreamsOf(trx: Transaction, sessionIds: string[]) {
   if (sessionIds.length > 0) await recordControl(trx, { ...nobody, endSessions: sessionIds })
 }

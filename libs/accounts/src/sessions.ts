@@ -163,13 +163,13 @@ export interface EndedSessions {
  * ended before. Each gets an entry in the audit log, except expired ones. When an account ends, its API tokens end too.
  */
 export async function endSessions(trx: Transaction, input: EndedSessions): Promise<string[]> {
-  const ended = await markEnded(trx, input)
+  const ended = await markSessionsEnded(trx, input)
   if (ended.length > 0) await recordControl(trx, { ...nobody, endSessions: ended })
   return ended
 }
 
 /** As `endSessions`, for callers that put the control into an event of their own. */
-export async function markEnded(trx: Transaction, input: EndedSessions): Promise<string[]> {
+export async function markSessionsEnded(trx: Transaction, input: EndedSessions): Promise<string[]> {
   const { userId, reason, actorId = userId, only, except, ip, now } = input
   if (only === undefined) await forgetSignIns(trx, input)
   const ids = only?.filter(isRowId)

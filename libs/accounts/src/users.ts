@@ -8,15 +8,15 @@ import {
   type Reader,
   record,
   type Transaction,
-  toldUser,
   type UserRow,
+  userUpdatePayload,
   userView,
   uuidv7,
 } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { startReadingAll } from '@parley/read-states'
 import { sql } from 'kysely'
-import { joinFirstChannels } from './auto-join.ts'
+import { joinDefaultChannels } from './auto-join.ts'
 import { spellingsOf } from './emails.ts'
 import { nameKey, readUserName, tidyName } from './names.ts'
 import { claimFreeName, claimName } from './taken-names.ts'
@@ -80,7 +80,7 @@ export async function createUser(trx: Transaction, input: NewUser): Promise<User
     ip: input.ip,
   })
   if (role === 'guest') return user
-  await joinFirstChannels(trx, id, input)
+  await joinDefaultChannels(trx, id, input)
   return user
 }
 
@@ -121,7 +121,7 @@ export async function renameUser(trx: Transaction, wish: string, { caller, ip }:
   const user = await updateName(trx, before.id, userName)
   await record(trx, {
     type: 'UPDATE_USER',
-    payload: toldUser(user),
+    payload: userUpdatePayload(user),
     routing: await audienceOfPerson(trx, user.id),
   })
   await audit(trx, {

@@ -13,7 +13,7 @@ export interface OwnedWebhook {
  * Tells all admins that nobody is responsible for these webhooks any more, or that somebody is again (UPDATE_WEBHOOK). Call it in the
  * transaction of that change, after it.
  */
-export async function announceWebhooks(
+export async function recordWebhookOwnership(
   trx: Transaction,
   webhooks: readonly OwnedWebhook[],
   isOrphaned: boolean,
@@ -39,7 +39,7 @@ export async function orphanWebhooksOf(
   { actorId, ip }: { actorId: string; ip: string | null },
 ): Promise<void> {
   const webhooks = await listWebhooksOf(trx, userId)
-  await announceWebhooks(trx, webhooks, true)
+  await recordWebhookOwnership(trx, webhooks, true)
   for (const { id, name, channelId, createdBy } of webhooks) {
     const metadata = { name, channelId, createdBy }
     await audit(trx, { action: 'webhook.orphan', actorId, targetType: 'webhook', targetId: id, metadata, ip })

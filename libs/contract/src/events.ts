@@ -27,7 +27,7 @@ const ThreadReply = Type.Object({
 })
 const Joined = Type.Array(Id, { description: 'Ids of the people who became members with this change' })
 const Left = Type.Array(Id, { description: 'Ids of the people who are no longer members with this change' })
-const ToldChannel = Type.Object({
+const ChannelPayload = Type.Object({
   ...Channel.properties,
   members: Type.Optional({
     ...Channel.properties.members,
@@ -53,9 +53,9 @@ export const eventPayloads = {
   UPDATE_MESSAGE: Message,
   DELETE_MESSAGE: MessageRef,
   /** A client that could not read the channel before treats everything up to `lastSeq` as read. */
-  NEW_CHANNEL: Type.Object({ ...ToldChannel.properties, lastSeq: Type.Integer() }),
+  NEW_CHANNEL: Type.Object({ ...ChannelPayload.properties, lastSeq: Type.Integer() }),
   UPDATE_CHANNEL: Type.Object({
-    ...ToldChannel.properties,
+    ...ChannelPayload.properties,
     joined: Type.Optional(Type.Array(Id, { description: 'Ids of the people who became members with this change' })),
     left: Type.Optional(
       Type.Array(Id, { description: 'Ids of the people who are no longer members with this change' }),

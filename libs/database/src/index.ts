@@ -24,5 +24,13 @@ export { type DatabaseRole, databaseRoles, roleName } from './rights.ts'
 export { setRolePassword } from './roles.ts'
 export { anyOf, deleteSomeExpired, executePrepared, isUnset, prepared } from './statements.ts'
 export type * from './tables.ts'
-export { isActive, isActiveText, toldUser, type UserFields, userColumns, userFields, userView } from './user-view.ts'
+export {
+  isActive,
+  isActiveText,
+  type UserFields,
+  userColumns,
+  userFields,
+  userUpdatePayload,
+  userView,
+} from './user-view.ts'
 export { isRowId, uuidv7 } from './uuidv7.ts'

@@ -22,13 +22,13 @@ export type UserFields = Pick<UserRow, (typeof userFields)[number]>
 
 /** A person as the API returns them. */
 export const userView = (user: UserFields): User => ({
-  ...toldUser(user),
+  ...userUpdatePayload(user),
   email: user.email,
   createdAt: user.createdAt,
 })
 
 /** The payload of UPDATE_USER. */
-export const toldUser = ({
+export const userUpdatePayload = ({
   deactivatedAt,
   ...user
 }: Omit<UserFields, 'email' | 'createdAt'>): EventPayload<'UPDATE_USER'> => ({

@@ -5,9 +5,9 @@ import {
   changeMembers,
   findReadersWithoutJoining,
   type MemberChange,
-  readToTheEnd,
-  tellAudience,
-  tellMembers,
+  markAllRead,
+  recordChannelUpdated,
+  recordMembershipChanged,
 } from '@parley/membership'
 import { startReading } from '@parley/read-states'
 import { sql } from 'kysely'
@@ -123,9 +123,9 @@ async function deriveMembers(
   await startReading(trx, channel.id, { only: joined })
   const couldRead = await findReadersWithoutJoining(trx, channel.kind, joined)
   const after = await changeMembers(trx, channel.id, change, now, { byHand: false })
-  await readToTheEnd(trx, after, [...couldRead])
-  await tellMembers(trx, after, change)
-  await tellAudience(trx, after, change)
+  await markAllRead(trx, after, [...couldRead])
+  await recordMembershipChanged(trx, after, change)
+  await recordChannelUpdated(trx, after, change)
   return after
 }
 

@@ -19,7 +19,7 @@ interface Known {
  * that were passed over: those that make no handle, or whose handle somebody else, or another group, has. The caller holds no locks yet
  * but those of people: everything is locked here, names first, then groups and channels, in the order of their ids.
  */
-export async function followGroups(
+export async function syncGroups(
   trx: Transaction,
   userId: string,
   names: readonly string[],

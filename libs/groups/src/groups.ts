@@ -8,8 +8,8 @@ import {
   nameSkeleton,
   record,
   type Transaction,
-  toldUser,
   userFields,
+  userUpdatePayload,
   uuidv7,
 } from '@parley/database'
 import { everybodyButGuests, lockLivePeople, nextChange, withOtherMembers } from '@parley/membership'
@@ -50,11 +50,11 @@ export async function createGroup(
     .execute()
   await insertMembers(trx, id, wanted, actor.now)
   const group = (await findGroup(trx, id))!
-  await tellGuests(trx, wanted)
+  await recordForGuests(trx, wanted)
   const most = limits.eventMembers
   const payload = { ...group, joined: wanted.slice(0, most) }
   await record(trx, { type: 'NEW_GROUP', payload, routing: everybodyButGuests })
-  await tellMembers(trx, group, { joined: wanted.slice(most), left: [] })
+  await recordGroupMembersChanged(trx, group, { joined: wanted.slice(most), left: [] })
   await auditGroup(trx, 'group.create', group, actor, { source, members: wanted.length })
   return group
 }
@@ -98,7 +98,7 @@ export async function deleteGroup(trx: Transaction, groupId: string, source: Gro
   await trx.deleteFrom('groupMembers').where('groupId', '=', group.id).execute()
   await trx.deleteFrom('channelGroups').where('groupId', '=', group.id).execute()
   await deriveMembersOfGroup(trx, channels, members, actor.now)
-  await tellGuests(trx, members)
+  await recordForGuests(trx, members)
   await record(trx, { type: 'DELETE_GROUP', payload: { id: group.id }, routing: withOtherMembers(group.id) })
   await auditGroup(trx, 'group.delete', group, actor, { members: members.length })
 }
@@ -138,8 +138,8 @@ export async function changeGroupMembers(
     .execute()
   await deriveMembersOfGroup(trx, await listChannelsOfGroup(trx, group.id), [...joined, ...left], actor.now)
   const changed = (await findGroup(trx, group.id))!
-  await tellGuests(trx, [...joined, ...left])
-  await tellMembers(trx, changed, { joined, left })
+  await recordForGuests(trx, [...joined, ...left])
+  await recordGroupMembersChanged(trx, changed, { joined, left })
   await auditGroup(trx, 'group.members.update', changed, actor, { joined, left })
   return changed
 }
@@ -148,7 +148,7 @@ export async function changeGroupMembers(
  * Guests are told of no group, but their mentions are counted by the groups that they are in. An UPDATE_USER of
  * themselves has their clients fetch everything anew.
  */
-async function tellGuests(trx: Transaction, userIds: readonly string[]): Promise<void> {
+async function recordForGuests(trx: Transaction, userIds: readonly string[]): Promise<void> {
   const guests = await trx
     .selectFrom('users')
     .select(userFields)
@@ -156,7 +156,7 @@ async function tellGuests(trx: Transaction, userIds: readonly string[]): Promise
     .where('role', '=', 'guest')
     .execute()
   for (const guest of guests) {
-    await record(trx, { type: 'UPDATE_USER', payload: toldUser(guest), routing: onlyUsers(guest.id) })
+    await record(trx, { type: 'UPDATE_USER', payload: userUpdatePayload(guest), routing: onlyUsers(guest.id) })
   }
 }
 
@@ -190,7 +190,11 @@ const insertMembers = async (trx: Transaction, groupId: string, userIds: readonl
 }
 
 /** Tells who has come and gone, in as many events as it takes: clients look for themselves in them. */
-async function tellMembers(trx: Transaction, group: Group, { joined, left }: { joined: string[]; left: string[] }) {
+async function recordGroupMembersChanged(
+  trx: Transaction,
+  group: Group,
+  { joined, left }: { joined: string[]; left: string[] },
+) {
   const most = limits.eventMembers
   for (let from = 0; from < Math.max(joined.length, left.length); from += most) {
     const change = { joined: joined.slice(from, from + most), left: left.slice(from, from + most) }

@@ -8,7 +8,7 @@ import { findReadersWithoutJoining, listMembers, type MemberChange } from './mem
 export const channelView = (row: ChannelRow, members: string[]): Channel => ({ ...summaryOf(row), members })
 
 /** The payload of a channel's events: large channels without their members, so that it stays small. */
-export async function toldChannel(db: Reader, row: ChannelRow): Promise<EventPayload<'UPDATE_CHANNEL'>> {
+export async function channelPayload(db: Reader, row: ChannelRow): Promise<EventPayload<'UPDATE_CHANNEL'>> {
   const summary = summaryOf(row)
   if (row.memberCount > limits.eventMembers) return summary
   return { ...summary, members: await listMembers(db, row.id) }
@@ -29,8 +29,8 @@ const summaryOf = (row: ChannelRow) => ({
  * Tells the audience of a channel what it is like now (UPDATE_CHANNEL). With `change`, which must be all that has happened to its
  * members since the version before, the realtime nodes need not read them anew.
  */
-export async function tellAudience(trx: Transaction, row: ChannelRow, change?: MemberChange): Promise<void> {
-  const channel = await toldChannel(trx, row)
+export async function recordChannelUpdated(trx: Transaction, row: ChannelRow, change?: MemberChange): Promise<void> {
+  const channel = await channelPayload(trx, row)
   if (!change || change.joined.length + change.left.length === 0) {
     return record(trx, { type: 'UPDATE_CHANNEL', payload: channel, routing: audienceOf(row) })
   }
@@ -44,7 +44,7 @@ export async function tellAudience(trx: Transaction, row: ChannelRow, change?: M
  * lose or gain it with their membership, and to the streams of joined channels of those who may read it all the time. The rows of these
  * people are locked, so their roles stay the same. `gone` is the channel as those know it who lose it.
  */
-export async function tellMembers(
+export async function recordMembershipChanged(
   trx: Transaction,
   row: ChannelRow,
   { joined, left }: MemberChange,
@@ -56,23 +56,27 @@ export async function tellMembers(
   const gainers = joined.filter((id) => !may(id))
   if (losers.length > 0) await record(trx, { type: 'DELETE_CHANNEL', payload: gone, routing: onlyUsers(...losers) })
   if (gainers.length > 0) {
-    const payload = { ...(await toldChannel(trx, row)), lastSeq: row.lastSeq }
+    const payload = { ...(await channelPayload(trx, row)), lastSeq: row.lastSeq }
     await record(trx, { type: 'NEW_CHANNEL', payload, routing: onlyUsers(...gainers) })
   }
-  await tellOwnStreams(trx, row, { joined: joined.filter(may), left: left.filter(may) })
+  await recordForJoinedStreams(trx, row, { joined: joined.filter(may), left: left.filter(may) })
 }
 
 /**
  * Tells those who joined or left, on their streams of joined channels, that the channel is there or is not. For people who may read
  * it all the time: the channel is nothing new to their other streams.
  */
-export async function tellOwnStreams(trx: Transaction, row: ChannelRow, { joined, left }: MemberChange): Promise<void> {
+export async function recordForJoinedStreams(
+  trx: Transaction,
+  row: ChannelRow,
+  { joined, left }: MemberChange,
+): Promise<void> {
   if (left.length > 0) {
     const payload = { id: row.id, name: row.name }
     await record(trx, { type: 'DELETE_CHANNEL', payload, routing: onlyJoinedStreams(...left) })
   }
   if (joined.length === 0) return
-  const payload = { ...(await toldChannel(trx, row)), lastSeq: row.lastSeq }
+  const payload = { ...(await channelPayload(trx, row)), lastSeq: row.lastSeq }
   await record(trx, { type: 'NEW_CHANNEL', payload, routing: onlyJoinedStreams(...joined) })
   // NEW_CHANNEL says that everything in it is read.
   for (const { id, readState } of await listUnread(trx, row, joined)) {
@@ -85,7 +89,7 @@ export async function tellOwnStreams(trx: Transaction, row: ChannelRow, { joined
  * Tells the streams of `scope=joined` how many members a channel has that a removed person was in (UPDATE_CHANNEL). Other streams
  * know its members, and learn from REMOVE_USER who is none any more.
  */
-export const tellOfRemoval = (trx: Transaction, row: ChannelRow, userId: string): Promise<void> =>
+export const recordMemberRemoved = (trx: Transaction, row: ChannelRow, userId: string): Promise<void> =>
   record(trx, {
     type: 'UPDATE_CHANNEL',
     payload: { ...summaryOf(row), joined: [], left: [userId] },

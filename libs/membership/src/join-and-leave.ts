@@ -3,7 +3,12 @@ import { forbidden, type Group, invalid, notFound, onlyUsers, type Routing, sess
 import { anyOf, audit, type ChannelRow, record, type Transaction } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { sql } from 'kysely'
-import { tellAudience, tellMembers, tellOfRemoval, tellOwnStreams } from './channel-events.ts'
+import {
+  recordChannelUpdated,
+  recordForJoinedStreams,
+  recordMemberRemoved,
+  recordMembershipChanged,
+} from './channel-events.ts'
 import { changeMembers, findOutsiders, isMember, lockLivePeople } from './members.queries.ts'
 
 interface Act {
@@ -22,16 +27,16 @@ interface Act {
 export async function joinChannel(trx: Transaction, { caller, now }: Act, channelId: string): Promise<ChannelRow> {
   const { channel, isIn } = await lockChannelOf(trx, caller, channelId)
   if (isIn) {
-    await stayByHand(trx, channel.id, caller.userId)
+    await keepByHand(trx, channel.id, caller.userId)
     return channel
   }
   if (channel.kind !== 'public') throw forbidden('Only its creator or an admin can add members to a private channel')
 
   const change = { joined: [caller.userId], left: [] }
   const joined = await changeMembers(trx, channel.id, change, now)
-  await readToTheEnd(trx, joined, change.joined)
-  await tellOwnStreams(trx, joined, change)
-  await tellAudience(trx, joined, change)
+  await markAllRead(trx, joined, change.joined)
+  await recordForJoinedStreams(trx, joined, change)
+  await recordChannelUpdated(trx, joined, change)
   return joined
 }
 
@@ -55,8 +60,8 @@ export async function leaveChannel(
 
   const change = { joined: [], left: [caller.userId] }
   const left = await changeMembers(trx, channel.id, change, now)
-  await tellMembers(trx, left, change)
-  await tellAudience(trx, left, change)
+  await recordMembershipChanged(trx, left, change)
+  await recordChannelUpdated(trx, left, change)
   if (left.kind === 'private') {
     const target = { targetType: 'channel', targetId: left.id } as const
     await audit(trx, { action: 'channel.leave', actorId: caller.userId, ...target, metadata: { name: left.name }, ip })
@@ -82,8 +87,8 @@ export async function joinPublicChannels(
     if (joined.length === 0) continue
     const change = { joined, left: [] }
     const channel = await changeMembers(trx, id, change, now)
-    if (haveStreams) await tellOwnStreams(trx, channel, change)
-    await tellAudience(trx, channel, change)
+    if (haveStreams) await recordForJoinedStreams(trx, channel, change)
+    await recordChannelUpdated(trx, channel, change)
   }
 }
 
@@ -120,7 +125,7 @@ export async function leaveAllChannels(trx: Transaction, userId: string): Promis
     .where('deletedAt', 'is', null)
     .returningAll()
     .execute()
-  for (const row of rows) await tellOfRemoval(trx, row, userId)
+  for (const row of rows) await recordMemberRemoved(trx, row, userId)
 }
 
 /** The locked channel and whether the caller is a member. Callers who may not read it do not learn that it exists. */
@@ -135,7 +140,7 @@ async function lockChannelOf(trx: Transaction, caller: Caller, channelId: string
 }
 
 /** A member through groups who joins stays a member when the groups do not make them one any more. */
-const stayByHand = (trx: Transaction, channelId: string, userId: string) =>
+const keepByHand = (trx: Transaction, channelId: string, userId: string) =>
   trx
     .updateTable('channelMembers')
     .set({ byHand: true })
@@ -158,7 +163,7 @@ const isInThroughGroup = async (trx: Transaction, channelId: string, userId: str
  * Marks everything in a channel as read for people who join it, and tells the streams (READ_UPDATE) of those for whom something was
  * unread.
  */
-export async function readToTheEnd(
+export async function markAllRead(
   trx: Transaction,
   { id, lastSeq }: ChannelRow,
   userIds: readonly string[],

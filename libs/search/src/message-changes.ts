@@ -35,7 +35,7 @@ const changedMessage = sql`case
   else o.event::json #>> ${pathOfType} end`
 
 /** Deleting a message deletes its replies too, with one event. */
-const withReplies = sql`coalesce(o.event like '{"type":"DELETE_MESSAGE"%', false)`
+const deletesReplies = sql`coalesce(o.event like '{"type":"DELETE_MESSAGE"%', false)`
 
 export interface MessageChanges {
   /** The last position that was read. */
@@ -63,7 +63,7 @@ export async function readChanges(db: Reader, after: number, limit: number): Pro
       order by last_pos offset 0
     ) chosen cross join lateral (
       select count(*)::int as kept, array_agg(${changedMessage}) as ids,
-        array_agg(${changedMessage}) filter (where ${withReplies}) as deleted, max(o.created_at) as recorded_at
+        array_agg(${changedMessage}) filter (where ${deletesReplies}) as deleted, max(o.created_at) as recorded_at
       from unnest(chosen.outbox_ids) u (id)
         cross join lateral (select * from outbox where outbox.id = u.id limit 1) o
     ) found
@@ -76,7 +76,7 @@ export async function readChanges(db: Reader, after: number, limit: number): Pro
     pos = batch.lastPos
     recordedAt = batch.recordedAt
   }
-  return { pos, count: pos - after, recordedAt, messageIds: await unfold(db, rows) }
+  return { pos, count: pos - after, recordedAt, messageIds: await withReplies(db, rows) }
 }
 
 export interface Unindexed {
@@ -94,13 +94,13 @@ export const selectUnindexed = sql<UnindexedRow>`
     select string_agg(id, ',') filter (where is_sent) as sent, array_agg(id) filter (where not is_sent) as ids,
       array_agg(id) filter (where takes_replies) as deleted
     from (
-      select ${changedMessage} as id, o.event like '{"type":"NEW_%' as is_sent, ${withReplies} as takes_replies
+      select ${changedMessage} as id, o.event like '{"type":"NEW_%' as is_sent, ${deletesReplies} as takes_replies
       from outbox o where o.id > progress.seen_id offset 0
     ) told where id is not null
   ) unseen`
 
 export async function readUnindexed(db: Reader, row: UnindexedRow): Promise<Unindexed> {
-  const changedIds = await unfold(db, [row])
+  const changedIds = await withReplies(db, [row])
   const sent = row.sent?.split(',').filter(isRowId) ?? []
   return { unseenIds: [...new Set([...sent, ...changedIds])], changedIds, unreadBelow: row.unreadBelow }
 }
@@ -124,7 +124,7 @@ interface BatchRow extends Changed {
 }
 
 /** The messages without duplicates, with the replies to deleted ones. Served by messages_of_thread. */
-async function unfold(db: Reader, rows: readonly Changed[]): Promise<string[]> {
+async function withReplies(db: Reader, rows: readonly Changed[]): Promise<string[]> {
   const known = (ids: (string | null)[] | null) => ids?.filter((id) => id !== null && isRowId(id)) as string[]
   const changed = rows.flatMap(({ ids }) => known(ids) ?? [])
   const deleted = rows.flatMap(({ deleted }) => known(deleted) ?? [])

@@ -2,7 +2,7 @@ import { pipeline, Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createGunzip } from 'node:zlib'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { type Act, stayAdmin } from '@parley/accounts'
+import { type Act, lockCallerAsAdmin } from '@parley/accounts'
 import { type BlobStore, exportPartKey } from '@parley/blobs'
 import { ApiError, IdempotencyHeaders, notFound, refusals, unavailable } from '@parley/contract'
 import { audit, claimOf, once, recordJob, type Transaction, uuidv7 } from '@parley/database'
@@ -166,7 +166,7 @@ function createExport({ db, config }: Deps, act: Act, key?: string): Promise<Exp
   return db.transaction().execute((trx) => once(trx, claim, now, create))
 
   async function create(trx: Transaction): Promise<ExportRow> {
-    await stayAdmin(trx, act)
+    await lockCallerAsAdmin(trx, act)
     const row = await insertExport(trx, {
       id: uuidv7(),
       requestedBy: caller.userId,

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { type Act, readName, stayAdmin } from '@parley/accounts'
+import { type Act, lockCallerAsAdmin, readName } from '@parley/accounts'
 import { everyone, limits, refusals, ServerSettings } from '@parley/contract'
 import { audit, type Database, type Reader, record, type Transaction } from '@parley/database'
 import type { Deps } from '@parley/service'
@@ -35,7 +35,7 @@ export const settingsRoutes =
 /** Records an event only when the name changes. */
 function renameServer(db: Database, name: string, act: Act): Promise<void> {
   return db.transaction().execute(async (trx) => {
-    await stayAdmin(trx, act)
+    await lockCallerAsAdmin(trx, act)
     const before = await lockSettings(trx)
     if (before.name === name) return
 

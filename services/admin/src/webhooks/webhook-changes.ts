@@ -1,5 +1,5 @@
 import { findChannel } from '@parley/access'
-import { type Act, announceWebhooks, readName, stayAdmin } from '@parley/accounts'
+import { type Act, lockCallerAsAdmin, readName, recordWebhookOwnership } from '@parley/accounts'
 import { audienceOf, invalid, type ListedWebhook, limits, notFound } from '@parley/contract'
 import {
   type AnswerForm,
@@ -36,7 +36,7 @@ export function createWebhook(
   return db.transaction().execute((trx) => once(trx, claim, now, create, sealed(seals)))
 
   async function create(trx: Transaction): Promise<CreatedWebhook> {
-    await stayAdmin(trx, act)
+    await lockCallerAsAdmin(trx, act)
     const channel = await findChannel(trx, wish.channelId, true)
     if (!channel || channel.kind === 'direct') throw invalid('channelId must be the id of a channel')
 
@@ -83,7 +83,7 @@ export function renewAddress(
 ): Promise<string> {
   const { caller, ip } = act
   return db.transaction().execute(async (trx) => {
-    await stayAdmin(trx, act)
+    await lockCallerAsAdmin(trx, act)
     const webhook = await findWebhook(trx, webhookId)
     const { token: secret, tokenHash: secretHash } = createWebhookToken()
     if (!webhook || !(await updateWebhook(trx, webhook.id, { secretHash }))) throw notFound('webhook')
@@ -112,7 +112,7 @@ const sealed = (seals: Seals): AnswerForm<CreatedWebhook> => ({
 export function deleteWebhook(db: Database, act: Act, webhookId: string): Promise<void> {
   const { caller, ip, now } = act
   return db.transaction().execute(async (trx) => {
-    await stayAdmin(trx, act)
+    await lockCallerAsAdmin(trx, act)
     const webhook = await findWebhook(trx, webhookId)
     const channel = webhook && (await findChannel(trx, webhook.channelId, true))
     if (!channel || !(await markWebhookDeleted(trx, webhook.id, now))) throw notFound('webhook')
@@ -146,7 +146,7 @@ export function takeOverWebhook(
 ): Promise<ListedWebhook & { token?: string; url?: string }> {
   const { caller, ip } = act
   return db.transaction().execute(async (trx) => {
-    await stayAdmin(trx, act)
+    await lockCallerAsAdmin(trx, act)
     const webhook = await findWebhook(trx, webhookId)
     // The channel's lock lets only one of several admins who try at the same time take it.
     const channel = webhook && (await findChannel(trx, webhook.channelId, true))
@@ -161,7 +161,7 @@ export function takeOverWebhook(
     if (!(await updateWebhook(trx, current.id, renewToken ? { ...owner, ...renewed } : owner)))
       throw notFound('webhook')
     const taken = { ...current, ...owner, isOrphaned: false }
-    await announceWebhooks(trx, [taken], false)
+    await recordWebhookOwnership(trx, [taken], false)
     await audit(trx, {
       action: 'webhook.take-over',
       actorId: caller.userId,

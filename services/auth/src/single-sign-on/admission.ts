@@ -1,20 +1,20 @@
 import {
   bindIdentity,
   createUser,
-  describePerson,
   findUserByEmail,
   findUserByIdentity,
-  followAdminRole,
   type Identity,
   lockUser,
   markMadeAdmin,
   proveEmail,
   readEmail,
+  setDirectoryProfile,
+  syncAdminRole,
 } from '@parley/accounts'
 import type { Config } from '@parley/config'
 import { ApiError } from '@parley/contract'
 import type { Transaction, UserRow } from '@parley/database'
-import { followGroups } from '@parley/groups'
+import { syncGroups } from '@parley/groups'
 import type { Deps } from '@parley/service'
 import type { SignInOrigin } from '../sessions/sign-in.ts'
 import { OauthFailure } from './oauth-failure.ts'
@@ -59,13 +59,13 @@ export async function admitFromDirectory(trx: Transaction, admission: Admission)
   const isAdminThere = person.roles.some((role) => policy.adminRoles?.includes(role))
   const bound = await findUserByIdentity(trx, identity)
   if (bound && isAdminThere !== bound.madeAdmin) {
-    const isChanged = await followAdminRole(trx, bound.id, isAdminThere, origin)
+    const isChanged = await syncAdminRole(trx, bound.id, isAdminThere, origin)
     // A person whom an admin of this server made an admin stays one when the directory takes the role away.
     if (isChanged || !isAdminThere) await markMadeAdmin(trx, identity, isAdminThere)
   }
   const user = bound ?? (await admitForTheFirstTime(trx, { ...admission, email, isAdminThere }))
   const locked = await lockUser(trx, user.id)
-  return displayName === undefined ? locked : describePerson(trx, locked, { displayName, managedBy: 'sso' })
+  return displayName === undefined ? locked : setDirectoryProfile(trx, locked, { displayName, managedBy: 'sso' })
 }
 
 interface FirstAdmission extends Admission {
@@ -79,7 +79,7 @@ async function admitForTheFirstTime(trx: Transaction, admission: FirstAdmission)
   if (email === undefined) throw new OauthFailure('no_verified_email')
   const { user, isNew } = await findOrCreate(trx, email, admission)
   // This locks the rows of all admins together, so it comes before the lock of the person.
-  const isMadeAdmin = isAdminThere && (isNew || (await followAdminRole(trx, user.id, true, origin)))
+  const isMadeAdmin = isAdminThere && (isNew || (await syncAdminRole(trx, user.id, true, origin)))
   await lockUser(trx, user.id)
   const isBound = await bindIdentity(trx, identity, { userId: user.id, now: origin.now })
   if (!isBound) throw new OauthFailure('already_linked')
@@ -136,7 +136,7 @@ export async function followDirectoryGroups(
   if (groups === undefined) return
   const passedOver = await db
     .transaction()
-    .execute((trx) => followGroups(trx, userId, groups, 'sso', { actorId: userId, ip, now }))
+    .execute((trx) => syncGroups(trx, userId, groups, 'sso', { actorId: userId, ip, now }))
   if (passedOver.length > 0) {
     logger.warn(
       { userId, groups: passedOver },

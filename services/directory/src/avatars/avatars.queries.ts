@@ -1,7 +1,7 @@
 import { audienceOfPerson } from '@parley/access'
 import { lockUser } from '@parley/accounts'
 import { avatarKeys, deleteAvatars } from '@parley/blobs'
-import { type Database, isRowId, type Reader, record, recordJob, toldUser, uuidv7 } from '@parley/database'
+import { type Database, isRowId, type Reader, record, recordJob, userUpdatePayload, uuidv7 } from '@parley/database'
 
 /**
  * Inserts an avatar whose bytes are yet to be stored, and returns its version. It takes the place of another one of the person
@@ -45,7 +45,7 @@ export const removeAvatar = (db: Database, userId: string): Promise<void> =>
     await trx.updateTable('users').set({ avatarVersion: null }).where('id', '=', userId).execute()
     await record(trx, {
       type: 'UPDATE_USER',
-      payload: toldUser({ ...user, avatarVersion: null }),
+      payload: userUpdatePayload({ ...user, avatarVersion: null }),
       routing: await audienceOfPerson(trx, userId),
     })
   })

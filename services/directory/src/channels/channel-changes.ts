@@ -17,14 +17,14 @@ import { listMembersOfGroups, lockGroups, setChannelGroups } from '@parley/group
 import type { Caller } from '@parley/identity'
 import {
   changeMembers,
+  channelPayload,
   channelView,
   listMembers,
   lockLivePeople,
   type MemberChange,
-  tellAudience,
-  tellMembers,
-  tellOwnStreams,
-  toldChannel,
+  recordChannelUpdated,
+  recordForJoinedStreams,
+  recordMembershipChanged,
 } from '@parley/membership'
 import { startReading } from '@parley/read-states'
 import { insertChannel, leaveToGroups, listPrivateMembers, updateChannel } from './channels.queries.ts'
@@ -78,7 +78,7 @@ export function createChannel(
     const row = await changeMembers(trx, id, { joined: members, left: [] }, now)
     const channel = channelView(row, await listMembers(trx, id))
 
-    const payload = { ...(await toldChannel(trx, row)), lastSeq: row.lastSeq }
+    const payload = { ...(await channelPayload(trx, row)), lastSeq: row.lastSeq }
     const membership = { joined: members, left: [] }
     await record(trx, { type: 'NEW_CHANNEL', payload, routing: { ...audienceOf(row), membership } })
     await audit(trx, {
@@ -206,13 +206,13 @@ async function changeGroups(
 
 /** People who lose access are told the old name: they must not learn anything newer. */
 async function announce(trx: Transaction, before: Seen, after: Seen, { joined, left }: MemberChange): Promise<void> {
-  const channel = { ...(await toldChannel(trx, after.row)), lastSeq: after.row.lastSeq }
+  const channel = { ...(await channelPayload(trx, after.row)), lastSeq: after.row.lastSeq }
   const gone = { id: before.row.id, name: before.row.name }
   const wasPrivate = before.row.kind === 'private'
   const isPrivate = after.row.kind === 'private'
 
   if (wasPrivate === isPrivate) {
-    await tellMembers(trx, after.row, { joined, left }, gone)
+    await recordMembershipChanged(trx, after.row, { joined, left }, gone)
   } else {
     const outsiders = { to: 'outsiders', channel: gone.id } as const
     if (isPrivate) {
@@ -222,11 +222,11 @@ async function announce(trx: Transaction, before: Seen, after: Seen, { joined, l
       const routing = { ...outsiders, members: before.members }
       await record(trx, { type: 'NEW_CHANNEL', payload: channel, routing })
     }
-    await tellOwnStreams(trx, after.row, { joined, left })
+    await recordForJoinedStreams(trx, after.row, { joined, left })
   }
 
   const isSameKind = wasPrivate === isPrivate
-  await tellAudience(trx, after.row, isSameKind ? { joined, left } : undefined)
+  await recordChannelUpdated(trx, after.row, isSameKind ? { joined, left } : undefined)
 }
 
 const auditView = ({ row: { name, topic, kind } }: Seen) => ({ name, topic, isPrivate: kind === 'private' })

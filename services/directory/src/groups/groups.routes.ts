@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { stayAdmin } from '@parley/accounts'
+import { lockCallerAsAdmin } from '@parley/accounts'
 import {
   forbidden,
   Group,
@@ -102,7 +102,7 @@ export const groupRoutes =
       const claim = claimOf(caller.userId, headers['idempotency-key'], 'POST /groups', handle, name, members)
       return db.transaction().execute((trx) =>
         once(trx, claim, now, async () => {
-          await stayAdmin(trx, { caller, now })
+          await lockCallerAsAdmin(trx, { caller, now })
           return { group: await createGroup(trx, body, 'local', { actorId: caller.userId, ip, now }) }
         }),
       )
@@ -130,7 +130,7 @@ export const groupRoutes =
     ): Promise<Answer> {
       return db.transaction().execute(async (trx) => {
         const now = clock()
-        await stayAdmin(trx, { caller, now })
+        await lockCallerAsAdmin(trx, { caller, now })
         return change(trx, { actorId: caller.userId, ip, now })
       })
     }

@@ -7,7 +7,7 @@ import {
   updateProfile,
 } from '@parley/accounts'
 import { audit, type Transaction, type UserRow } from '@parley/database'
-import { followGroups } from '@parley/groups'
+import { syncGroups } from '@parley/groups'
 import { type ExpectingAct, followAdminGroups, type ScimAct } from './admin-groups.ts'
 import { ScimError } from './scim-error.ts'
 import { lockScimGroups } from './scim-groups.queries.ts'
@@ -61,7 +61,7 @@ export async function deleteScimUser(trx: Transaction, id: string, act: Expectin
   await lockScimGroups(trx)
   await lockExpected(trx, id, act.ifMatch)
   await deactivateUser(trx, id, act)
-  await followGroups(trx, id, [], 'scim', act)
+  await syncGroups(trx, id, [], 'scim', act)
   await followAdminGroups(trx, [id], act)
   await updateScimFields(trx, id, { scimDeletedAt: act.now })
 }

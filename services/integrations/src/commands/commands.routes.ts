@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { ensureApp, isBot, readName, stayAdmin } from '@parley/accounts'
+import { ensureApp, isBot, lockCallerAsAdmin, readName } from '@parley/accounts'
 import {
   Id,
   invalid,
@@ -108,7 +108,7 @@ export const commandRoutes =
       if (!(await isBot(db, botId))) throw invalid('botId must be the id of a bot')
       return refusingDuplicates(name, () =>
         db.transaction().execute(async (trx) => {
-          await stayAdmin(trx, { caller, now })
+          await lockCallerAsAdmin(trx, { caller, now })
           await deleteOrphans(trx, name, now)
           const signingSecret = await ensureApp(trx, { seals, botId, now })
           const created = { createdBy: caller.userId, createdAt: now }
@@ -135,7 +135,7 @@ export const commandRoutes =
       }
       return refusingDuplicates(changes.name ?? '', () =>
         db.transaction().execute(async (trx) => {
-          await stayAdmin(trx, { caller, now: clock() })
+          await lockCallerAsAdmin(trx, { caller, now: clock() })
           const { id } = await lockExisting(trx, params.commandId)
           if (changes.name !== undefined) await deleteOrphans(trx, changes.name, clock())
           const row = await trx
@@ -153,7 +153,7 @@ export const commandRoutes =
 
     app.delete('/commands/:commandId', { schema: DeleteCommand, config: access }, async ({ caller, ip, params }) => {
       await db.transaction().execute(async (trx) => {
-        await stayAdmin(trx, { caller, now: clock() })
+        await lockCallerAsAdmin(trx, { caller, now: clock() })
         const { id, name } = await lockExisting(trx, params.commandId)
         await trx.updateTable('commands').set({ deletedAt: clock() }).where('id', '=', id).execute()
         const target = { actorId: caller.userId, targetType: 'command', targetId: id } as const

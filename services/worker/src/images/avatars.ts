@@ -2,7 +2,7 @@ import { buffer } from 'node:stream/consumers'
 import { audienceOfPerson } from '@parley/access'
 import { avatarKey, avatarKeys, avatarSides, BlobMissing } from '@parley/blobs'
 import type { JobData } from '@parley/contract'
-import { type Database, isRowId, record, recordJob, toldUser, userFields } from '@parley/database'
+import { type Database, isRowId, record, recordJob, userFields, userUpdatePayload } from '@parley/database'
 import type { Deps } from '@parley/service'
 import { type EncoderOptions, encodeImage, UnreadableImage } from './encoder.ts'
 
@@ -90,7 +90,7 @@ const showAvatar = (
     await trx.updateTable('users').set({ avatarVersion: version }).where('id', '=', userId).execute()
     await record(trx, {
       type: 'UPDATE_USER',
-      payload: toldUser({ ...user, avatarVersion: version }),
+      payload: userUpdatePayload({ ...user, avatarVersion: version }),
       routing: await audienceOfPerson(trx, userId),
     })
     return true

@@ -1,4 +1,4 @@
-import { deactivateExpiredGuests, joinLate } from '@parley/accounts'
+import { deactivateExpiredGuests, joinMissedChannels } from '@parley/accounts'
 import type { Config } from '@parley/config'
 import type { Database, Transaction } from '@parley/database'
 import type { Logger } from '@parley/telemetry'
@@ -23,7 +23,7 @@ export const expireGuests = ({ db, clock }: Pick<PeopleUpkeepOptions, 'db' | 'cl
 
 /** Lets everybody whom the version before created join General, and answers how many. Several workers may do it at the same time. */
 export const joinLatePeople = ({ db, config, clock }: Omit<PeopleUpkeepOptions, 'logger'>): Promise<number> =>
-  inPortions(db, (trx) => joinLate(trx, { autoJoin: config.chat.autoJoin, now: clock() }))
+  inPortions(db, (trx) => joinMissedChannels(trx, { autoJoin: config.chat.autoJoin, now: clock() }))
 
 /** Does both again and again, until stopped. */
 export const startPeopleUpkeep = (options: PeopleUpkeepOptions): Repeated =>
