@@ -2,7 +2,6 @@ import { type ApiToken, forbidden, invalid, limits, nobody, type TokenScope } fr
 import { audit, isRowId, type Reader, recordControl, type Transaction, uuidv7 } from '@parley/database'
 import { createApiToken, findCaller } from '@parley/identity'
 import { readName } from './names.ts'
-import { liveSessionsOf } from './sessions.queries.ts'
 import type { Act } from './users.ts'
 import { lockUser } from './users.ts'
 
@@ -66,6 +65,16 @@ export async function listTokens(db: Reader, userId: string, now: number): Promi
     .execute()
   return rows.map(viewOf)
 }
+
+/** The live sessions and API tokens of a person, newest first. Served by the index sessions_active. */
+export const liveSessionsOf = (db: Reader, userId: string, now: number) =>
+  db
+    .selectFrom('sessions')
+    .where('userId', '=', userId)
+    .where('endedAt', 'is', null)
+    .where('expiresAt', '>', now)
+    .orderBy('createdAt', 'desc')
+    .orderBy('id', 'desc')
 
 /** Deletes a token: the next request is refused, and its streams end with the commit. Answers whether there was such a token. */
 export async function deleteToken(

@@ -1,8 +1,7 @@
 import { forbidden, nobody, type Session, type Tokens as TokenReply } from '@parley/contract'
 import { audit, isRowId, type Reader, recordControl, type Transaction, type UserRow, uuidv7 } from '@parley/database'
 import type { Tokens } from '@parley/identity'
-import { auditDeletedToken } from './api-tokens.ts'
-import { liveSessionsOf } from './sessions.queries.ts'
+import { auditDeletedToken, liveSessionsOf } from './api-tokens.ts'
 import { lockUser } from './users.ts'
 
 /** How somebody signed in. */
