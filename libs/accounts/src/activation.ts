@@ -14,12 +14,12 @@ import { type Actor, lockAdminsAnd, refuseLastAdmin } from './roles.ts'
 import { markSessionsEnded } from './sessions.ts'
 import { listWebhooksOf, orphanWebhooksOf, recordWebhookOwnership } from './webhook-owners.ts'
 
-/** The actor of what the server does by itself. */
+/** The actor in the audit log when the server itself makes a change. */
 export const theServer = 'server'
 
 /**
- * Deactivates a person and tells everyone (UPDATE_USER): with the commit their tokens stop working and their streams end. They keep
- * name, role, memberships and messages. Deactivating them again changes nothing.
+ * Deactivates a person and records UPDATE_USER. With the commit their tokens stop working and their streams end. They
+ * keep name, role, memberships and messages. Idempotent.
  * @throws ApiError 400 when there is no such person or they are the last admin.
  */
 export async function deactivateUser(trx: Transaction, userId: string, actor: Actor): Promise<UserRow> {
@@ -33,8 +33,8 @@ export async function deactivateUser(trx: Transaction, userId: string, actor: Ac
 }
 
 /**
- * Lets a deactivated person in again and tells everyone (UPDATE_USER). A guest whose time is over gets an unlimited one. Activating
- * somebody who is active changes nothing. @throws ApiError 400 when there is no such person.
+ * Lets a deactivated person sign in again and records UPDATE_USER. A guest whose time is over becomes a guest without a
+ * time limit. Idempotent. @throws ApiError 400 when there is no such person.
  */
 export async function activateUser(trx: Transaction, userId: string, { actorId, ip, now }: Actor): Promise<UserRow> {
   const user = (await lockAdminsAnd(trx, userId)).get(userId)
@@ -56,8 +56,8 @@ export async function activateUser(trx: Transaction, userId: string, { actorId, 
 }
 
 /**
- * Deactivates the guests whose time is over, some at a time, and answers how many. Guests whose rows are locked are left for the next
- * time. Served by users_guests_expiring.
+ * Deactivates guests whose time is over, at most 100 at a time, and returns their number. Guests whose rows are locked
+ * are left for the next call. Served by users_guests_expiring.
  */
 export async function deactivateExpiredGuests(trx: Transaction, now: number): Promise<number> {
   const guests = await findExpiredGuests(trx, now)

@@ -5,15 +5,15 @@ import { readName, toValidName } from './names.ts'
 import type { Actor } from './roles.ts'
 import { lockUser } from './users.ts'
 
-/** What is absent stays; null, or a blank text, takes it away. */
+/** An absent field keeps its value. Null or a blank text removes it. */
 export interface Profile {
   displayName?: string | null | undefined
   title?: string | null | undefined
 }
 
 /**
- * Sets display name and title of a person and tells everyone who sees them (UPDATE_USER). `directory` is the directory that provides
- * them, whose word counts from then on; null when somebody sets their own. Setting the present ones changes nothing.
+ * Sets display name and title of a person, and records UPDATE_USER if they changed. `directory` is the directory that
+ * provides them; from then on only a directory can change them. It is null when people set their own.
  * @throws ApiError 400 when a text is refused, 401 when the person was removed, 409 when a directory provides their profile and
  * `directory` is null.
  */
@@ -58,7 +58,7 @@ export async function updateProfile(
   return user
 }
 
-/** A directory’s text is made to fit, because it cannot be asked for another one. */
+/** A text of a directory is shortened and cleaned instead of refused, because the directory cannot be asked for another one. */
 function read(
   text: string | null | undefined,
   what: 'displayName' | 'title',
