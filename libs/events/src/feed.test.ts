@@ -175,7 +175,7 @@ describe('a feed', () => {
     })
     await says('one')
     await eventually(() => expect(listener.position).toBe(1))
-    expect(listener.resets).toEqual(['events could not be handed on'])
+    expect(listener.resets).toEqual(['events could not be delivered'])
     expect(await listener.read(0, 1)).toHaveLength(1)
   })
 })

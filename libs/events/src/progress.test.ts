@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createProgress, type Poll } from './progress.ts'
 
-const poll = (given: Partial<Poll>): Poll => ({ ids: [], pos: 0, xid: null, xmin: 0, cut: false, ...given })
+const poll = (given: Partial<Poll>): Poll => ({ ids: [], pos: 0, xid: null, xmin: 0, isPartial: false, ...given })
 
 describe('progress', () => {
   test('keeps the ids that are missing as holes, until they come', () => {
@@ -33,10 +33,10 @@ describe('progress', () => {
     expect(progress.holes).toEqual([{ first: 5, last: 6 }])
   })
 
-  test('settles nothing by a poll that was cut, because it may not have taken all it saw', () => {
+  test('settles nothing by a partial poll, because it did not take all the rows that it saw', () => {
     const progress = createProgress({ id: 0, pos: 0 }, [])
     progress.advance(poll({ ids: [2], pos: 1, xid: 100, xmin: 90 }))
-    progress.advance(poll({ ids: [3], pos: 2, xid: 101, xmin: 101, cut: true }))
+    progress.advance(poll({ ids: [3], pos: 2, xid: 101, xmin: 101, isPartial: true }))
     expect(progress.low.id).toBe(0)
   })
 
