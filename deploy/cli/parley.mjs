@@ -12,7 +12,7 @@ if (major > 24 || (major === 24 && minor >= 11)) {
   const embedded = await import('@parley/embedded').catch((error) => {
     if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error
   })
-  process.exitCode = await main(process.argv.slice(2), embedded?.keptPostgresUrl)
+  process.exitCode = await main(process.argv.slice(2), embedded?.storedPostgresUrl)
 } else {
   const own = fileURLToPath(new URL('../../node_modules/.bin/node', import.meta.url))
   if (!existsSync(own)) {

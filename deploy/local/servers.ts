@@ -12,7 +12,7 @@ import {
   roleName,
   setRolePassword,
 } from '@parley/database'
-import { type EmbeddedServer, keptSecret, lockDataDirectory, startPostgres, startRedis } from '@parley/embedded'
+import { type EmbeddedServer, loadOrCreateSecret, lockDataDirectory, startPostgres, startRedis } from '@parley/embedded'
 import { openDeps } from '@parley/service'
 import { type Launcher, StartRefused } from './launcher.ts'
 
@@ -65,13 +65,15 @@ export async function startServers(launcher: Launcher, { argv, poolSize }: Start
   const provided = {
     databaseUrl: postgres?.url ?? placeholder.databaseUrl,
     redisUrl: redis?.url,
-    jwtSecret: await keptSecret(join(draft.dataDir, 'secrets'), 'jwt').catch(refuse),
+    jwtSecret: await loadOrCreateSecret(join(draft.dataDir, 'secrets'), 'jwt').catch(refuse),
   }
   const config = await loadConfig({
     argv: [...argv, `--server.port=${port}`],
     defaults: localDefaults(provided, poolSize),
   })
-  const roles = postgres && { password: await keptSecret(join(draft.dataDir, 'secrets'), 'roles').catch(refuse) }
+  const roles = postgres && {
+    password: await loadOrCreateSecret(join(draft.dataDir, 'secrets'), 'roles').catch(refuse),
+  }
   await prepareDatabase(config, roles)
   return { config, postgres, redis, databaseUrlOf: roles && ((role: DatabaseRole) => urlOf(config, role, roles)) }
 }

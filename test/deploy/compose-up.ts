@@ -1,6 +1,6 @@
 import { cpSync, mkdirSync } from 'node:fs'
 import path from 'node:path'
-import { type EmbeddedServer, freePort, keptPort, startPostgres, startRedis } from '@parley/embedded'
+import { type EmbeddedServer, freePort, loadOrPickPort, startPostgres, startRedis } from '@parley/embedded'
 import { vi } from 'vitest'
 import { composition, withoutProfile } from './composition.ts'
 import type { Container, Engine, RunOptions } from './engine.ts'
@@ -31,7 +31,7 @@ export class ComposeUp {
     for (const name of withoutProfile) this.#ports.set(name, await freePort())
     for (const name of ['postgres', 'redis']) {
       mkdirSync(path.join(this.#directory, name), { mode: 0o700 })
-      this.#ports.set(name, await keptPort(path.join(this.#directory, name)))
+      this.#ports.set(name, await loadOrPickPort(path.join(this.#directory, name)))
     }
     await Promise.all(withoutProfile.map((name) => this.#up(name)))
   }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { findRedis, keptPort, type RedisBinary } from '@parley/embedded'
+import { findRedis, loadOrPickPort, type RedisBinary } from '@parley/embedded'
 import { Redis, type RedisOptions } from 'ioredis'
 
 export interface RedisServer {
@@ -62,7 +62,7 @@ export async function redisShapes(): Promise<RedisShapes> {
 
   async function start(lines: string[], { access = {}, isSentinel = false }: StartOptions = {}) {
     const directory = await newFolder()
-    const port = await keptPort(directory)
+    const port = await loadOrPickPort(directory)
     const file = path.join(directory, 'redis.conf')
     const listens = access.tls ? [`tls-port ${port}`, 'port 0'] : [`port ${port}`]
     const fixed = ['bind 127.0.0.1', 'protected-mode no', `dir ${directory}`]
@@ -117,7 +117,7 @@ export async function redisShapes(): Promise<RedisShapes> {
     async cluster(lines = [], access = {}) {
       const nodes: (RedisServer & { bus: number })[] = []
       for (const _ of Array(3)) {
-        const bus = await keptPort(await newFolder())
+        const bus = await loadOrPickPort(await newFolder())
         const settings = ['cluster-enabled yes', 'cluster-node-timeout 2000', `cluster-port ${bus}`, ...lines]
         nodes.push(Object.assign(await start(settings, { access }), { bus }))
       }
