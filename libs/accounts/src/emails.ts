@@ -27,7 +27,7 @@ export function readKnownEmail(text: string): string {
   // If such characters were replaced silently, `ᵃdmin@example.com`, which a provider may have verified, would sign in
   // as `admin@example.com`.
   if (written.normalize('NFKC') !== written) {
-    throw invalid('email must not contain characters that stand for other ones, such as ᵃ for a')
+    throw invalid('email must be an e-mail address without characters that stand for other ones, such as ᵃ for a')
   }
   return email
 }

@@ -167,9 +167,9 @@ describe.each([
 
   test.each([
     ['breaks off', (bytes: Buffer) => brokenOff(bytes), 2 * megabyte, 'the client went away'],
-    ['is too short', (bytes: Buffer) => inParts(bytes), 2 * megabyte + 1, 'not as long'],
-    ['is too long', (bytes: Buffer) => inParts(bytes), 2 * megabyte - 1, 'not as long'],
-    ['is too short at once', (bytes: Buffer) => bytes, 2 * megabyte + 1, 'not as long'],
+    ['is too short', (bytes: Buffer) => inParts(bytes), 2 * megabyte + 1, 'announced size'],
+    ['is too long', (bytes: Buffer) => inParts(bytes), 2 * megabyte - 1, 'announced size'],
+    ['is too short at once', (bytes: Buffer) => bytes, 2 * megabyte + 1, 'announced size'],
     ['is empty', () => Buffer.alloc(0), 0, 'must not be empty'],
     ['is an empty stream', () => Readable.from([]), 1, 'must not be empty'],
   ])('keeps nothing of an upload that %s, and takes the next under that key', async (_what, of, size, message) => {
