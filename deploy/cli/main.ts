@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { ConfigError, loadConfig, separateFlags, version } from '@parley/config'
 import { ApiError } from '@parley/contract'
-import { DatabaseUnreachable, isDatabaseAway } from '@parley/database'
+import { DatabaseUnreachable, isDatabaseUnavailable } from '@parley/database'
 import { type Command, Refused, UsageError } from './command.ts'
 import { createAdmin, resetPassword } from './commands/accounts.ts'
 import { checkConfig } from './commands/check-config.ts'
@@ -88,7 +88,7 @@ function explain(error: unknown): string {
   if (error instanceof ConfigError) return error.message
   if (error instanceof Refused || error instanceof ApiError) return `parley: ${error.message}`
   if (error instanceof DatabaseUnreachable) return `parley: ${error.message}`
-  if (isDatabaseAway(error)) return `parley: PostgreSQL does not answer: ${(error as Error).message}`
+  if (isDatabaseUnavailable(error)) return `parley: PostgreSQL does not answer: ${(error as Error).message}`
   if (isSystemError(error)) return `parley: ${error.message}`
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }

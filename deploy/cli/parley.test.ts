@@ -102,7 +102,7 @@ describe('the command line', () => {
     expect(await here([flag])).toEqual({ code: 0, out: expect.stringMatching(/^Parley \d+\.\d+\.\d+\n$/), err: '' })
   })
 
-  test('tells when the database is away', async () => {
+  test('tells when the database is unavailable', async () => {
     const env = { DATABASE_URL: 'postgres://nobody:topsecret@127.0.0.1:1/none' }
     const away = `--database.url=${env.DATABASE_URL}`
     const ran = [

@@ -7,7 +7,7 @@ import {
   type DatabaseRole,
   DatabaseUnreachable,
   databaseRoles,
-  isDatabaseAway,
+  isDatabaseUnavailable,
   migrate,
   roleName,
   setRolePassword,
@@ -136,7 +136,7 @@ async function prepareDatabase(config: Config, roles: RoleSecret | undefined) {
     if (roles) for (const role of databaseRoles) await setRolePassword(deps.db, role, passwordOf(role, roles))
   } catch (error) {
     if (error instanceof DatabaseUnreachable) throw new StartRefused(error.message)
-    if (!isDatabaseAway(error)) throw error
+    if (!isDatabaseUnavailable(error)) throw error
     throw new StartRefused(`PostgreSQL does not answer: ${(error as Error).message}`)
   } finally {
     await close()

@@ -53,7 +53,7 @@ describe.skipIf(whyNotRendered)(`what runs in a cluster${whyNotRendered ? ` (${w
       expect(probes.map(({ httpGet }) => [httpGet.path, httpGet.port])).toEqual([
         ['/health/live', 'http'],
         ['/health/live', 'http'],
-        // One service that is away must not take away the gateways, and with them all others.
+        // One service that is unavailable must not take away the gateways, and with them all others.
         [metadata.name === 'gateway' ? '/health/live' : '/health/ready', 'http'],
       ])
     }

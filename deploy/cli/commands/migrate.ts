@@ -2,7 +2,7 @@ import { readFile, rm } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ensureFirstStart } from '@parley/accounts'
 import type { Config } from '@parley/config'
-import { type Database, DatabaseUnreachable, isDatabaseAway, migrate, setRolePassword } from '@parley/database'
+import { type Database, DatabaseUnreachable, isDatabaseUnavailable, migrate, setRolePassword } from '@parley/database'
 import { type Command, say, UsageError, withDatabase } from '../command.ts'
 import { readRolePasswords } from '../passwords.ts'
 
@@ -66,7 +66,7 @@ async function migrateWithin(db: Database, patienceMs: number): Promise<string[]
     try {
       return await migrate(db)
     } catch (error) {
-      if (!isDatabaseAway(error) || performance.now() >= end) throw error
+      if (!isDatabaseUnavailable(error) || performance.now() >= end) throw error
       const { message } = error as Error
       process.stderr.write(
         `${error instanceof DatabaseUnreachable ? '' : 'PostgreSQL does not answer yet: '}${message}\n`,

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { connectDatabase, isDatabaseAway } from '@parley/database'
+import { connectDatabase, isDatabaseUnavailable } from '@parley/database'
 import { createDatabase, type TestDatabase } from '@parley/test'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -109,7 +109,7 @@ describe('blobs in PostgreSQL', () => {
     await expect(buffer(reader)).rejects.toThrow(BlobMissing)
   })
 
-  test('a database that is away is told as such', async () => {
+  test('a database that is unavailable is told as such', async () => {
     const away = connectDatabase({
       url: 'postgres://nobody:x@127.0.0.1:9/none',
       poolSize: 1,
@@ -120,7 +120,7 @@ describe('blobs in PostgreSQL', () => {
     const store = createPostgresStore(away.db)
     for (const attempt of [store.put('a', bytes, options), store.get('a'), store.delete(['a']), store.check()]) {
       const error = await attempt.catch((failure: unknown) => failure)
-      expect(isDatabaseAway(error)).toBe(true)
+      expect(isDatabaseUnavailable(error)).toBe(true)
     }
   })
 })

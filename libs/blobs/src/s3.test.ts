@@ -35,7 +35,7 @@ const refusalsOf = async (blobs: ReturnType<typeof createS3Store>) => {
 const refused = [1, 2, 3, 4].map(() => expect.objectContaining({ status: 503, code: 'unavailable' }))
 
 describe('an object store', () => {
-  test('that is away is a 503 for callers, and works again when it is back', async () => {
+  test('that is unavailable is a 503 for callers, and works again when it is back', async () => {
     const server = await running()
     const blobs = openStore(server.settings)
     await blobs.put('a', bytes, options)

@@ -4,7 +4,7 @@ interface PostgresError {
 }
 
 /** Whether the statement may succeed later: the connection was lost or refused, or the server is shutting down or overloaded. */
-export function isDatabaseAway(error: unknown): boolean {
+export function isDatabaseUnavailable(error: unknown): boolean {
   if (error instanceof DatabaseUnreachable) return true
   const { code } = error as PostgresError
   if (code && awayCodes.has(code)) return true

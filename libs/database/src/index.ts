@@ -7,7 +7,7 @@ export {
   type Reader,
   type Transaction,
 } from './connect.ts'
-export { DatabaseUnreachable, isDatabaseAway, isDuplicate, isOutOfTime, isSchemaMissing } from './failures.ts'
+export { DatabaseUnreachable, isDatabaseUnavailable, isDuplicate, isOutOfTime, isSchemaMissing } from './failures.ts'
 export { type AnswerForm, claimOf, findAnswer, keyLifetimeMs, keyReused, once, type RequestKey } from './idempotency.ts'
 export { migrate, requireSchema } from './migrate.ts'
 export { looksLike, nameSkeleton } from './name-skeleton.ts'

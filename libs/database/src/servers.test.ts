@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { Writable } from 'node:stream'
 import { promisify } from 'node:util'
-import { connectDatabase, isDatabaseAway } from '@parley/database'
+import { connectDatabase, isDatabaseUnavailable } from '@parley/database'
 import { type EmbeddedServer, freePort, startPostgres } from '@parley/embedded'
 import { createLogger } from '@parley/telemetry'
 import { sql } from 'kysely'
@@ -50,7 +50,7 @@ const refusal = async (url: string, ca?: string) => {
       () => expect.fail(`${url} must not be reached`),
       (error: Error) => error,
     )
-  expect(isDatabaseAway(error)).toBe(true)
+  expect(isDatabaseUnavailable(error)).toBe(true)
   expect(logged(error)).not.toHaveProperty('err.stack')
   expect(error.message).not.toMatch(/\n|secret/)
   return error.message
@@ -136,7 +136,7 @@ describe('several servers', () => {
     primary.kill('SIGKILL')
     await died
     const failure = await pool.query(`insert into kept values ('lost')`).catch((error: Error) => error)
-    expect(isDatabaseAway(failure)).toBe(true)
+    expect(isDatabaseUnavailable(failure)).toBe(true)
     expect(logged(failure as Error)).not.toHaveProperty('err.stack')
 
     await follower.pool.query('select pg_promote()')
@@ -231,7 +231,7 @@ describe.skipIf(!hasOpenssl)(`a server with TLS${hasOpenssl ? '' : ' (no openssl
     for (let turn = 0; turn < 4; turn++) await client.query('select pg_sleep(0.5)')
     const failure = await client.query('select pg_sleep(30)').catch((error: Error) => error)
     client.release(true)
-    expect(isDatabaseAway(failure)).toBe(true)
+    expect(isDatabaseUnavailable(failure)).toBe(true)
   })
 })
 

@@ -137,7 +137,7 @@ describe('a feed', () => {
     await eventually(() => expect(listener.names()).toEqual(['one', 'two', 'three']))
   })
 
-  test('goes on from PostgreSQL while Redis is away', async () => {
+  test('goes on from PostgreSQL while Redis is unavailable', async () => {
     relay()
     const listener = await feed()
     await says('one')

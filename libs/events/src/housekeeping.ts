@@ -1,4 +1,4 @@
-import { isDatabaseAway } from '@parley/database'
+import { isDatabaseUnavailable } from '@parley/database'
 import type { Logger } from '@parley/telemetry'
 import { type Client, connect, type Pool } from './positions.queries.ts'
 import type { LowWater, Progress } from './progress.ts'
@@ -68,7 +68,7 @@ export async function rotateOutbox(
   } catch (error) {
     // The connection itself may have failed, so it is closed with its transaction.
     client.release(true)
-    if (isDatabaseAway(error)) return false
+    if (isDatabaseUnavailable(error)) return false
     throw error
   }
 }

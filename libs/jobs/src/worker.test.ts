@@ -185,7 +185,7 @@ describe('a recorded job', () => {
     await eventually(async () => expect([done.includes('second'), await rows()]).toEqual([true, []]))
   })
 
-  test('waits in the table while Redis is away', async () => {
+  test('waits in the table while Redis is unavailable', async () => {
     const done: string[] = []
     work(async (to) => void done.push(to))
     redis.kill('SIGKILL')

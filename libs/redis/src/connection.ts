@@ -26,14 +26,14 @@ export function connectRedis({ settings, name, logger }: RedisConnection): Redis
     commandTimeout: 5_000,
     retryStrategy: (tries) => Math.min(50 * tries, 2_000),
   })
-  let isAway = false
+  let isUnavailable = false
   redis.on('error', (err) => {
-    if (!isAway) logger.warn({ err, connection: name }, 'Redis is away')
-    isAway = true
+    if (!isUnavailable) logger.warn({ err, connection: name }, 'Redis is unavailable')
+    isUnavailable = true
   })
   redis.on('ready', () => {
-    if (isAway) logger.info({ connection: name }, 'Redis is back')
-    isAway = false
+    if (isUnavailable) logger.info({ connection: name }, 'Redis is back')
+    isUnavailable = false
   })
   return redis
 }
@@ -41,7 +41,7 @@ export function connectRedis({ settings, name, logger }: RedisConnection): Redis
 export const isReady = (redis: Redis) => redis.status === 'ready'
 
 /** Resolves once the connection is ready or Redis turns out to be unavailable, so that no start waits for Redis. */
-export function readyOrAway(redis: Redis): Promise<void> {
+export function readyOrUnavailable(redis: Redis): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   // Between two attempts Redis counts as unavailable. A connection that is closed then emits no further event.
   if (isReady(redis) || redis.status === 'reconnecting' || redis.status === 'end') resolve()
@@ -94,7 +94,7 @@ export function followChannel({ redis, channel, logger, onMessage, onFollowing =
   if (redis.isCluster) redis.on('subscribersReady', () => onFollowing())
   return {
     async begun() {
-      await readyOrAway(redis)
+      await readyOrUnavailable(redis)
       await latest
     },
   }

@@ -63,7 +63,7 @@ export function answerHealth(app: FastifyInstance, checks: Checks, isDraining: (
   })
 }
 
-async function askAll(checks: Checks, onAway: (name: string, error: unknown) => void): Promise<Answer> {
+async function askAll(checks: Checks, onUnavailable: (name: string, error: unknown) => void): Promise<Answer> {
   const answer: Answer = { status: 'ok', dependencies: {} }
   await Promise.all(
     Object.entries(checks).map(async ([name, { required, run }]) => {
@@ -73,7 +73,7 @@ async function askAll(checks: Checks, onAway: (name: string, error: unknown) => 
       )
       answer.dependencies[name] = { status: failure ? 'unavailable' : 'ok', required }
       if (!failure) return
-      onAway(name, failure.error)
+      onUnavailable(name, failure.error)
       if (required) answer.status = 'unavailable'
       else if (answer.status === 'ok') answer.status = 'degraded'
     }),

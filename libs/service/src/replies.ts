@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { ApiError, invalid, notFound, tooLarge, unavailable } from '@parley/contract'
-import { isDatabaseAway } from '@parley/database'
+import { isDatabaseUnavailable } from '@parley/database'
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import { ambiguityOf } from './http-server.ts'
 
@@ -62,7 +62,7 @@ export function sendRefusal(error: Error, request: FastifyRequest, reply: Fastif
 /** The refusal that a client gets for an error. An unknown error is a 500 without details. */
 export function asRefusal(error: Error): ApiError {
   if (error instanceof ApiError) return error
-  if (isDatabaseAway(error)) return unavailable()
+  if (isDatabaseUnavailable(error)) return unavailable()
   const { code, validation, statusCode } = error as Partial<FastifyError>
   if (validation || error instanceof SyntaxError) return invalid(error.message)
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge()

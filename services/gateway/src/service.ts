@@ -26,7 +26,7 @@ export function gateway(deps: Deps): Service {
   }
 }
 
-/** Waits a moment for Redis, because nothing is counted before it is connected. A Redis that is away does not stop the start. */
+/** Waits a moment for Redis, because nothing is counted before it is connected. A Redis that is unavailable does not stop the start. */
 async function firstConnection(redis: Redis): Promise<void> {
   await Promise.race([once(redis, 'ready'), delay(redisTimeoutMs)]).catch(() => {})
 }

@@ -71,7 +71,7 @@ async function listenSilently(port: number) {
   }
 }
 
-describe('while PostgreSQL is away', () => {
+describe('while PostgreSQL is unavailable', () => {
   test('streams stay open, new ones get 503, and delivery goes on when it is back', async () => {
     const ann = await server.addMember('ann')
     const channel = await server.addChannel('private', [ann])

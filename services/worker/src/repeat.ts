@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { isDatabaseAway } from '@parley/database'
+import { isDatabaseUnavailable } from '@parley/database'
 import type { Logger } from '@parley/telemetry'
 
 export interface Repeated {
@@ -11,7 +11,7 @@ export interface RepeatOptions {
   /** Milliseconds between the end of one time and the beginning of the next. */
   pauseMs: number | (() => number)
   logger: Logger
-  /** The log message of a failure. Nothing is logged while PostgreSQL is away. */
+  /** The log message of a failure. Nothing is logged while PostgreSQL is unavailable. */
   failure: string
 }
 
@@ -31,7 +31,7 @@ export function repeat(
       try {
         await work(signal)
       } catch (err) {
-        if (!isDatabaseAway(err)) logger.error({ err }, failure)
+        if (!isDatabaseUnavailable(err)) logger.error({ err }, failure)
       }
       const ms = typeof pauseMs === 'number' ? pauseMs : pauseMs()
       await delay(ms, undefined, { signal }).catch(() => {})

@@ -221,7 +221,7 @@ test.each([
   expect((await reply).status).toBe(403)
 })
 
-test('while Redis is away an export is asked for, and computed later', async () => {
+test('while Redis is unavailable an export is asked for, and computed later', async () => {
   const { people, redis } = environment
   const deps = environment.depsOf('admin')
   const { fastify } = await buildApp({ deps, position: 'inside', checks: {} })

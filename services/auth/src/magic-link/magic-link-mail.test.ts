@@ -31,7 +31,7 @@ test('a new person asks for a link, finds it in the mail and signs in; the mail 
   expect(await nora.get('/channels')).toMatchObject({ status: 200 })
 })
 
-test('while Redis is away links can be asked for and followed, and the mail waits', async () => {
+test('while Redis is unavailable links can be asked for and followed, and the mail waits', async () => {
   const { nobody, cat } = environment.people
   await environment.redis.kill('SIGKILL')
   expect(await nobody.post('/auth/login', { email: 'cat@example.com' })).toMatchObject({ status: 200 })

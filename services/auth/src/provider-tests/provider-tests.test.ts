@@ -93,7 +93,7 @@ describe('a test of a provider with an issuer', () => {
   })
 
   test.each<[string, () => void, RegExp]>([
-    ['that is away', () => (issuer.answers[wellKnown] = json({}, 503)), /error: There is no discovery document/],
+    ['that is unavailable', () => (issuer.answers[wellKnown] = json({}, 503)), /error: There is no discovery document/],
     [
       'that names another issuer',
       () => (issuer.answers[wellKnown] = json(discovered('https://id.example.com'))),

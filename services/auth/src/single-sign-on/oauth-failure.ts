@@ -48,7 +48,7 @@ export class OauthFailure extends Error {
 
 /**
  * Turns an error into a failure for the browser. Refusals of our own, for example of somebody who was removed meanwhile, become failures
- * too. Other errors, such as those of a database that is away, are thrown again.
+ * too. Other errors, such as those of a database that is unavailable, are thrown again.
  */
 export function asOauthFailure(error: unknown): OauthFailure {
   if (error instanceof OauthFailure) return error

@@ -167,7 +167,7 @@ describe('PUT /users/me/avatar', () => {
     expect(await avatarOf(eve)).toBe(version)
   })
 
-  test('is refused while the store is away, and the avatar stays', async () => {
+  test('is refused while the store is unavailable, and the avatar stays', async () => {
     const fay = await newcomer('fay')
     const version = await setsAvatar(fay, await picture(10, 10))
     const { blobs } = environment.depsOf('directory')

@@ -183,7 +183,7 @@ describe('documentation', () => {
     }
   })
 
-  test('while a service is away the document is 503', async () => {
+  test('while a service is unavailable the document is 503', async () => {
     const { url } = await startGateway({})
     expect((await fetch(`${url}/openapi.json`)).status).toBe(503)
   })
@@ -247,7 +247,7 @@ describe('compression', () => {
 })
 
 describe('readiness', () => {
-  test('names the service that is away; is degraded when only Redis is away', async () => {
+  test('names the service that is unavailable; is degraded when only Redis is unavailable', async () => {
     const upstream = await startUpstream()
     const all = Object.fromEntries(routedServices.map((name) => [name, [upstream.url]]))
     const partly = await startGateway({ ...all, messaging: undefined })
@@ -329,7 +329,7 @@ describe('rate limit', () => {
     await expectLimit(0, [gateway], '/config.json')
   })
 
-  test('counts people and addresses separately over all gateways, not health checks, and nothing while Redis is away', async () => {
+  test('counts people and addresses separately over all gateways, not health checks, and nothing while Redis is unavailable', async () => {
     const upstream = await startUpstream()
     const upstreams = { directory: [upstream.url], auth: [upstream.url] }
     const settings = { redis: { url: redis.url }, rateLimit: { enabled: true, perMinute: 3, perMinuteAnonymous: 2 } }

@@ -13,7 +13,7 @@ const commandTimeoutMs = 200
 const pauseMs = 1_000
 const rememberedSessions = 20_000
 
-/** A connection whose commands fail soon, so that no request waits for a Redis that is away. */
+/** A connection whose commands fail soon, so that no request waits for a Redis that is unavailable. */
 export function connectRateLimitRedis({ config, logger }: Deps): Redis {
   const redis = openRedis(config.redis, {
     connectionName: 'parley-gateway',
@@ -32,7 +32,7 @@ export function connectRateLimitRedis({ config, logger }: Deps): Redis {
  * Limits the requests per minute, counted in Redis for all gateways together: by person where a route needs a session, by address
  * everywhere else. The token of an ended session counts for its address; the gateway learns of the end from the first 401 reply. An API
  * token counts for its address until a service has accepted it once.
- * While Redis is away nothing is limited.
+ * While Redis is unavailable nothing is limited.
  */
 export async function limitRates(app: FastifyInstance, deps: Deps, redis: Redis): Promise<void> {
   const { perMinute, perMinuteAnonymous } = deps.config.rateLimit

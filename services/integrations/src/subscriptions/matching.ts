@@ -31,7 +31,7 @@ export interface Pair<Subscriber extends EventFilter> {
 
 /**
  * The pairs whose bot may receive the event now: entitlement is decided at delivery, by the rule of `@parley/access`. Takes two statements
- * for any number of pairs. @throws when the database is away.
+ * for any number of pairs. @throws when the database is unavailable.
  */
 export async function filterEntitled<Subscriber extends EventFilter>(
   db: Reader,

@@ -95,7 +95,7 @@ describe('PUT /conversations/:conversationId/typing', () => {
   })
 })
 
-test('while Redis is away, typing tells nobody, and harms nobody', async () => {
+test('while Redis is unavailable, typing tells nobody, and harms nobody', async () => {
   const { ann, bob } = environment.people
   const path = `/channels/${environment.channel.open.id}/typing`
   const stream = await follow(bob)

@@ -41,7 +41,7 @@ export function createStreamSlots({ pool, streams, maxStreamsPerUser, offlineSec
   let writing: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
   let upkeeping: Promise<void> | undefined
-  let isAway = false
+  let isUnavailable = false
   let isAlive = false
   let isClosed = false
 
@@ -110,11 +110,11 @@ export function createStreamSlots({ pool, streams, maxStreamsPerUser, offlineSec
       if (userIds.length === 0) continue
       try {
         await enter(userIds)
-        isAway = false
+        isUnavailable = false
       } catch (err) {
         for (const userId of userIds) changed.add(userId)
-        if (!isAway) logger.warn({ err }, 'open streams cannot be entered, it will be tried again')
-        isAway = true
+        if (!isUnavailable) logger.warn({ err }, 'open streams cannot be entered, it will be tried again')
+        isUnavailable = true
         if (isClosed) return
         await new Promise((resolve) => setTimeout(resolve, retryMs))
       }
@@ -180,7 +180,7 @@ export function createStreamSlots({ pool, streams, maxStreamsPerUser, offlineSec
       clearInterval(timer)
       isClosed = true
       await Promise.all([upkeeping, writing])
-      if (isAlive && !isAway)
+      if (isAlive && !isUnavailable)
         await removeDeadNodes(pool, times, nodeId).catch((err) =>
           logger.debug({ err }, 'node shut down without releasing its stream slots'),
         )

@@ -25,7 +25,7 @@ export function createKnownChannels({ db, mostChannels = 20_000 }: { db: Databas
     return known !== undefined && known.version >= routing.version
   }
 
-  /** Reads the channels of these events that are unknown or known in an older version. @throws when the database is away. */
+  /** Reads the channels of these events that are unknown or known in an older version. @throws when the database is unavailable. */
   async function load(events: readonly Routed[]): Promise<void> {
     const wanted = new Map<string, number>()
     for (const event of events) {
@@ -88,7 +88,7 @@ export function createKnownChannels({ db, mostChannels = 20_000 }: { db: Databas
 
   /**
    * Registers somebody who opens a stream of `scope=joined` and resolves once their channels are known. The caller then calls
-   * `endOpening`. @throws when the database is away.
+   * `endOpening`. @throws when the database is unavailable.
    */
   async function follow(userId: string): Promise<Follower> {
     let follower = followers.get(userId)

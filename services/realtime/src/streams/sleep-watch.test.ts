@@ -7,7 +7,7 @@ const sleep = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0,
 test('after a sleep nothing is written before the streams of ended sessions have ended, however often that fails', async () => {
   let tries = 0
   const watch = createSleepWatch(async () => {
-    if (++tries < 3) throw new Error('the database is away')
+    if (++tries < 3) throw new Error('the database is unavailable')
   })
   watch.start()
   onTestFinished(watch.stop)

@@ -10,7 +10,7 @@ export type SleepWatch = ReturnType<typeof createSleepWatch>
 /**
  * Notices that this process was stopped for a while, by SIGSTOP, a debugger or a machine without processor time. Sessions may have
  * ended meanwhile, but their streams are still open. So after a sleep nothing is written to any stream until `endStreams` has ended
- * those streams. `endStreams` throws while the database is away.
+ * those streams. `endStreams` throws while the database is unavailable.
  */
 export function createSleepWatch(endStreams: () => Promise<void>) {
   let awakeAt = performance.now()

@@ -60,7 +60,7 @@ describe('a stream ends with its session', () => {
   })
 })
 
-describe('while Redis is away', () => {
+describe('while Redis is unavailable', () => {
   test('streams stay, clients resume, ended sessions end their streams, and nothing that was recorded is lost', async () => {
     const [ann, bob] = [await server.addMember('ann'), await server.addMember('bob')]
     const [ends, stays] = [await node.open(ann), await node.open(bob)]

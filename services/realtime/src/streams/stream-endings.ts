@@ -41,7 +41,7 @@ export function createSessionWatch({ db, streams, clock, logger }: SessionWatchP
       })
   }
 
-  /** Ends the streams of sessions that are over now. @throws when the database is away. */
+  /** Ends the streams of sessions that are over now. @throws when the database is unavailable. */
   async function endFinishedSessions(now = clock()) {
     try {
       await endEnded(checkedAt - overlapMs)

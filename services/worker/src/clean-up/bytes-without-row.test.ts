@@ -104,7 +104,7 @@ describe.each(['postgresql', 's3'] as const)('bytes in the store %s whose row is
     await eventually(async () => expect(await names()).toEqual([]))
   })
 
-  test.runIf(store === 's3')('wait in their job while the store is away', async () => {
+  test.runIf(store === 's3')('wait in their job while the store is unavailable', async () => {
     const filename = await enter('file')
     await put(filename, Buffer.from('text'))
     await cleanUp({ ...deps, clock: inADay })

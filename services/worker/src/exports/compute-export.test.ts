@@ -87,8 +87,8 @@ describe('computing an export', () => {
   test('that fails when its store does leaves nothing open, and may be given up', async () => {
     const { deps } = held
     const id = await askForExport(held.database)
-    const blobs = { ...deps.blobs, put: () => Promise.reject(new Error('the store is away')) }
-    await expect(computeExport({ ...deps, blobs }, { exportId: id }, never)).rejects.toThrow('the store is away')
+    const blobs = { ...deps.blobs, put: () => Promise.reject(new Error('the store is unavailable')) }
+    await expect(computeExport({ ...deps, blobs }, { exportId: id }, never)).rejects.toThrow('the store is unavailable')
     await eventually(() => expect(deps.pool.totalCount - deps.pool.idleCount).toBe(0))
     await giveUpExport(deps, { exportId: id })
     expect(await stateOf(deps, id)).toMatchObject({ state: 'failed' })

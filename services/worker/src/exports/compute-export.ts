@@ -30,7 +30,7 @@ const mostAttempts = 20
 /**
  * Computes an export from a snapshot of its own. A further attempt, after a worker died or was thought dead, begins anew and
  * removes the bytes of earlier ones. An earlier attempt that still runs notices it at its next update and ends.
- * @throws when it was superseded or `stopping`, or when the database or the store is away: the job is tried again.
+ * @throws when it was superseded or `stopping`, or when the database or the store is unavailable: the job is tried again.
  */
 export async function computeExport(
   { config, db, pool, blobs, clock }: ExportDeps,
@@ -86,7 +86,7 @@ interface PartStore {
 
 /**
  * Compresses a document and stores it in parts. Returns its compressed size in bytes. The document is read as fast as it is stored.
- * @throws when the export is gone, or the store is away.
+ * @throws when the export is gone, or the store is unavailable.
  */
 async function storeParts(
   { db, blobs }: PartStore,

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Database, isDatabaseAway } from '@parley/database'
+import { type Database, isDatabaseUnavailable } from '@parley/database'
 import { type Logger, type Metrics, metric } from '@parley/telemetry'
 import { sql } from 'kysely'
 import { nothingDone, type Projected, projectNext } from './projection.ts'
@@ -60,7 +60,7 @@ export function startProjector({ db, logger, metrics }: ProjectorOptions): { sto
     try {
       return (await isBehind(db)) ? await projectNext(db) : nothingDone
     } catch (err) {
-      if (isDatabaseAway(err)) logger.warn({ err }, 'search could not be brought up to date, will try again')
+      if (isDatabaseUnavailable(err)) logger.warn({ err }, 'search could not be brought up to date, will try again')
       else logger.error({ err }, 'search could not be brought up to date, will try again')
       return nothingDone
     }
