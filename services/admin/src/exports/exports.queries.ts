@@ -8,7 +8,7 @@ export type ExportPart = Selectable<ExportParts>
 export const insertExport = (trx: Transaction, row: Insertable<Tables['exports']>): Promise<ExportRow> =>
   trx.insertInto('exports').values(row).returningAll().executeTakeFirstOrThrow()
 
-/** An export that is still kept. */
+/** An export that has not expired. */
 export const findExport = async (db: Reader, id: string, now: number): Promise<ExportRow | undefined> =>
   isRowId(id)
     ? db.selectFrom('exports').selectAll().where('id', '=', id).where('expiresAt', '>', now).executeTakeFirst()

@@ -6,7 +6,7 @@ import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 
 const GetSettings = {
-  summary: 'The settings of this server',
+  summary: 'Get the settings of this server',
   response: { 200: ServerSettings, ...refusals(401) },
 }
 
@@ -32,7 +32,7 @@ export const settingsRoutes =
     )
   }
 
-/** Records an event only when the name changes. */
+/** Renames the server. Without a change no event is recorded. */
 function renameServer(db: Database, name: string, act: Act): Promise<void> {
   return db.transaction().execute(async (trx) => {
     await lockCallerAsAdmin(trx, act)

@@ -16,8 +16,8 @@ import type { Deps } from '@parley/service'
 import { findWebhook, insertWebhook, markWebhookDeleted, updateWebhook } from './webhooks.queries.ts'
 
 /**
- * Creates a webhook and tells the channel (NEW_WEBHOOK). The token is only in the answer. The answer that is stored for an
- * `Idempotency-Key` is encrypted.
+ * Creates a webhook and records NEW_WEBHOOK for the channel's audience. The token is only in the reply. The reply that
+ * is stored for an `Idempotency-Key` is encrypted.
  * @throws ApiError 400 when the name is refused, or there is no such channel; as `once` for the key.
  */
 export function createWebhook(
@@ -68,12 +68,12 @@ export function createWebhook(
 
 export type CreatedWebhook = ListedWebhook & { token: string; url: string }
 
-/** Whoever knows this address can post. */
+/** The address of a webhook. Everybody who knows it can post. */
 const addressOf = ({ auth }: Pick<Deps['config'], 'auth'>, id: string, secret: string) =>
   `${auth.appUrl}/hooks/${id}/${secret}`
 
 /**
- * Gives a webhook a new address, which is only in the answer. The address that it had stops working.
+ * Replaces the address of a webhook. The new address is only in the reply. The old one stops working.
  * @throws ApiError 404 when there is no such webhook.
  */
 export function renewAddress(
@@ -103,12 +103,15 @@ const sealed = (seals: Seals): AnswerForm<CreatedWebhook> => ({
   write: (created) => seals.seal(JSON.stringify(created)),
   read(stored) {
     const text = seals.open(stored)
-    if (text === undefined) throw invalid('What this Idempotency-Key created cannot be shown any more: use a new key')
+    if (text === undefined) throw invalid('The webhook of this Idempotency-Key cannot be shown any more: use a new key')
     return JSON.parse(text)
   },
 })
 
-/** Deletes a webhook and tells the channel (DELETE_WEBHOOK). @throws ApiError 404 when there is no such webhook. */
+/**
+ * Deletes a webhook and records DELETE_WEBHOOK for the channel's audience. @throws ApiError 404 when there is no such
+ * webhook.
+ */
 export function deleteWebhook(db: Database, act: Act, webhookId: string): Promise<void> {
   const { caller, ip, now } = act
   return db.transaction().execute(async (trx) => {
@@ -134,8 +137,8 @@ export function deleteWebhook(db: Database, act: Act, webhookId: string): Promis
 }
 
 /**
- * Makes the caller responsible for an orphaned webhook, and tells the admins (UPDATE_WEBHOOK). With `renewToken` it gets a new token and a
- * new address, which are only in the answer: the person who left may know the old ones.
+ * Makes the caller responsible for an orphaned webhook, and records UPDATE_WEBHOOK for the admins. With `renewToken` it
+ * gets a new token and a new address, which are only in the reply, because the person who left may know the old ones.
  * @throws ApiError 404 when there is no such webhook, 400 when an admin is already responsible for it.
  */
 export function takeOverWebhook(
@@ -148,7 +151,7 @@ export function takeOverWebhook(
   return db.transaction().execute(async (trx) => {
     await lockCallerAsAdmin(trx, act)
     const webhook = await findWebhook(trx, webhookId)
-    // The channel's lock lets only one of several admins who try at the same time take it.
+    // Of several admins who try it at the same time only one succeeds, because of the channel's lock.
     const channel = webhook && (await findChannel(trx, webhook.channelId, true))
     const current = channel && (await findWebhook(trx, webhookId))
     if (!current) throw notFound('webhook')
