@@ -17,7 +17,11 @@ export const AuditEntry = Type.Object({
   targetType: Type.String(),
   targetId: Type.String(),
   metadata: Type.Optional(
-    Type.Unsafe<unknown>({ type: 'object', additionalProperties: true, description: 'Details of the action, such as old and new values' }),
+    Type.Unsafe<unknown>({
+      type: 'object',
+      additionalProperties: true,
+      description: 'Details of the action, such as old and new values',
+    }),
   ),
   ip: Nullable(Type.String({ description: 'Address of the client' })),
   createdAt: Timestamp,

@@ -9,9 +9,10 @@ import {
   Timestamp,
   User,
 } from '@parley/contract'
+import type { Exports } from '@parley/database'
+import type { Selectable } from 'kysely'
 import { type Static, Type } from 'typebox'
 import { AuditEntry } from '../audit-log/audit-log.routes.ts'
-import type { ExportRow } from './exports.queries.ts'
 
 export const Export = Type.Object({
   id: Id,
@@ -19,13 +20,22 @@ export const Export = Type.Object({
   requestedBy: Id,
   progress: Type.Object({
     records: Type.Integer({ description: 'Number of records in the document so far' }),
-    total: Nullable(Type.Integer({ description: 'Number of records of the complete document; an estimate until the export is ready' })),
+    total: Nullable(
+      Type.Integer({
+        description: 'Number of records of the complete document; an estimate until the export is ready',
+      }),
+    ),
   }),
   size: Nullable(Type.Integer({ description: 'Size of the download in bytes, compressed' })),
   createdAt: Timestamp,
   finishedAt: Nullable(Timestamp),
-  expiresAt: { ...Timestamp, description: 'The export can be downloaded until then. The time is extended while it is computed' },
+  expiresAt: {
+    ...Timestamp,
+    description: 'The export can be downloaded until then. The time is extended while it is computed',
+  },
 })
+
+export type ExportRow = Selectable<Exports>
 
 export const exportView = (row: ExportRow): Static<typeof Export> => ({
   id: row.id,
