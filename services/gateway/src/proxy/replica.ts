@@ -37,7 +37,7 @@ export interface Replica {
 export interface ReplicaOptions {
   service: string
   origin: string
-  /** The name that its certificate must have, when the origin is only an address. */
+  /** The name that the replica's certificate must have, when the origin has only an address. */
   host?: string | undefined
   logger: Logger
   healthChecks?: HealthCheckTimes | undefined
@@ -85,7 +85,10 @@ export function connectReplica({ service, origin, host, logger, healthChecks }: 
         },
         onSilence() {
           if (exchanges.size === 0) return
-          logger.warn({ upstream: service, replica: origin, exchanges: exchanges.size }, 'the open requests of a silent replica are given up')
+          logger.warn(
+            { upstream: service, replica: origin, exchanges: exchanges.size },
+            'the open requests of a silent replica are given up',
+          )
           for (const giveUp of [...exchanges]) giveUp()
         },
       })

@@ -6,11 +6,11 @@ import { computeExport, deleteOldExports, giveUpExport } from './compute-export.
 import { exportDocument } from './export-document.ts'
 import { createExporter } from './exporter.ts'
 import {
-  askForExport,
+  blockStoring,
   compareMessages,
   fillServer,
-  holdUpStoring,
   linesOf,
+  requestExport,
   stateOf,
   WorkerProcess,
 } from './exports.testing.ts'
@@ -38,7 +38,7 @@ beforeEach(() => held.database.pool.query('truncate jobs'))
 describe('computing an export', () => {
   test('ends when another worker has begun the export anew, and changes nothing of it', async () => {
     const { deps } = held
-    const id = await askForExport(held.database)
+    const id = await requestExport(held.database)
     let rival: Promise<void> | undefined
     // While the first one stores its first part, the second one begins.
     const blobs = {
@@ -49,7 +49,9 @@ describe('computing an export', () => {
         return deps.blobs.put(...args)
       },
     }
-    await expect(computeExport({ ...deps, blobs }, { exportId: id }, never)).rejects.toThrow(/begun this export anew/)
+    await expect(computeExport({ ...deps, blobs }, { exportId: id }, never)).rejects.toThrow(
+      /begun a newer attempt of this export/,
+    )
     expect(await stateOf(deps, id)).toMatchObject({ state: 'ready', attempt: 2 })
     expect(await compareMessages(deps, id)).toBeGreaterThan(0)
 
@@ -60,7 +62,7 @@ describe('computing an export', () => {
 
   test.each(['before', 'after'])('leaves nothing when the export expires just %s a part was stored', async (when) => {
     const { deps } = held
-    const id = await askForExport(held.database)
+    const id = await requestExport(held.database)
     const expire = () => deleteOldExports(deps.db, 1e16)
     const blobs = {
       ...deps.blobs,
@@ -77,7 +79,7 @@ describe('computing an export', () => {
 
   test('ends when the worker stops, and gives its connection back', async () => {
     const { deps } = held
-    const id = await askForExport(held.database)
+    const id = await requestExport(held.database)
     const stopping = AbortSignal.abort(new Error('stopping'))
     await expect(computeExport(deps, { exportId: id }, stopping)).rejects.toThrow('stopping')
     await eventually(() => expect(deps.pool.totalCount - deps.pool.idleCount).toBe(0))
@@ -86,7 +88,7 @@ describe('computing an export', () => {
 
   test('that fails when its store does leaves nothing open, and may be given up', async () => {
     const { deps } = held
-    const id = await askForExport(held.database)
+    const id = await requestExport(held.database)
     const blobs = { ...deps.blobs, put: () => Promise.reject(new Error('the store is unavailable')) }
     await expect(computeExport({ ...deps, blobs }, { exportId: id }, never)).rejects.toThrow('the store is unavailable')
     await eventually(() => expect(deps.pool.totalCount - deps.pool.idleCount).toBe(0))
@@ -98,7 +100,7 @@ describe('computing an export', () => {
 
   test('gives the export up after 20 attempts, as when each worker dies over it', async () => {
     const { deps } = held
-    const id = await askForExport(held.database)
+    const id = await requestExport(held.database)
     await held.database.pool.query(`update exports set attempt = 20, state = 'running' where id = $1`, [id])
     await computeExport(deps, { exportId: id }, never)
     expect(await stateOf(deps, id)).toMatchObject({ state: 'failed' })
@@ -111,7 +113,7 @@ describe('computing an export', () => {
 
 test('the thread of exports ends what it is at when the worker stops, and is started again when it broke down', async () => {
   const { deps } = held
-  const id = await askForExport(held.database)
+  const id = await requestExport(held.database)
   const exporter = createExporter(deps.config)
   const stopping = new AbortController()
   const stopped = exporter.compute({ exportId: id }, stopping.signal)
@@ -151,7 +153,7 @@ test('a document shows one moment, whatever happens while it is read', async () 
 
 test('every line of a document is a record, or what stands between them', async () => {
   const { deps } = held
-  const id = await askForExport(held.database)
+  const id = await requestExport(held.database)
   await computeExport(deps, { exportId: id }, never)
   let others = 0
   for await (const line of linesOf(deps, id)) {
@@ -181,10 +183,10 @@ describe('an export', () => {
   test('is taken over from a killed worker, from a new snapshot, in little memory, and is what the database holds', async () => {
     const { deps } = held
     await fillServer(held.database.pool, messages)
-    const storing = await holdUpStoring(held.database.pool)
+    const storing = await blockStoring(held.database.pool)
     onTestFinished(storing.end)
     const first = await startWorker()
-    const id = await askForExport(held.database)
+    const id = await requestExport(held.database)
     await vi.waitFor(async () => expect(await storing.waiting()).toHaveLength(1), patience)
     await first.end('SIGKILL')
     await storing.end()

@@ -3,7 +3,7 @@ import { createRelay } from '@parley/events'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { purgeChannel } from '../purge/purge.ts'
 import { eventually, workerEnvironment } from '../worker.testing.ts'
-import { endOfIds, rereadWhatIsLost } from './projection.queries.ts'
+import { endOfIds, rereadLostMessages } from './projection.queries.ts'
 import { projectNext } from './projection.ts'
 
 const held = workerEnvironment()
@@ -192,7 +192,7 @@ describe('the projection of search', () => {
     const { slot } = await held.database.db.selectFrom('outboxRing').select('slot').executeTakeFirstOrThrow()
     const empty = async () => {
       const client = await held.deps.pool.connect()
-      await rereadWhatIsLost(client, `outbox_${slot}`)
+      await rereadLostMessages(client, `outbox_${slot}`)
       client.release()
     }
 
