@@ -49,7 +49,7 @@ const DeleteToken = {
   response: { 200: Ok, ...refusals(401, 403, 404) },
 }
 
-/** An admin looks after the sessions and API tokens of other people. */
+/** The sessions and API tokens of other people, for admins. */
 export const peopleSessionsRoutes =
   ({ db, clock }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
@@ -92,7 +92,7 @@ export const peopleSessionsRoutes =
       return { success: true as const }
     })
 
-    /** Ends sessions of this person, logs it, and answers their ids. */
+    /** Ends sessions of this person, logs it, and returns their ids. */
     async function end(request: FastifyRequest, userId: string, which: { only?: string[]; except?: string }) {
       const { caller, ip } = request
       const now = clock()

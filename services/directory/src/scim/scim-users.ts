@@ -8,7 +8,7 @@ import {
 } from '@parley/accounts'
 import { audit, type Transaction, type UserRow } from '@parley/database'
 import { syncGroups } from '@parley/groups'
-import { type ExpectingAct, followAdminGroups, type ScimAct } from './admin-groups.ts'
+import { type ExpectingAct, type ScimAct, syncAdminGroups } from './admin-groups.ts'
 import { ScimError } from './scim-error.ts'
 import { lockScimGroups } from './scim-groups.queries.ts'
 import { findScimUser, listByScimName, lockScimNames, updateScimFields } from './scim-users.queries.ts'
@@ -62,7 +62,7 @@ export async function deleteScimUser(trx: Transaction, id: string, act: Expectin
   await lockExpected(trx, id, act.ifMatch)
   await deactivateUser(trx, id, act)
   await syncGroups(trx, id, [], 'scim', act)
-  await followAdminGroups(trx, [id], act)
+  await syncAdminGroups(trx, [id], act)
   await updateScimFields(trx, id, { scimDeletedAt: act.now })
 }
 
