@@ -21,7 +21,7 @@ export async function createScimGroup(
   const members = [...(wanted.members?.add ?? [])]
   await lockForAdminGroups(trx, members, act)
   await requireVisible(trx, members)
-  // People come before names in the order of locks.
+  // The order of locks is people, then names.
   await lockLivePeople(trx, members)
   const handle = await claimFreeName(trx, handleBase(name))
   const { id } = await createGroup(trx, { handle, name, members }, 'scim', act)
@@ -84,7 +84,7 @@ async function claimGroupName(trx: Transaction, displayName: string, ownId: stri
 
 async function requireVisible(trx: Transaction, ids: readonly string[]): Promise<void> {
   const unknown = await findInvisible(trx, ids)
-  if (unknown !== undefined) throw new ScimError(400, `members has an id of nobody: ${unknown}`, 'invalidValue')
+  if (unknown !== undefined) throw new ScimError(400, `members has an unknown id:  ${unknown}`, 'invalidValue')
 }
 
 const wishOf = ({ isWhole, add, remove }: MembersChange) =>
