@@ -55,7 +55,8 @@ const START_LIMIT_MS = 120_000
 const RETRY_LIMIT_MS = 15_000
 
 /**
- * Starts the program in a process group of its own, so that Ctrl-C in the terminal reaches only the services, and waits until it accepts our password.
+ * Starts the program in a process group of its own, so that Ctrl-C in the terminal reaches only the services, and waits
+ * until it accepts our password.
  * @throws Error with the end of its log when it does not.
  */
 export async function startServer(plan: ServerPlan): Promise<EmbeddedServer> {

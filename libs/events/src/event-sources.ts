@@ -60,7 +60,8 @@ export interface Reading {
 }
 
 /**
- * Reads events after a position from the Redis Stream, else from PostgreSQL: at least one, and up to `limit`. Returns 'gone' when neither has the first of them.
+ * Reads events after a position from the Redis Stream, else from PostgreSQL: at least one, and up to `limit`. Returns
+ * 'gone' when neither has the first of them.
  * @throws when PostgreSQL is needed and does not answer.
  */
 export async function readEvents(

@@ -30,7 +30,8 @@ export interface Feed {
   /** The position of the last event for which `onEvents` has settled. */
   readonly position: number
   /**
-   * Up to `limit` events after a position and not after `position`, in order and without gaps: from memory, the Redis Stream or PostgreSQL. Empty when there are none, 'gone' when the position is outside the replay window or unknown.
+   * Up to `limit` events after a position and not after `position`, in order and without gaps: from memory, the Redis
+   * Stream or PostgreSQL. Empty when there are none, 'gone' when the position is outside the replay window or unknown.
    * @throws when PostgreSQL is needed and does not answer.
    */
   read(after: number, limit: number): Promise<PositionedEvent[] | 'gone'>

@@ -89,7 +89,8 @@ export async function updateGroup(
 }
 
 /**
- * Deletes a group, and records DELETE_GROUP for everybody except guests. People who were members of a channel only through this group are members no longer.
+ * Deletes a group, and records DELETE_GROUP for everybody except guests. People who were members of a channel only
+ * through this group are members no longer.
  * @throws ApiError 404 when there is no such group, 409 when another source manages it.
  */
 export async function deleteGroup(trx: Transaction, groupId: string, source: GroupSource, actor: Actor): Promise<void> {
@@ -106,7 +107,8 @@ export async function deleteGroup(trx: Transaction, groupId: string, source: Gro
 }
 
 /**
- * Changes the members of a group, and with them the members of its channels, and records UPDATE_GROUP for everybody except guests. It needs a few statements for any number of people. Without a change nothing is recorded.
+ * Changes the members of a group, and with them the members of its channels, and records UPDATE_GROUP for everybody
+ * except guests. It needs a few statements for any number of people. Without a change nothing is recorded.
  * @throws ApiError 400 when an added person is unknown, 404 when there is no such group, 409 when another source manages it.
  */
 export async function changeGroupMembers(

@@ -41,7 +41,9 @@ export async function joinChannel(trx: Transaction, { caller, now }: Act, channe
 }
 
 /**
- * Ends the caller's membership of a channel and returns the channel. Its audience gets UPDATE_CHANNEL. If the caller loses access, all their streams get DELETE_CHANNEL, otherwise only those of `scope=joined`. Idempotent, as long as the caller may read the channel. It locks the person, then the channel.
+ * Ends the caller's membership of a channel and returns the channel. Its audience gets UPDATE_CHANNEL. If the caller
+ * loses access, all their streams get DELETE_CHANNEL, otherwise only those of `scope=joined`. Idempotent, as long as
+ * the caller may read the channel. It locks the person, then the channel.
  * @throws ApiError 400 for a member through a group, 404 when there is no such channel or the caller may not read it, 401
  * when the caller was removed in the meantime.
  */

@@ -58,8 +58,9 @@ function measuredHasher({ metrics }: Deps): PasswordHasher {
 }
 
 /**
- * Creates the initial admin and the channel General in an empty database, and updates the sessions when `auth.mfa` was changed. When the
- * database is unavailable or not migrated yet, the service starts nevertheless, and this is repeated until it succeeds.
+ * Creates the initial admin and the channel General in an empty database, and updates the sessions when `auth.mfa` was
+ * changed. When the database is unavailable or not migrated yet, the service starts nevertheless, and repeats this
+ * until it succeeds.
  */
 export function createFirstStart({ db, config, clock, logger }: Deps) {
   let retry: NodeJS.Timeout | undefined
@@ -73,7 +74,7 @@ export function createFirstStart({ db, config, clock, logger }: Deps) {
       if (!isDatabaseUnavailable(error) && !isSchemaMissing(error)) throw error
       logger.warn(
         { err: error },
-        'the database is unavailable or has no schema yet, the set-up of the first start is tried again',
+        'the database is unavailable or has no schema yet; the set-up of the first start is tried again',
       )
       retry = setTimeout(() => start().catch(logFailure), retryMs)
     }

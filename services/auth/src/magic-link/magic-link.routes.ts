@@ -39,7 +39,7 @@ const VerifyMagicLink = {
   summary: 'Sign in with the token of a link (magic-link mode)',
   description:
     'Takes the token of a requested link or of an invitation, in the Authorization header: `Bearer <token of the link>`. It works once. ' +
-    'The mailbox is one factor: a person with a second factor gets `mfaRequired` instead of tokens.',
+    'The link proves one factor, the mailbox. A person with a second factor gets `mfaRequired` instead of tokens.',
   headers: SessionHeaders,
   body: Email,
   response: { 200: SignInReply, ...refusals(400, 401, 403, 404) },
@@ -95,7 +95,7 @@ export const magicLinkRoutes =
   }
 
 /**
- * Consumes the link and answers its user. A new user is created only when no invitation is needed. Undefined when the
+ * Consumes the link and returns its user. A new user is created only when no invitation is needed. Undefined when the
  * link does not work.
  */
 async function admit(trx: Transaction, claims: LinkClaims, { auth, chat }: Config, origin: SignInOrigin) {

@@ -19,7 +19,7 @@ import type { Deps } from '@parley/service'
 import type { SignInOrigin } from '../sessions/sign-in.ts'
 import { OauthFailure } from './oauth-failure.ts'
 
-/** A person as the provider of their organisation describes them. */
+/** A person as the identity provider of their organisation describes them. */
 export interface DirectoryPerson {
   identity: Identity
   /** Undefined unless the provider says that it is verified. */
@@ -60,7 +60,7 @@ export async function admitFromDirectory(trx: Transaction, admission: Admission)
   const bound = await findUserByIdentity(trx, identity)
   if (bound && isAdminThere !== bound.madeAdmin) {
     const isChanged = await syncAdminRole(trx, bound.id, isAdminThere, origin)
-    // A person whom an admin of this server made an admin stays one when the directory takes the role away.
+    // Somebody whom an admin of this server made an admin stays one when the directory removes the role.
     if (isChanged || !isAdminThere) await markMadeAdmin(trx, identity, isAdminThere)
   }
   const user = bound ?? (await admitForTheFirstTime(trx, { ...admission, email, isAdminThere }))
@@ -104,8 +104,8 @@ async function findOrCreate(
 }
 
 /**
- * An address that is not accepted is refused. It is not corrected, because the result could be the address of another
- * person. @throws OauthFailure
+ * Reads an address from a provider. An address that is not valid is refused and not corrected, because the corrected
+ * address could belong to another person. @throws OauthFailure
  */
 export function readProviderEmail(email: string): string {
   try {
@@ -123,11 +123,11 @@ function refuseOtherDomains(email: string | undefined, allowed: readonly string[
 }
 
 /**
- * Makes a person who signs in a member of exactly the groups that their provider names. When the provider says nothing
- * about groups, nothing changes. This runs before the person gets tokens, in a transaction of its own: the first
- * transaction locked the channels of a new person, and groups must be locked before channels.
+ * Makes a person who signs in a member of exactly the groups that their provider names. Without a claim for groups
+ * nothing changes. This runs before the person gets tokens, in a transaction of its own: the first transaction locked
+ * the channels of a new person, and groups must be locked before channels.
  */
-export async function followDirectoryGroups(
+export async function syncDirectoryGroups(
   { db, logger }: Pick<Deps, 'db' | 'logger'>,
   userId: string,
   { groups }: Pick<DirectoryPerson, 'groups'>,

@@ -28,7 +28,9 @@ const progressEveryMs = 500
 const mostAttempts = 20
 
 /**
- * Computes an export from a snapshot of its own. A further attempt, after a worker crashed or was thought dead, begins again and deletes the bytes of earlier attempts. An earlier attempt that still runs notices this at its next update and ends.
+ * Computes an export from a snapshot of its own. A further attempt, after a worker crashed or was thought dead, begins
+ * again and deletes the bytes of earlier attempts. An earlier attempt that still runs notices this at its next update
+ * and ends.
  * @throws when it was superseded or `stopping`, or when the database or the store is unavailable. The job is then tried again.
  */
 export async function computeExport(

@@ -9,7 +9,10 @@ export interface Progress {
 }
 
 /**
- * The export document (`ExportDocument` of the admin service) as JSON text, in pieces of some hundred records, with each record on a line of its own. It is read from one snapshot, in a read-only transaction that lasts until the last piece is taken. Only one piece at a time is in memory. The document has no deleted records, no secrets and no bytes of files.
+ * The export document (`ExportDocument` of the admin service) as JSON text, in pieces of some hundred records, with
+ * each record on a line of its own. It is read from one snapshot, in a read-only transaction that lasts until the last
+ * piece is taken. Only one piece at a time is in memory. The document has no deleted records, no secrets and no bytes
+ * of files.
  * @throws the database's error. The text so far is then incomplete.
  */
 export async function* exportDocument(
