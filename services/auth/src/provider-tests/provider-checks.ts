@@ -16,7 +16,7 @@ import type { Static } from 'typebox'
 import { Type } from 'typebox'
 import { discoverMetadata } from '../oauth/openid-server.ts'
 import type { OauthProvider } from '../oauth/provider.ts'
-import { createProviderFetch, UnusableAnswer } from '../oauth/provider-fetch.ts'
+import { createProviderFetch, UnusableResponse } from '../oauth/provider-fetch.ts'
 import { isObject } from '../single-sign-on/claims.ts'
 
 /** One result of the test of a provider. */
@@ -102,7 +102,7 @@ export async function checkOauth({ tokenUrl }: Pick<OauthProvider, 'tokenUrl'>):
     await createProviderFetch(tokenUrl)(tokenUrl, { signal: AbortSignal.timeout(timeoutMs) })
     return [ok(`${new URL(tokenUrl).origin} answers. A provider without an issuer allows no other test`)]
   } catch (error) {
-    if (error instanceof UnusableAnswer) return [ok(`${new URL(tokenUrl).origin} answers`)]
+    if (error instanceof UnusableResponse) return [ok(`${new URL(tokenUrl).origin} answers`)]
     return [failure(reasonOf(error, tokenUrl))]
   }
 }
@@ -137,7 +137,7 @@ function checkCertificate(
 
 /** Why a request failed, as a sentence for an admin. It quotes nothing of the provider's answer except the issuer. */
 function reasonOf(error: unknown, url: string): string {
-  if (error instanceof UnusableAnswer) return `The provider cannot be used: ${error.message}`
+  if (error instanceof UnusableResponse) return `The provider cannot be used: ${error.message}`
   const { name, code, cause } = error as Error & { code?: string }
   if (name === 'TimeoutError') return `The provider does not answer within ${timeoutMs / 1000} seconds: ${url}`
   if (error instanceof OperationProcessingError) {

@@ -6,8 +6,8 @@ import type { SignInOrigin } from '../sessions/sign-in.ts'
 import { asOauthFailure, type OauthFailure, type OauthFailureCode } from './oauth-failure.ts'
 
 /**
- * The audited failures: the provider had identified a person. Anybody can cause the other failures with one request, so they are not
- * audited.
+ * The audited failures: the provider had identified a person. Anybody can cause the other failures with one request, so
+ * they are not audited.
  */
 const audited = new Set<OauthFailureCode>([
   'no_verified_email',
