@@ -11,9 +11,9 @@ import { type SearchSizes, searchMessages } from './search.ts'
 const environment = testEnvironment()
 /** The search is asked directly: with sizes so small that a few messages lead it along each of its ways. */
 const ways: { sizes: SearchSizes; limit: number }[] = [
-  { sizes: { nearest: 1, near: 2, smallChannel: 0, portion: 2, patienceMs: 10_000, longPatienceMs: 10_000 }, limit: 2 },
+  { sizes: { nearest: 1, near: 2, smallChannel: 0, portion: 2, timeoutMs: 10_000, longTimeoutMs: 10_000 }, limit: 2 },
   {
-    sizes: { nearest: 3, near: 5, smallChannel: 2, portion: 3, patienceMs: 10_000, longPatienceMs: 10_000 },
+    sizes: { nearest: 3, near: 5, smallChannel: 2, portion: 3, timeoutMs: 10_000, longTimeoutMs: 10_000 },
     limit: 50,
   },
   {
@@ -22,8 +22,8 @@ const ways: { sizes: SearchSizes; limit: number }[] = [
       near: 2_000,
       smallChannel: 20_000,
       portion: 5_000,
-      patienceMs: 10_000,
-      longPatienceMs: 10_000,
+      timeoutMs: 10_000,
+      longTimeoutMs: 10_000,
     },
     limit: 50,
   },

@@ -384,7 +384,7 @@ describe('GET /search/messages refuses', () => {
           limit: 50,
         },
         undefined,
-        { ...searchSizes, patienceMs: 1_200 },
+        { ...searchSizes, timeoutMs: 1_200 },
       ).catch((error: unknown) => error)
       await expect.poll(waiting).toBe(1)
       // Two thirds of its time for the first table, and as much for the second one, of which it has one.
