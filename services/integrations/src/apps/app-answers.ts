@@ -19,7 +19,7 @@ const server: Author = { id: 'server', userName: 'Parley', isBot: true }
 /** How long a pass is valid. It serves one request between services. */
 const passMs = 60_000
 
-/** An answer that cannot be shown. The message completes a sentence such as "/deploy failed: …". */
+/** An answer of an app that cannot be shown. The message completes a sentence such as "/deploy failed: …". */
 export class UnusableAnswer extends Error {
   override readonly name = 'UnusableAnswer'
 }
@@ -33,7 +33,10 @@ export function createAppAnswers(deps: Deps, call: CallService) {
   /** Sends one person a message of the server. */
   const tell = (to: Recipient, content: string) => sendEphemeralMessage(deps, to, server, { content })
 
-  /** Applies the answer of an app. The person who used the app is told when it failed. Returns the message that only they get, if any. */
+  /**
+   * Applies the answer of an app, or sends a message about its failure to the person who used the app. Returns the
+   * message that only they get, if any.
+   */
   async function showOutcome(
     interaction: Interaction,
     name: string,
@@ -52,8 +55,9 @@ export function createAppAnswers(deps: Deps, call: CallService) {
   }
 
   /**
-   * Does what a payload in Slack's format asks for: posts a message of the bot, changes or deletes the message with the button, or sends an
-   * ephemeral message to the person who used the app. Returns the message that only they get, if any.
+   * Carries out a payload in Slack's format: posts a message of the bot, changes or deletes the message with the
+   * button, or sends an ephemeral message to the person who used the app. Returns the message that only they get, if
+   * any.
    * @throws UnusableAnswer when the payload cannot be read.
    */
   async function applyAnswer(

@@ -229,7 +229,7 @@ describe('the server answers', () => {
     expect(await told(`/invite @${cat.userName}`, id)).toContain('is in the channel now')
     expect((await ann.get(`/channels/${id}`)).body.channel).toMatchObject({ topic: 'Release 7', memberCount: 3 })
     expect(await told(`/invite ${cat.userName.toUpperCase()}`, id)).toContain('already')
-    expect(await told('/invite @nobody-here', id)).toContain('nobody called @nobody-here')
+    expect(await told('/invite @nobody-here', id)).toContain('No user has the name @nobody-here')
     const refused = (await types(bob, '/topic mine', id)).body.ephemeral.content
     expect(refused).toBeTruthy()
     expect((await bob.get(`/channels/${id}`)).body.channel.topic).toBe('Release 7')

@@ -15,7 +15,7 @@ export async function requireBot(db: Reader, id: string): Promise<string> {
         .where('removedAt', 'is', null)
         .executeTakeFirst()
     : undefined
-  if (!bot) throw forbidden('Only bots have subscriptions. An admin names the bot in botId')
+  if (!bot) throw forbidden('Only bots have subscriptions. An admin gives the id of the bot in botId')
   return id
 }
 
