@@ -87,11 +87,11 @@ export class PersistentSender {
 export const countAcknowledged = (senders: readonly PersistentSender[]) =>
   senders.reduce((sum, { acknowledged }) => sum + acknowledged.length, 0)
 
-/** Resolves once so many messages were acknowledged to all of them together. @throws after `patienceMs`. */
+/** Resolves once so many messages were acknowledged to all of them together. @throws after `timeoutMs`. */
 export function untilAcknowledged(
   senders: readonly PersistentSender[],
   count: number,
-  patienceMs = 60_000,
+  timeoutMs = 60_000,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const finish = (act: () => void) => {
@@ -103,7 +103,7 @@ export function untilAcknowledged(
       if (countAcknowledged(senders) >= count) finish(resolve)
     }
     const missing = () => `${count - countAcknowledged(senders)} sends are not acknowledged`
-    const timer = setTimeout(() => finish(() => reject(new Error(missing()))), patienceMs)
+    const timer = setTimeout(() => finish(() => reject(new Error(missing()))), timeoutMs)
     for (const { watchers } of senders) watchers.add(look)
     look()
   })

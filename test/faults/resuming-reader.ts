@@ -42,8 +42,8 @@ export class ResumingReader {
     return this.heard.get(channelId)?.length ?? 0
   }
 
-  /** Resolves once `count` messages of the channel have come. @throws after `patienceMs`. */
-  untilHeard(channelId: string, count: number, patienceMs: number): Promise<void> {
+  /** Resolves once `count` messages of the channel have come. @throws after `timeoutMs`. */
+  untilHeard(channelId: string, count: number, timeoutMs: number): Promise<void> {
     return new Promise((resolve, reject) => {
       const finish = (act: () => void) => {
         clearTimeout(timer)
@@ -54,7 +54,7 @@ export class ResumingReader {
         if (this.count(channelId) >= count) finish(resolve)
       }
       const missing = () => `${this.name} has ${this.count(channelId)} of ${count} messages of ${channelId}`
-      const timer = setTimeout(() => finish(() => reject(new Error(missing()))), patienceMs)
+      const timer = setTimeout(() => finish(() => reject(new Error(missing()))), timeoutMs)
       this.#watchers.add(look)
       look()
     })

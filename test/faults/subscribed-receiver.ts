@@ -55,11 +55,11 @@ export class SubscribedReceiver {
   }
 
   /** From now on nothing is answered. Resolves when a request waits for its answer. */
-  hold(patienceMs: number): Promise<void> {
+  hold(timeoutMs: number): Promise<void> {
     this.#held = []
     return this.#until(
       () => this.#held!.length > 0,
-      patienceMs,
+      timeoutMs,
       () => 'no request came while answers were held back',
     )
   }
@@ -69,10 +69,10 @@ export class SubscribedReceiver {
     this.#held = undefined
   }
 
-  /** Resolves once `count` messages of the channel have come. @throws after `patienceMs`. */
-  untilHeard(channelId: string, count: number, patienceMs: number): Promise<void> {
+  /** Resolves once `count` messages of the channel have come. @throws after `timeoutMs`. */
+  untilHeard(channelId: string, count: number, timeoutMs: number): Promise<void> {
     const missing = () => `the receiver has ${this.count(channelId)} of ${count} messages of ${channelId}`
-    return this.#until(() => this.count(channelId) >= count, patienceMs, missing)
+    return this.#until(() => this.count(channelId) >= count, timeoutMs, missing)
   }
 
   #take({ id, payload }: { id: string; payload: Message }) {
@@ -88,7 +88,7 @@ export class SubscribedReceiver {
     this.heard.get(payload.channelId)!.push(payload)
   }
 
-  #until(isDone: () => boolean, patienceMs: number, missing: () => string): Promise<void> {
+  #until(isDone: () => boolean, timeoutMs: number, missing: () => string): Promise<void> {
     return new Promise((resolve, reject) => {
       const finish = (act: () => void) => {
         clearTimeout(timer)
@@ -98,7 +98,7 @@ export class SubscribedReceiver {
       const look = () => {
         if (isDone()) finish(resolve)
       }
-      const timer = setTimeout(() => finish(() => reject(new Error(missing()))), patienceMs)
+      const timer = setTimeout(() => finish(() => reject(new Error(missing()))), timeoutMs)
       this.#watchers.add(look)
       look()
     })

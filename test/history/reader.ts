@@ -57,9 +57,9 @@ export class Reader {
     stream?.resume()
   }
 
-  /** Resolves with true once an event with this cursor has come, with false after `patienceMs` or when nothing can come any more. */
-  async hears(isIt: () => boolean, patienceMs: number): Promise<boolean> {
-    const until = performance.now() + patienceMs
+  /** Resolves with true once an event with this cursor has come, with false after `timeoutMs` or when nothing can come any more. */
+  async hears(isIt: () => boolean, timeoutMs: number): Promise<boolean> {
+    const until = performance.now() + timeoutMs
     while (!isIt()) {
       const left = until - performance.now()
       if (left <= 0 || this.reading.isOver) return false

@@ -14,7 +14,7 @@ export interface RawRequest {
   body?: string | Buffer
 }
 
-const patienceMs = 15_000
+const timeoutMs = 15_000
 
 /** One request on a connection of its own. Rejects when there is no whole answer within 15 s. */
 export function exchange(baseUrl: string, { method, path, headers = {}, body }: RawRequest): Promise<Exchange> {
@@ -29,7 +29,7 @@ export function exchange(baseUrl: string, { method, path, headers = {}, body }: 
       path,
       headers: { ...headers, ...length },
       agent: false,
-      timeout: patienceMs,
+      timeout: timeoutMs,
     })
     let answered = false
     request.on('response', (response) => {

@@ -97,11 +97,11 @@ export class EventStream {
     return this.received[0] as Extract<Received, { type: 'CONNECTED' }>
   }
 
-  /** The first event, received already or to come, that matches. @throws when the stream ends or `patienceMs` passes before. */
+  /** The first event, received already or to come, that matches. @throws when the stream ends or `timeoutMs` passes before. */
   waitFor<T extends EventType>(
     type: T,
     match: Match<T> = {},
-    patienceMs = 10_000,
+    timeoutMs = 10_000,
   ): Promise<Extract<Received, { type: T }>> {
     let seen = 0
     return this.#when(
@@ -115,7 +115,7 @@ export class EventStream {
         return undefined
       },
       () => `no ${type} ${JSON.stringify(match)} among ${JSON.stringify(this.received.map(({ type }) => type))}`,
-      patienceMs,
+      timeoutMs,
     )
   }
 
@@ -125,8 +125,8 @@ export class EventStream {
   }
 
   /** Resolves as soon as `check` answers something; looked at after every arrival. */
-  until(check: () => boolean, explain: () => string, patienceMs = 10_000): Promise<true> {
-    return this.#when(() => check() || undefined, explain, patienceMs)
+  until(check: () => boolean, explain: () => string, timeoutMs = 10_000): Promise<true> {
+    return this.#when(() => check() || undefined, explain, timeoutMs)
   }
 
   close(): Promise<void> {
@@ -134,7 +134,7 @@ export class EventStream {
     return this.ended
   }
 
-  #when<T>(check: () => T | undefined, explain: () => string, patienceMs: number): Promise<T> {
+  #when<T>(check: () => T | undefined, explain: () => string, timeoutMs: number): Promise<T> {
     return new Promise((resolve, reject) => {
       const finish = (act: () => void) => {
         clearTimeout(timer)
@@ -146,7 +146,7 @@ export class EventStream {
         if (found !== undefined) finish(() => resolve(found))
         else if (this.#isEnded) finish(() => reject(new Error(`the stream ended: ${explain()}`)))
       }
-      const timer = setTimeout(() => finish(() => reject(new Error(explain()))), patienceMs)
+      const timer = setTimeout(() => finish(() => reject(new Error(explain()))), timeoutMs)
       this.#watchers.add(look)
       look()
     })

@@ -105,11 +105,11 @@ export class Installation {
     launcher.once('exit', () => {
       for (const watcher of this.#watchers) watcher()
     })
-    await this.printed(/\bis ready at http/, { from, patienceMs: startPatienceMs })
+    await this.printed(/\bis ready at http/, { from, timeoutMs: startPatienceMs })
   }
 
   /** Resolves once the output behind `from` (default: all of it) matches. */
-  printed(pattern: RegExp, { from = 0, patienceMs = 20_000 } = {}): Promise<void> {
+  printed(pattern: RegExp, { from = 0, timeoutMs = 20_000 } = {}): Promise<void> {
     return new Promise((resolve, reject) => {
       const finish = (act: () => void) => {
         clearTimeout(timer)
@@ -122,7 +122,7 @@ export class Installation {
         if (pattern.test(this.output.slice(from))) finish(resolve)
         else if (this.#hasEnded) fail('The launcher ended')
       }
-      const timer = setTimeout(() => fail(`${patienceMs} ms passed`), patienceMs)
+      const timer = setTimeout(() => fail(`${timeoutMs} ms passed`), timeoutMs)
       this.#watchers.add(look)
       look()
     })
@@ -154,7 +154,7 @@ export class Installation {
     const before = (await descendantsOf(this.#launcher!.pid!)).filter(isService)
     const from = this.output.length
     this.#launcher!.kill('SIGUSR2')
-    await this.printed(/Every process has been replaced|rolling restart was broken off/, { from, patienceMs: 180_000 })
+    await this.printed(/Every process has been replaced|rolling restart was broken off/, { from, timeoutMs: 180_000 })
     const after = await descendantsOf(this.#launcher!.pid!)
     const left = before.filter(({ pid }) => after.some((each) => each.pid === pid))
     if (left.length > 0) throw new Error(`not replaced: ${left.map(({ pid, command }) => `${pid} ${command}`)}`)

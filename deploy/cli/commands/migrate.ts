@@ -20,13 +20,13 @@ a file keeps its password. With --first-password a fresh database gets its first
     { name: 'wait', value: 'SECONDS', description: 'How long to wait for PostgreSQL; by default 0' },
   ],
   async run({ options, config }) {
-    const patienceMs = readSeconds(options.wait ?? '0') * 1_000
+    const timeoutMs = readSeconds(options.wait ?? '0') * 1_000
     const folder = options.passwords as string | undefined
     const passwords = folder === undefined ? [] : await readRolePasswords(folder)
     const settings = await config()
 
     await withDatabase(settings, async ({ db }) => {
-      const names = await migrateWithin(db, patienceMs)
+      const names = await migrateWithin(db, timeoutMs)
       for (const name of names) say(`ran ${name}`)
       say(names.length === 0 ? 'The schema is up to date.' : 'The schema is up to date now.')
       await makeFirstAdmin(db, settings, options['first-password'] as string | undefined)
@@ -60,8 +60,8 @@ function readSeconds(text: string | boolean): number {
   return Number(text)
 }
 
-async function migrateWithin(db: Database, patienceMs: number): Promise<string[]> {
-  const end = performance.now() + patienceMs
+async function migrateWithin(db: Database, timeoutMs: number): Promise<string[]> {
+  const end = performance.now() + timeoutMs
   for (;;) {
     try {
       return await migrate(db)

@@ -21,7 +21,7 @@ const ourMigrations = new FileMigrationProvider({
 const lockTimeoutMs = 500
 const pauseMs = 250
 /** How long a migration is tried again. An export, for instance, reads the messages for minutes. */
-const patienceMs = 600_000
+const timeoutMs = 600_000
 
 /**
  * Runs the missing migrations and returns their names. Any number of processes may call it at once: one does the work
@@ -69,7 +69,7 @@ const giveWay = ({ up }: Migration): Migration => ({
 
 /** Repeats the work until the locks that it needs are free. */
 async function whenTablesAreFree<Result>(work: () => Promise<Result>): Promise<Result> {
-  const end = performance.now() + patienceMs
+  const end = performance.now() + timeoutMs
   for (;;) {
     try {
       return await work()

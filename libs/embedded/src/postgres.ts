@@ -57,8 +57,8 @@ export async function startPostgres(options: EmbeddedOptions): Promise<EmbeddedS
     owner,
     logFile,
     ending: [
-      { signal: 'SIGINT', patienceMs: 6_000 },
-      { signal: 'SIGQUIT', patienceMs: 2_000 },
+      { signal: 'SIGINT', timeoutMs: 6_000 },
+      { signal: 'SIGQUIT', timeoutMs: 2_000 },
     ],
     prepare,
     probe: () => probe(url),

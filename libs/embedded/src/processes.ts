@@ -18,7 +18,7 @@ export const listProcesses = (): Promise<RunningProcess[]> =>
   process.platform === 'linux' ? listFromProc() : listFromPs()
 
 /**
- * Ends the processes that a killed launcher left behind. After each signal it waits for `patienceMs` before it sends
+ * Ends the processes that a killed launcher left behind. After each signal it waits for `timeoutMs` before it sends
  * the next one. The processes are found by their command line (see `findProcesses`), so another process with a reused
  * pid is never ended. Returns their pids.
  * @throws Error when one still runs after the last signal.
@@ -27,13 +27,13 @@ export async function endLeftovers(
   program: string,
   path: string,
   signals: readonly NodeJS.Signals[],
-  patienceMs: number,
+  timeoutMs: number,
 ): Promise<number[]> {
   const found = await findProcesses(program, path)
   let alive = found
   for (const signal of signals) {
     for (const pid of alive) sendSignal(pid, signal)
-    const until = performance.now() + patienceMs
+    const until = performance.now() + timeoutMs
     while (alive.length > 0 && performance.now() < until) {
       await delay(20)
       alive = await findProcesses(program, path)

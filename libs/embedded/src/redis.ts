@@ -42,7 +42,7 @@ export async function startRedis(options: EmbeddedOptions): Promise<EmbeddedServ
     args: [configFile],
     env,
     logFile: join(directory, 'redis.log'),
-    ending: [{ signal: 'SIGTERM', patienceMs: 6_000 }],
+    ending: [{ signal: 'SIGTERM', timeoutMs: 6_000 }],
     prepare,
     probe: () => probe(port, password),
   })

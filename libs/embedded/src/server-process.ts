@@ -42,8 +42,8 @@ export interface ServerPlan {
   env: Record<string, string>
   owner?: { uid: number; gid: number }
   logFile: string
-  /** The signals that stop it, in order. After each one it has `patienceMs` to end before the next one is sent. */
-  ending: readonly { signal: NodeJS.Signals; patienceMs: number }[]
+  /** The signals that stop it, in order. After each one it has `timeoutMs` to end before the next one is sent. */
+  ending: readonly { signal: NodeJS.Signals; timeoutMs: number }[]
   /** Called before each start. Ends processes and removes files that a killed predecessor left. */
   prepare(): Promise<void>
   /** Signs in to the server on this port. */
@@ -169,12 +169,12 @@ async function endChild(plan: ServerPlan, child: ChildProcess): Promise<void> {
   const ended = once(child, 'exit')
   // A process stopped by SIGSTOP handles other signals only after SIGCONT.
   child.kill('SIGCONT')
-  for (const { signal, patienceMs } of plan.ending) {
+  for (const { signal, timeoutMs } of plan.ending) {
     child.kill(signal)
     const patience = new AbortController()
     const inTime = await Promise.race([
       ended.then(() => true),
-      delay(patienceMs, false, { signal: patience.signal }).catch(() => false),
+      delay(timeoutMs, false, { signal: patience.signal }).catch(() => false),
     ])
     patience.abort()
     if (inTime) return

@@ -173,7 +173,7 @@ export function startHousekeeping({
       else await warnOfDelay()
       await purgePositions(pool, windows)
     } catch (err) {
-      logger.warn({ err }, 'the housekeeping of the outbox failed, it will be tried again')
+      logger.warn({ err }, 'the housekeeping of the outbox failed; it will be tried again')
     }
   }
   const timer = setInterval(() => {

@@ -18,7 +18,7 @@ import { createSessionWatch, drain } from './streams/stream-endings.ts'
 
 const memoryEvents = 10_000
 /** The start waits for PostgreSQL for this time at most. After it the process is alive, but not ready. */
-const patienceMs = 2_000
+const timeoutMs = 2_000
 
 /** The event streams of clients. Any node serves any client, and keeps no state that another node needs. */
 export function realtime(deps: Deps): Service {
@@ -119,7 +119,7 @@ export function realtime(deps: Deps): Service {
     },
     async start() {
       beginning = begin()
-      await Promise.race([beginning, delay(patienceMs, undefined, { ref: false })])
+      await Promise.race([beginning, delay(timeoutMs, undefined, { ref: false })])
     },
     async stop() {
       // The feed closes first. Otherwise it would pass on more events after the reset, and these would wait for

@@ -134,11 +134,11 @@ export const exportRoutes =
     }
 
     /**
-     * Waits until the export is ready, for `patienceMs` at most. Returns its row.
+     * Waits until the export is ready, for `timeoutMs` at most. Returns its row.
      * @throws ApiError 503 when it failed, ClientLeft.
      */
-    async function untilEnd(created: ExportRow, patienceMs: number, isOver: () => boolean): Promise<ExportRow> {
-      const endMs = performance.now() + patienceMs
+    async function untilEnd(created: ExportRow, timeoutMs: number, isOver: () => boolean): Promise<ExportRow> {
+      const endMs = performance.now() + timeoutMs
       for (let pauseMs = pollMs.first; ; pauseMs = Math.min(pauseMs * 1.5, pollMs.most)) {
         const row = await findExport(db, created.id, clock())
         if (!row || row.state === 'failed') throw unavailable('The export could not be computed. Please try again')

@@ -113,7 +113,7 @@ export function createStreamSlots({ pool, streams, maxStreamsPerUser, offlineSec
         isUnavailable = false
       } catch (err) {
         for (const userId of userIds) changed.add(userId)
-        if (!isUnavailable) logger.warn({ err }, 'the numbers of open streams cannot be stored, it will be tried again')
+        if (!isUnavailable) logger.warn({ err }, 'the numbers of open streams cannot be stored; it will be tried again')
         isUnavailable = true
         if (isClosed) return
         await new Promise((resolve) => setTimeout(resolve, retryMs))
@@ -157,7 +157,7 @@ export function createStreamSlots({ pool, streams, maxStreamsPerUser, offlineSec
       isAlive = true
     } catch (err) {
       isAlive = false
-      logger.debug({ err }, 'the upkeep of presence failed, it will be tried again')
+      logger.debug({ err }, 'the upkeep of presence failed; it will be tried again')
     }
   }
 

@@ -88,10 +88,10 @@ export function closeSignal(socket: Socket): AbortSignal {
   return closed.signal
 }
 
-/** Resolves with true once the socket has sent its data or is closed, and with false after `patienceMs`. */
-export function drained(socket: Socket, patienceMs: number): Promise<boolean> {
+/** Resolves with true once the socket has sent its data or is closed, and with false after `timeoutMs`. */
+export function drained(socket: Socket, timeoutMs: number): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
-  const timer = setTimeout(resolve, patienceMs, false)
+  const timer = setTimeout(resolve, timeoutMs, false)
   const done = () => resolve(true)
   socket.once('drain', done)
   socket.once('close', done)

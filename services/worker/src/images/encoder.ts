@@ -15,7 +15,7 @@ export interface Square {
 
 export interface EncoderOptions {
   /** The process is killed after this time. 15 s unless given. */
-  patienceMs?: number
+  timeoutMs?: number
   /** The program that decodes the image; ours unless given. */
   program?: string
 }
@@ -44,12 +44,12 @@ const byteLimit = 1024 * 1024
  * @throws UnreadableImage when a further attempt would not help either; other errors when the process failed.
  */
 export async function encodeImage(image: Buffer, square: Square, options: EncoderOptions = {}): Promise<Buffer> {
-  const { patienceMs = 15_000, program = join(import.meta.dirname, 'encoder-process.ts') } = options
+  const { timeoutMs = 15_000, program = join(import.meta.dirname, 'encoder-process.ts') } = options
   const order: EncoderOrder = { ...square, pixelLimit, unreadable }
   const env = { MALLOC_ARENA_MAX: '2' }
   const child = spawn(process.execPath, [program, JSON.stringify(order)], { env, stdio: 'pipe' })
   const ended = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>
-  const timer = setTimeout(() => child.kill('SIGKILL'), patienceMs)
+  const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs)
   try {
     // The process may end before it has read everything. Its exit code is more informative than this error.
     child.stdin.on('error', () => {}).end(image)

@@ -132,7 +132,7 @@ describe('a thumbnail', () => {
   test.each([
     ['breaks down', 'process.kill(process.pid, "SIGSEGV")', /SIGSEGV/, {}],
     ['runs out of memory', 'process.stdin.resume(); process.kill(process.pid, "SIGKILL")', /SIGKILL/, {}],
-    ['hangs', 'setInterval(() => {}, 1000)', /SIGKILL/, { patienceMs: 500 }],
+    ['hangs', 'setInterval(() => {}, 1000)', /SIGKILL/, { timeoutMs: 500 }],
     ['fails to start', 'throw new Error("broken")', /code 1/, {}],
   ])('fails, and nothing else does, when the program that decodes it %s', async (_what, source, message, patience) => {
     const image = await noise().png().toBuffer()
