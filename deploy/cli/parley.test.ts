@@ -334,7 +334,7 @@ describe('reset-password', () => {
   test('of nobody is 1', async () => {
     expect(await here(['reset-password', '--email=none@example.com', url()])).toMatchObject({
       code: 1,
-      err: 'parley: there is nobody with the address none@example.com\n',
+      err: 'parley: no user has the address none@example.com\n',
     })
   })
 })

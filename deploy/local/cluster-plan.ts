@@ -32,7 +32,7 @@ export interface PlanOptions {
   databaseUrlOf?: ((role: DatabaseRole) => string) | undefined
 }
 
-/** Plans the processes. Ports are kept in the data directory, so a process comes back on the port that the others know. */
+/** Plans the processes. Ports are kept in the data directory, so a restarted process has the port that the others know. */
 export async function planCluster({
   config,
   replicas,
@@ -60,7 +60,7 @@ export async function planCluster({
   }
   const upstreams: Record<string, string[]> = {}
   const addReplicas = async (service: string, stage: ProcessPlan['stage']) => {
-    // It calls services that are planned already.
+    // Integrations calls services that are planned already.
     const gateway = service === 'integrations' ? { gateway: { upstreams: { ...upstreams } } } : {}
     const addresses: string[] = []
     for (let replica = 1; replica <= replicas; replica++) {

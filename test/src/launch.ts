@@ -30,8 +30,8 @@ export interface LaunchOptions {
 
 /** This checkout. */
 export const root = path.resolve(import.meta.dirname, '../..')
-const startPatienceMs = 90_000
-const stopPatienceMs = 20_000
+const startTimeoutMs = 90_000
+const stopTimeoutMs = 20_000
 
 /** What the tests ask of an installation: anybody may come in, often and at once. */
 const testEnvironment = {
@@ -87,7 +87,7 @@ export class Installation {
     this.#options = options
   }
 
-  /** Resolves when the launcher says that it is ready. @throws with its output when it ends or `startPatienceMs` pass before. */
+  /** Resolves when the launcher says that it is ready. @throws with its output when it ends or `startTimeoutMs` pass before. */
   async start(): Promise<void> {
     const from = this.output.length
     const launcher = spawn(process.execPath, await this.#arguments(), {
@@ -105,7 +105,7 @@ export class Installation {
     launcher.once('exit', () => {
       for (const watcher of this.#watchers) watcher()
     })
-    await this.printed(/\bis ready at http/, { from, timeoutMs: startPatienceMs })
+    await this.printed(/\bis ready at http/, { from, timeoutMs: startTimeoutMs })
   }
 
   /** Resolves once the output behind `from` (default: all of it) matches. */
@@ -154,7 +154,7 @@ export class Installation {
     const before = (await descendantsOf(this.#launcher!.pid!)).filter(isService)
     const from = this.output.length
     this.#launcher!.kill('SIGUSR2')
-    await this.printed(/Every process has been replaced|rolling restart was broken off/, { from, timeoutMs: 180_000 })
+    await this.printed(/Every process has been replaced|rolling restart failed/, { from, timeoutMs: 180_000 })
     const after = await descendantsOf(this.#launcher!.pid!)
     const left = before.filter(({ pid }) => after.some((each) => each.pid === pid))
     if (left.length > 0) throw new Error(`not replaced: ${left.map(({ pid, command }) => `${pid} ${command}`)}`)
@@ -167,7 +167,7 @@ export class Installation {
     const family = await descendantsOf(launcher.pid!)
     const from = this.output.length
     launcher.kill('SIGTERM')
-    const left = setTimeout(() => void this.killEverything(), stopPatienceMs)
+    const left = setTimeout(() => void this.killEverything(), stopTimeoutMs)
     const [code, signalName] = (await this.#end(launcher)) as [number | null, string | null]
     clearTimeout(left)
     const alive = await this.#leftOf(family)

@@ -11,7 +11,7 @@ const pauseMs = 1_000
 export const migrateDatabase: Command = {
   name: 'migrate',
   summary: 'Migrates the database to the schema of this version',
-  details: `Idempotent, and safe to run several times at once. The services of the version before run on the new schema.
+  details: `Idempotent, and safe to run several times at once. The services of the previous version run on the new schema.
 With --passwords the roles of the services may sign in, each with the password in the file database-password-<service>. A role without
 a file keeps its password. With --first-password a fresh database gets its first admin, and the file is removed.`,
   options: [
@@ -38,7 +38,7 @@ a file keeps its password. With --first-password a fresh database gets its first
   },
 }
 
-/** Without the file, an earlier run has made the admin. */
+/** Creates the first admin. Without the file, an earlier run has created them. */
 async function makeFirstAdmin(db: Database, { chat, auth, email }: Config, file: string | undefined) {
   if (file === undefined) return
   const password = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {

@@ -113,7 +113,7 @@ export const metric = {
   ),
   eventsReplayed: counter(
     'parley_events_replayed_total',
-    'Events read again for streams that resume, or to fill a hole of the feed.',
+    'Events replayed to streams that resume, or to fill a hole in the feed.',
     {
       [label.source]: ['memory', 'redis', 'postgresql'],
     },

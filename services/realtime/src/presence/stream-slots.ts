@@ -21,7 +21,7 @@ export interface StreamSlot {
 export type StreamSlots = ReturnType<typeof createStreamSlots>
 
 const batchSize = 500
-const claimPatienceMs = 2_000
+const claimTimeoutMs = 2_000
 const retryMs = 250
 
 /**
@@ -64,7 +64,7 @@ export function createStreamSlots({ pool, streams, maxStreamsPerUser, offlineSec
     const { promise, resolve } = Promise.withResolvers<boolean>()
     asking.set(userId, [...(asking.get(userId) ?? []), resolve])
     count(userId)
-    const patience = setTimeout(grant, claimPatienceMs, userId, resolve)
+    const patience = setTimeout(grant, claimTimeoutMs, userId, resolve)
     const isGranted = await promise
     clearTimeout(patience)
     if (!isGranted) throw tooMany('You have too many event streams open', 30)
