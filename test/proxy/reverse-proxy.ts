@@ -25,7 +25,7 @@ export interface ReverseProxy {
 }
 
 const configFile = { nginx: 'nginx.conf', haproxy: 'haproxy.cfg' }
-const startPatienceMs = 10_000
+const startTimeoutMs = 10_000
 
 /** The proxy of this machine or of Debian; or why there is none. */
 export const findReverseProxy = (kind: Kind) =>
@@ -108,7 +108,7 @@ http { ${places.join(' ')} include ${file}; }
 
 /** Resolves when somebody takes connections on the port. @throws with what it printed when it ends or takes too long. */
 async function listening(child: ChildProcess, port: number, printed: () => string): Promise<void> {
-  const deadline = performance.now() + startPatienceMs
+  const deadline = performance.now() + startTimeoutMs
   while (child.exitCode === null && child.signalCode === null && performance.now() < deadline) {
     const socket = connect(port, '127.0.0.1')
     const isOpen = await once(socket, 'connect').then(
