@@ -1,13 +1,13 @@
 import type { Server } from 'node:http'
 
-/** As much of an OpenAPI document as is compared with what is answered. */
+/** The part of an OpenAPI document that is compared with replies. */
 export interface Description {
   paths: Record<string, Record<string, { responses: Record<string, object> }>>
 }
 
 /**
- * Watches all that a server answers, and notes each answer whose route or status its OpenAPI description does not have. The set
- * grows as long as the server lives.
+ * Watches all replies of a server, and collects those whose route or status its OpenAPI description does not have. The
+ * set grows while the server runs.
  */
 export function noteUndescribed(server: Server, { paths }: Description): Set<string> {
   const undescribed = new Set<string>()

@@ -21,17 +21,17 @@ declare module 'vitest' {
   export interface ProvidedContext {
     /** Superuser URL of the PostgreSQL all test files share; each clones the template database. */
     postgresUrl: string
-    /** Where the servers of the tests come from. */
+    /** The kind of the servers of the tests. */
     infrastructure: InfrastructureKind
   }
 }
 
 /**
- * Once per run: a PostgreSQL with a migrated template database. Each test file starts a Redis of its own (it is fast to start,
- * and its pub/sub knows no databases); here it is only fetched.
+ * Runs once: starts a PostgreSQL with a migrated template database. Each test file starts its own Redis (it starts
+ * fast, and its pub/sub is not separated by databases); here Redis is only fetched.
  */
 export default async function setup(project: TestProject) {
-  // Installations of the tests would build it several times over.
+  // Otherwise the installations of the tests would build it several times.
   await buildPage()
   const removeTemporaryFiles = await keepTemporaryFilesInMemory()
   try {
@@ -50,7 +50,7 @@ export default async function setup(project: TestProject) {
 interface Infrastructure {
   kind: InfrastructureKind
   postgres: TestServer
-  /** Keeps a copy of the server as it is now, which other servers of the tests begin with. */
+  /** Keeps a copy of the server in its current state. Other servers of the tests start from it. */
   preparePostgres?(): Promise<void>
   discard(): Promise<void>
 }
@@ -63,8 +63,8 @@ async function startInfrastructure(kind: InfrastructureKind): Promise<Infrastruc
       return { kind, postgres, discard: postgres.stop }
     } catch (error) {
       if (process.env.TEST_INFRASTRUCTURE === 'containers') throw error
-      // An engine without the images, and without a way to fetch them.
-      process.stderr.write(`tests go on without containers: ${(error as Error).message}\n`)
+      // The engine does not have the images, and cannot fetch them.
+      process.stderr.write(`the tests continue without containers:  ${(error as Error).message}\n`)
     }
   }
   const directory = await mkdtemp(path.join(tmpdir(), 'parley-test-'))
@@ -74,7 +74,7 @@ async function startInfrastructure(kind: InfrastructureKind): Promise<Infrastruc
   await redis.stop()
   const preparePostgres = async () => {
     const copy = path.join(directory, 'copy')
-    // For the servers that the launchers start.
+    // The servers that the launchers start use this copy.
     await withDatabase(postgres.url, migrate)
     await postgres.stop()
     await copyServer(data, copy)

@@ -6,14 +6,14 @@ const inMemory = '/dev/shm'
 const neededBytes = 6 * 2 ** 30
 
 /**
- * Lets this process and those that it starts keep their temporary files in memory, where there is enough of it. Many servers run at
- * once in the tests. On a slow disk they would all wait for what one of them writes. A `TMPDIR` of the environment is used as it is.
- * @returns removes the directory.
+ * Moves the temporary files of this process and its children into memory, if there is enough of it. Many servers run at
+ * once in the tests, and on a slow disk all of them would wait for the writes of one. An existing `TMPDIR` is not
+ * changed. @returns a function that removes the directory.
  */
 export async function keepTemporaryFilesInMemory(): Promise<() => Promise<void>> {
   if (process.env.TMPDIR !== undefined || (await freeBytes()) < neededBytes) return async () => {}
   const directory = await mkdtemp(path.join(inMemory, 'parley-tests-'))
-  // As /tmp is: PostgreSQL runs as another user when root starts it.
+  // The same mode as /tmp: when root starts it, PostgreSQL runs as another user.
   await chmod(directory, 0o1777)
   process.env.TMPDIR = directory
   return async () => {
@@ -22,7 +22,7 @@ export async function keepTemporaryFilesInMemory(): Promise<() => Promise<void>>
   }
 }
 
-/** 0 where there is no such file system. */
+/** The free bytes in memory; 0 when there is no such file system. */
 async function freeBytes(): Promise<number> {
   const found = await statfs(inMemory).catch(() => undefined)
   return found ? Math.min(found.bavail * found.bsize, process.availableMemory()) : 0

@@ -16,31 +16,31 @@ import { Person } from './person.ts'
 
 export interface TestEnvironment extends Cast {
   baseUrl: string
-  /** The owner's connection, for what a test prepares and looks at. */
+  /** The dependencies with the owner's connection, for the preparation and inspection of a test. */
   deps: Deps
-  /** What a service of this environment is made of: it signs in by its own role. */
+  /** The dependencies of a service, which signs in with its own role. */
   depsOf(role: DatabaseRole): Deps
   redis: TestRedis
   events: { to(person: Person): ExpectedEvents }
-  /** Lets time pass for the services, in milliseconds; PostgreSQL's own clock stays. */
+  /** Moves the clock of the services forward, in milliseconds. PostgreSQL's own clock does not change. */
   pass(milliseconds: number): void
   /** Stops the clock of the services, so that only `pass` moves it, until the test has finished. */
   stopClock(): void
 }
 
 export interface ExpectedEvents {
-  /** Waits for such an event at this person. */
+  /** Waits until this person gets a matching event. */
   toHave<T extends WireEvent['type']>(type: T, match?: Match<T>): Promise<void>
-  /** Proves that no such event came to this person: waits for a later one that must. */
+  /** Verifies that this person got no matching event: it waits for a later event that must arrive. */
   neverHave<T extends WireEvent['type']>(type: T, match?: Match<T>): Promise<void>
 }
 
 export interface TestEnvironmentOptions {
-  /** Starts what stands between the services and the database; answers its `host:port`. */
+  /** Starts a pooler between the services and the database, and returns its `host:port`. */
   pooler?: (database: TestDatabase) => Promise<{ address: string; stop(): Promise<void> }>
 }
 
-/** The whole server in this process, with a cast of people, for the tests of a file. Everything in it is real. */
+/** The whole server in this process, with the people of `Cast`, for the tests of a file. Nothing in it is mocked. */
 export function testEnvironment(
   defaults: DeepPartial<Config> = {},
   options: TestEnvironmentOptions = {},
@@ -97,7 +97,7 @@ export function testEnvironment(
     const baseUrl = await solo.start()
     const description: Description = (await solo.fastify.inject('/openapi.json')).json()
     const undescribed = noteUndescribed(solo.fastify.server, description)
-    undo.defer(() => expect([...undescribed], 'answers that OpenAPI does not declare').toEqual([]))
+    undo.defer(() => expect([...undescribed], 'replies that OpenAPI does not declare').toEqual([]))
     const cast = await signInCast(baseUrl, (email) => comeIn(baseUrl, deps, email))
     Object.assign(environment, { baseUrl, deps, redis, ...cast })
   })
@@ -141,7 +141,7 @@ export function testEnvironment(
   return environment
 }
 
-/** Where there is no development mode, the cast comes in by the back door. */
+/** Signs a person of the cast in. Without dev mode, the session is created directly in the database. */
 async function comeIn(baseUrl: string, { config, db, tokens, clock }: Deps, email: string): Promise<Person> {
   if (config.auth.authMode === 'dev') return Person.signIn(baseUrl, email)
   const origin = { ip: null, userAgent: null, now: clock() }

@@ -111,7 +111,7 @@ interface LinkMail {
   to: string
   subject: string
   opening: string
-  /** What the link does, in a word or two. */
+  /** The purpose of the link, in one or two words. */
   action: string
   link: string
   closing: string

@@ -8,7 +8,7 @@ export interface PasswordHasherOptions {
    * access need too.
    */
   atOnce?: number
-  /** How many may wait for each purpose; 64 unless given, which are some seconds of work. */
+  /** The number of derivations that may wait for each purpose. The default is 64, which is some seconds of work. */
   waiting?: number
   /** The cost of new hashes. */
   cost?: PasswordCost

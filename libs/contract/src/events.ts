@@ -47,7 +47,7 @@ export const eventPayloads = {
     /** Servers of the previous version do not send it. */
     role: Type.Optional(Role),
     connectionId: Type.String(),
-    resumed: Type.Boolean({ description: 'false: events may have been missed, fetch everything anew' }),
+    resumed: Type.Boolean({ description: 'false: events may have been missed, fetch everything again' }),
   }),
   NEW_MESSAGE: Message,
   UPDATE_MESSAGE: Message,

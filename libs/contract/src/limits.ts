@@ -55,7 +55,7 @@ export const firstCharacters = (text: string, count: number): string =>
   // No code point takes more than two code units.
   [...text.slice(0, 2 * count)].slice(0, count).join('')
 
-/** What may be uploaded, by the extension of its name. */
+/** The allowed extensions of uploads. */
 // biome-ignore format: a short list
 export const fileExtensions = [
   'pdf', 'txt', 'md', 'markdown', 'csv', 'json', 'zip', 'doc', 'xls', 'ppt', 'docx', 'xlsx', 'pptx',

@@ -68,7 +68,7 @@ const explain = (directory: string) => (error: NodeJS.ErrnoException) => {
 
 const notWritable = (path: string) =>
   `${path} may not be written to by this user. Start as the owner of the directory, or make this user its owner (chown -R)`
-const notDirectory = (path: string) => `${path} is not a directory. Move that file away`
+const notDirectory = (path: string) => `${path} is not a directory. Please move that file`
 const reasons: Record<string, (path: string) => string> = {
   EACCES: notWritable,
   EPERM: notWritable,
@@ -76,7 +76,7 @@ const reasons: Record<string, (path: string) => string> = {
   ENOSPC: (path) => `the disk of ${path} is full. Make room on it`,
   EEXIST: notDirectory,
   ENOTDIR: notDirectory,
-  EISDIR: (path) => `${path} is a directory and should be a file. Move it away`,
+  EISDIR: (path) => `${path} is a directory and should be a file. Please move it`,
 }
 
 /**

@@ -12,7 +12,7 @@ export interface PresenceTimes {
   nodeLifeMs: number
 }
 
-/** What a node reports about the streams of one user. */
+/** The report of a node about the streams of one user. */
 export interface StreamClaim {
   userId: string
   /** Streams open on the node. */

@@ -18,7 +18,7 @@ export interface OutboundRequest {
   method?: 'GET' | 'POST'
   headers?: Record<string, string>
   body?: string
-  /** How many redirects are followed; none unless given. Only for a GET. */
+  /** The maximum number of redirects, only for a GET. The default is 0. */
   redirects?: number
   /** The largest body of the reply, decoded. 1 MB unless given. */
   maxBytes?: number

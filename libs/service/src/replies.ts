@@ -120,7 +120,7 @@ export class LogClientsThatLeft extends LogController {
     if (reply.raw.destroyed) {
       request.log.debug(facts, 'the client left before the end of its reply')
     } else {
-      request.log.warn({ err, ...facts }, 'a reply broke off')
+      request.log.warn({ err, ...facts }, 'a reply ended early')
     }
   }
 }

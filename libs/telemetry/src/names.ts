@@ -120,7 +120,7 @@ export const metric = {
   ),
   queueDepth: gauge(
     'parley_queue_depth',
-    'Jobs in a queue: `recorded` (only in PostgreSQL), `wait`, `active`, `delayed` until their next attempt, `dead` (given up).',
+    'Jobs in a queue: `recorded` (only in PostgreSQL), `wait`, `active`, `delayed` until their next attempt, `dead` (failed in all attempts).',
     [label.queue, label.state],
   ),
   jobs: counter('parley_jobs_total', 'Jobs done.', { [label.queue]: null, [label.outcome]: outcomes }),

@@ -34,7 +34,7 @@ export interface Users {
   isBot: Generated<boolean>
   /** The full name, beside the name that mentions use. */
   displayName: string | null
-  /** What they do in the organisation. */
+  /** Their job in the organisation. */
   title: string | null
   /** The directory that provides display name and title; null when they set these themselves. */
   managedBy: DirectoryKind | null
@@ -244,7 +244,7 @@ export interface OneTimeLinks {
 }
 
 export interface Attempts {
-  /** What is counted, such as wrong passwords of an account or of a network, or mails. */
+  /** The kind of counted attempts, such as wrong passwords of an account or of a network, or mails. */
   kind: string
   subject: string
   /** The attempts that still count, oldest first, up to the limit. */

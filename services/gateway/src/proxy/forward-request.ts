@@ -85,7 +85,7 @@ export function forwardRequest(
         if (begun) {
           const facts = { requestId: reply.request.id, route: reply.request.routeOptions.url }
           if (raw.destroyed) reply.log.debug(facts, 'the client left before the end of its reply')
-          else reply.log.warn({ err: error, ...facts }, 'a reply broke off')
+          else reply.log.warn({ err: error, ...facts }, 'a reply ended early')
           // The client must see that the reply is incomplete.
           raw.destroy()
           settle({ kind: 'answered' })

@@ -29,7 +29,7 @@ export interface Replica {
   /** Whether it answers health checks and could be reached lately. */
   isHealthy(): boolean
   startHealthChecks(): void
-  /** Sends no further requests to it. Resolves when its open requests are answered or given up. */
+  /** Sends no further requests to it. Resolves when none of its requests is open any more. */
   drain(): Promise<void>
   close(): Promise<void>
 }
@@ -87,7 +87,7 @@ export function connectReplica({ service, origin, host, logger, healthChecks }: 
           if (exchanges.size === 0) return
           logger.warn(
             { upstream: service, replica: origin, exchanges: exchanges.size },
-            'the open requests of a silent replica are given up',
+            'stopped waiting for the open requests of a silent replica',
           )
           for (const giveUp of [...exchanges]) giveUp()
         },

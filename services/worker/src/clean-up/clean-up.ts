@@ -34,7 +34,7 @@ const attemptsMs = hourMs
 const membershipsMs = 24 * hourMs
 /** Enough time for an operator to find out why mails could not be sent, and to send them again. */
 const deadJobsMs = 30 * 24 * hourMs
-/** How long an upload is kept that is on no message yet, or on none any more. */
+/** The time for which an unattached upload is kept. */
 const idleUploadsMs = 24 * hourMs
 /** The worker encodes an avatar within minutes. An older one could not be stored or encoded. */
 const pendingAvatarsMs = 24 * hourMs
