@@ -10,6 +10,7 @@ import {
   migrate,
   roleName,
   setRolePassword,
+  type Transaction,
 } from '@parley/database'
 import { type EmbeddedServer, startPostgres, startRedis } from '@parley/embedded'
 import { sql } from 'kysely'
@@ -162,4 +163,10 @@ export async function createRedis(): Promise<TestRedis> {
     await rm(directory, { recursive: true, force: true })
   }
   return Object.assign(Object.create(redis) as EmbeddedServer, { discard })
+}
+
+/** Resolves when a statement waits for a lock of this transaction. Other waits are ignored. */
+export async function somebodyWaitsFor(trx: Transaction): Promise<void> {
+  const waiting = sql`select from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))`
+  while ((await waiting.execute(trx)).rows.length === 0);
 }

@@ -4,8 +4,8 @@ import { EventStream } from './event-stream.ts'
 
 export interface Reply {
   status: number
-  // Tests read bodies of every shape; a separate test checks the contract. biome-ignore lint/suspicious/noExplicitAny:
-  // see above
+  // Tests read bodies of every shape; a separate test checks the contract.
+  // biome-ignore lint/suspicious/noExplicitAny: see above
   body: any
   headers: Record<string, string | string[] | undefined>
 }

@@ -1,4 +1,5 @@
 import { mkdtemp, rm } from 'node:fs/promises'
+import type { Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { ensureFirstStart, findOrCreateUser, issueTokens, startSession } from '@parley/accounts'
@@ -9,7 +10,6 @@ import { type Deps, openDeps } from '@parley/service'
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
 import { composeSolo } from '../../deploy/local/compose.ts'
 import { type Cast, signInCast } from './cast.ts'
-import { type Description, noteUndescribed } from './described-statuses.ts'
 import type { EventStream, Match } from './event-stream.ts'
 import { createDatabase, createRedis, type TestDatabase, type TestRedis } from './infrastructure.ts'
 import { Person } from './person.ts'
@@ -154,3 +154,39 @@ async function comeIn(baseUrl: string, { config, db, tokens, clock }: Deps, emai
   const { accessToken, refreshToken } = await issueTokens(tokens, session, 86_400)
   return new Person(baseUrl, user, accessToken, refreshToken)
 }
+
+/** The part of an OpenAPI document that is compared with replies. */
+interface Description {
+  paths: Record<string, Record<string, { responses: Record<string, object> }>>
+}
+
+/**
+ * Watches all replies of a server, and collects those whose route or status its OpenAPI description does not have. The
+ * set grows while the server runs.
+ */
+function noteUndescribed(server: Server, { paths }: Description): Set<string> {
+  const undescribed = new Set<string>()
+  const routes = Object.entries(paths)
+    .map(([path, operations]) => ({ path, operations, form: formOf(path), parameters: path.split('{').length - 1 }))
+    // A fixed part is more specific than a named one.
+    .sort((a, b) => a.parameters - b.parameters)
+
+  server.on('request', (request, response) => {
+    const method = request.method!.toLowerCase()
+    const [address = ''] = request.url!.split('?')
+    response.once('finish', () => {
+      const found = routes.find(({ form, operations }) => form.test(address) && operations[method])
+      const isDescribed = found
+        ? found.operations[method]!.responses[response.statusCode] !== undefined
+        : response.statusCode >= 400 || method === 'options' || describedElsewhere.test(address)
+      if (!isDescribed) undescribed.add(`${request.method} ${found?.path ?? address} answers ${response.statusCode}`)
+    })
+  })
+  return undescribed
+}
+
+/** The pages of the documentation, and SCIM, which describes itself at /scim/v2/Schemas. */
+const describedElsewhere = /^\/(docs|scim\/v2)\//
+
+const formOf = (path: string) =>
+  new RegExp(`^${path.replaceAll(/[.*+?^$()|[\]\\]/g, '\\$&').replaceAll(/\{\w+\}/g, '[^/]+')}$`)
