@@ -4,7 +4,7 @@ import { Person } from '@parley/test'
 import { afterEach, expect, test } from 'vitest'
 import type { ClientServer } from './journeys.ts'
 
-/** What a client keeps that follows only the channels which the person has joined. */
+/** The copy of a client with `scope=joined`. */
 export function joinedJourneys(server: ClientServer) {
   const { unique } = server
   const undo: (() => void)[] = []

@@ -21,7 +21,7 @@ export function storeJourneys(server: ClientServer) {
     for (const each of undo.splice(0)) each()
   })
 
-  /** One page: its engine, and the addresses that it has asked for. */
+  /** One page: its engine, and the addresses of its requests. */
   function openPage(person: Person, options: { store?: Store; browser?: string } = {}) {
     const asked: string[] = []
     let hasEnded = false
@@ -36,7 +36,7 @@ export function storeJourneys(server: ClientServer) {
         if (cursorForServer !== undefined && headers.has('last-event-id')) headers.set('last-event-id', cursorForServer)
         return fetch(input, { ...init, headers })
       },
-      // As a page does, which shows nothing of the person any more.
+      // Like a page that no longer shows data of the person.
       onSignedOut: () => {
         hasEnded = true
         engine.close()
@@ -59,7 +59,7 @@ export function storeJourneys(server: ClientServer) {
       engine,
       asked,
       request: client.request,
-      /** Whether the page was told that the session has ended. */
+      /** Whether the page was notified of the end of the session. */
       hasEnded: () => hasEnded,
       /** The server does not know the cursor of the next connection. */
       loseCursor() {
@@ -290,7 +290,7 @@ export function storeJourneys(server: ClientServer) {
     const channel = await ann.creates({ name: unique('made') })
     await expect.poll(() => following.engine.channel(channel.id)).toBeDefined()
     const before = following.asked.length
-    // A tab that comes with a cursor that nobody knows finds the leader's store.
+    // A tab with an unknown cursor finds the leader's store.
     const late = openPage(fay, { browser })
     await late.engine.ready
     await expect.poll(() => late.engine.channel(channel.id)).toEqual(leading.engine.channel(channel.id))

@@ -93,7 +93,8 @@ export function connectionAttacks(server: TargetServer) {
     )
     const answered = once(socket.setEncoding('utf8'), 'data')
     const chunk = `10000\r\n${'x'.repeat(0x10000)}\r\n`
-    // One more than fits, and no more: who goes on writing to a closed connection may lose the answer to a reset.
+    // One byte more than the limit, and no more: a client that continues to write to a closed connection may lose the
+    // reply because of a reset.
     for (let sent = 0; sent < 17; sent++) {
       if (!socket.write(chunk)) await Promise.race([once(socket, 'drain'), answered])
     }

@@ -24,7 +24,7 @@ export function fileJourneys(server: TestServer) {
     expect(await bob!.downloads(path, { 'if-none-match': String(whole.headers.etag) })).toMatchObject({ status: 304 })
     expect(await cat!.downloads(path)).toMatchObject({ status: 403 })
 
-    // Somebody else's upload is not theirs to send.
+    // A person cannot send the upload of another person.
     const taken = await bob!.post(`/channels/${secret.id}/messages`, { content: 'mine', attachments: [attachment] })
     expect(taken).toMatchObject({ status: 400 })
     expect(await ann!.delete(`/messages/${message.id}`)).toMatchObject({ status: 200 })

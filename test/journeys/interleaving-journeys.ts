@@ -54,15 +54,15 @@ interface Done {
   sent: Message[]
   replies: Message[]
   deleted: Set<string>
-  /** Up to where somebody marked as read. */
+  /** The position up to which a person has marked messages as read. */
   read: Map<Person, number>
 }
 
-/** Everybody does one thing after the other, all at the same time; answers what was acknowledged. */
+/** Everybody runs operations one after the other, all people at the same time. Returns the acknowledged operations. */
 async function actAtOnce(people: readonly Person[], channelId: string, round: number): Promise<Done> {
   const done: Done = { sent: [], replies: [], deleted: new Set(), read: new Map() }
   const { below: choose, any } = createChooser(round)
-  /** Only what others deleted meanwhile may be missing. */
+  /** Only messages that others have deleted meanwhile may be missing. */
   const ask = async (reply: Promise<Reply>): Promise<Reply['body'] | undefined> => {
     const { status, body } = await reply
     if (status !== 200 && status !== 404) throw new Error(`${status} ${JSON.stringify(body)}`)

@@ -27,7 +27,7 @@ export function peopleJourneys(server: TestServer) {
   test('an avatar is told to everyone, answered by its version, and gone once it is removed', async () => {
     const [ann, bob] = await Promise.all([server.newcomer('ann'), server.newcomer('bob')])
     const stream = await bob.opensStream()
-    // As base64 it is more than other requests may be.
+    // As base64 it is larger than the limit of other requests.
     const image = Buffer.concat([samples.png, Buffer.alloc(900_000)]).toString('base64')
     const { status, body } = await ann.put('/users/me/avatar', { image })
     expect([status, body]).toEqual([200, { success: true, avatarVersion: expect.any(String) }])

@@ -21,7 +21,7 @@ export function searchJourneys(server: TestServer) {
     const [ann, bob] = [await server.newcomer('ann'), await server.newcomer('bob')]
     const channel = await ann.creates({ name: server.unique('found') })
     const word = server.unique('東京needle')
-    // Repeated, so that each replica is asked and the worker is at every stage of its work.
+    // Repeated, so that each replica is searched, at every stage of the worker.
     for (let n = 0; n < 6; n++) {
       const { id } = await ann.says(`before ${word.toUpperCase()} after`, channel)
       expect((await found(bob, { q: word }))[0]).toBe(id)

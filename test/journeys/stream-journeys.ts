@@ -21,7 +21,7 @@ export function streamJourneys(server: TestServer) {
     const missed = Array.from({ length: 25 }, (_, index) => String(index + 1))
     for (const content of missed) await ann.says(content, channel)
 
-    // Several times: behind a balancer it is not the same node that answers.
+    // Several times, because a load balancer selects different nodes.
     for (let round = 0; round < 4; round++) {
       const again = await bob.opensStream(first.cursor)
       expect(again.connected.payload.resumed).toBe(true)
