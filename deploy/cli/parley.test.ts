@@ -273,7 +273,7 @@ describe('create-admin', () => {
     expect(reply).toMatchObject({ code: 1, err: expect.stringMatching(/e-mail address/) })
   })
 
-  test('makes one of who is there, once', async () => {
+  test('makes an existing user an admin, once', async () => {
     const { db } = database
     await here(['create-admin', '--email=bob@example.com', url()])
     const { id } = await person('bob@example.com')

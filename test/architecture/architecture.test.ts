@@ -164,7 +164,7 @@ describe('architecture', () => {
     expect(byPath).toEqual([])
   })
 
-  test('the tests of test/ import no service: they stand outside, but for the harness', () => {
+  test('the tests of test/ import no service, except the harness', () => {
     const harness = ['test/src/test-environment.ts', 'test/src/global-setup.ts']
     const outside = sources.filter(({ file }) => file.startsWith('test/') && !harness.includes(file))
     expect(crossings(outside).filter(({ to }) => to.startsWith('services/') || to.startsWith('deploy/'))).toEqual([])
@@ -175,7 +175,7 @@ describe('architecture', () => {
     expect(readers.map(({ file }) => file)).toEqual([])
   })
 
-  test('what a package imports stands in its package.json', () => {
+  test('the imports of a package are in its package.json', () => {
     const missing = product.flatMap(({ file, workspace, imports }) => {
       if (workspace.startsWith('deploy/')) return []
       const {

@@ -174,7 +174,7 @@ test('Slack’s API shows a guest nothing else than the other routes', async () 
   expect(told.message.text).not.toContain(cat.userName)
 })
 
-test('a consumer of a bot that is a guest is told of its own channels alone, before and after a break', async () => {
+test('a consumer of a bot that is a guest gets only its own channels, before and after a reconnect', async () => {
   const { ada, ann, bob } = environment.people
   const { open } = environment.channel
   const { id } = (await ada.post('/bots', { userName: 'visiting bot' })).body.bot

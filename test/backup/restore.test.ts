@@ -22,7 +22,7 @@ afterAll(async () => {
   await restored?.discard()
 })
 
-test('what was acknowledged before a backup began is there after a restore', { timeout: 180_000 }, async () => {
+test('acknowledged messages from before a backup exist after a restore', { timeout: 180_000 }, async () => {
   const ann = await Person.signIn(installation.baseUrl, 'ann@example.com')
   const channel = await ann.creates({ name: 'kept' })
   const stream = await ann.opensStream()

@@ -118,7 +118,7 @@ export function clientJourneys(server: ClientServer) {
       expect(kept).toHaveLength(1)
     })
 
-    test('that cannot be refreshed sign out, and it is told once', async () => {
+    test('that cannot be refreshed sign out, with one notification', async () => {
       let told = 0
       const onSignedOut = () => {
         told++

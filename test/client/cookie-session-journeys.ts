@@ -56,7 +56,7 @@ export function cookieSessionJourneys(server: ClientServer) {
 
   const email = (name: string) => ({ body: { email: `${name}@example.com` } })
 
-  test('a sign-in keeps the refresh token in a cookie, and later pages go on with it', async () => {
+  test('a sign-in stores the refresh token in a cookie, and later pages use it', async () => {
     const browser = openBrowser()
     const first = browser.openPage()
     const reply = await first.client.signIn('POST /auth/dev-login', email('hal'))
@@ -71,7 +71,7 @@ export function cookieSessionJourneys(server: ClientServer) {
     expect(replies.map(({ user }) => user.userName)).toEqual(['hal', 'hal', 'hal'])
   })
 
-  test('signing out ends the session, removes the cookie, and is told once', async () => {
+  test('signing out ends the session and removes the cookie, with one notification', async () => {
     const browser = openBrowser()
     const { client, told } = browser.openPage()
     await client.signIn('POST /auth/dev-login', email('ivy'))

@@ -169,7 +169,7 @@ export function joinedJourneys(server: ClientServer) {
     expect(engine.channel(channel.id)).toBeUndefined()
   })
 
-  test('nobody is fetched but the people who are asked for, many in one request, and their names are kept up to date', async () => {
+  test('only requested people are fetched, many in one request, and their names stay up to date', async () => {
     const { ann, bob, cat } = server.people
     const nia = await newcomer('nia')
     const { engine, asked } = openPage(nia)

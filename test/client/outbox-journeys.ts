@@ -131,7 +131,7 @@ export function outboxJourneys(server: ClientServer) {
     }
   })
 
-  test('what could not be sent survives the page, and is sent once by the next one, also when the answer was lost', async () => {
+  test('unsent messages survive the page, and the next one sends them once, even if the reply was lost', async () => {
     const { bob } = server.people
     const channel = await newChannel()
     const database = unique('database')
@@ -251,7 +251,7 @@ export function outboxJourneys(server: ClientServer) {
     fourth.close()
   })
 
-  test('of several tabs one sends what all of them have typed, and each shows it', async () => {
+  test('one of several tabs sends the messages of all tabs, and each tab shows them', async () => {
     const gus = await Person.signIn(server.baseUrl, `${unique('gus')}@example.com`)
     const channel = await newChannel()
     const database = unique('database')

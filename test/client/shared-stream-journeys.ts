@@ -103,7 +103,7 @@ export function sharedStreamJourneys(server: ClientServer, pages: Pages) {
       // Eight pages of a browser need a minute on a busy machine.
     }, 180_000)
 
-    test('follows what a tab watches until that tab goes away, and again when it comes back', async () => {
+    test('follows the channels that a tab watches until that tab is closed, and again when it is opened', async () => {
       await using browser = await chromium.launch({ executablePath: executablePath!, args: ['--no-sandbox'] })
       const context = await browser.newContext()
       const { ann } = server.people

@@ -102,7 +102,7 @@ export function storeJourneys(server: ClientServer) {
     },
   )
 
-  test('a start whose cursor the server does not know fetches everything anew', async () => {
+  test('a start with an unknown cursor fetches everything again', async () => {
     const { ann } = server.people
     const bob = await newcomer()
     const channel = await ann.creates({ name: unique('renamed') })
@@ -144,7 +144,7 @@ export function storeJourneys(server: ClientServer) {
     }
   })
 
-  test('what a store has of another person is not shown, and neither is what they still have to send', async () => {
+  test('the data and the unsent messages of another person in a store are not shown', async () => {
     const { ann, bob, cat } = server.people
     const name = unique('database')
     const anns = openPage(ann, { store: storeInIndexedDb(name) })
@@ -214,7 +214,7 @@ export function storeJourneys(server: ClientServer) {
     expect(await store.readOutbox()).toMatchObject([{ body: { content: 'typed' } }])
   })
 
-  test('a tab whose session has ended ends the others, which would go on writing what it removes', async () => {
+  test('a tab whose session has ended ends the others, which would otherwise write into the store that it deletes', async () => {
     const email = `${unique('p')}@example.com`
     const [ivo, again] = [await Person.signIn(server.baseUrl, email), await Person.signIn(server.baseUrl, email)]
     const channel = await ivo.creates({ name: unique('secret') })
@@ -279,7 +279,7 @@ export function storeJourneys(server: ClientServer) {
     expect([asked('GET /events'), asked('GET /channels'), asked('GET /users')]).toEqual([2, 1, 1])
   })
 
-  test('tabs whose leader had to fetch everything anew take it from the store', async () => {
+  test('tabs whose leader had to fetch everything again read it from the store', async () => {
     const { ann } = server.people
     const fay = await newcomer()
     const browser = unique('browser')

@@ -87,7 +87,7 @@ export function syncJourneys(server: ClientServer) {
     return { channel, said }
   }
 
-  test('older messages that come when their channel was fetched anew meanwhile leave no hole', async () => {
+  test('older messages that arrive after their channel was fetched again leave no gap', async () => {
     const { ann } = server.people
     const { channel } = await channelWith(12)
     const { promise: held, resolve: release } = Promise.withResolvers<void>()
@@ -113,7 +113,7 @@ export function syncJourneys(server: ClientServer) {
     expect(kept()).toEqual([20, 21, 22, 23, 24, 25, 26, 27, 28, 29])
   })
 
-  test('what is older can be had when everything newer was deleted', async () => {
+  test('older messages can be read when all newer ones were deleted', async () => {
     const { ann } = server.people
     const { channel, said } = await channelWith(8)
     const { copy } = copyOf(ann)
@@ -127,7 +127,7 @@ export function syncJourneys(server: ClientServer) {
     expect(copy.hasOlder(channel.id)).toBe(false)
   })
 
-  test('what is wanted in the very turn in which a fetch ends is fetched too', async () => {
+  test('data that is requested in the same turn in which a fetch ends is fetched too', async () => {
     const { ann } = server.people
     const { channel, said } = await channelWith(8)
     await ann.post(`/messages/${said[0]!.id}/pin`)
@@ -150,7 +150,7 @@ export function syncJourneys(server: ClientServer) {
     expect(pinned).toEqual(Array(12).fill([said[0]!.id]))
   })
 
-  test('who is no admin any more keeps nothing of a private channel, also when a listing said so before the event', async () => {
+  test('a former admin keeps nothing of a private channel, even if a listing showed the change before the event', async () => {
     const { ada } = server.people
     const fay = await signIn('fay')
     await ada.put(`/users/${fay.id}/role`, { role: 'admin' })

@@ -101,7 +101,7 @@ export function timelineJourneys(server: ClientServer) {
       expect(shown()).toEqual([...range(1, 9), 1000, ...range(11, 21)])
     })
 
-    test('of channels at which nobody looks any more keep only the newest messages', async () => {
+    test('of closed channels keep only the newest messages', async () => {
       const { channelId, channel, said } = await channelWith(2)
       const { ann, bob } = server.people
       const engine = engineOf(bob)

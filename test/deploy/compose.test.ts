@@ -72,7 +72,7 @@ test('images are of an exact version, and each can be given by its digest instea
   }
 })
 
-test('who reaches whom: PostgreSQL and Redis only those who need them, and nothing outside', () => {
+test('networks: only the services that need PostgreSQL and Redis reach them, and these two reach nothing outside', () => {
   const reaching = (network: string) =>
     Object.entries(composition.services)
       .filter(([, { networks = [] }]) => networks.includes(network))

@@ -73,7 +73,7 @@ describe.skipIf(whyNotRendered)(`what runs in a cluster${whyNotRendered ? ` (${w
     }
   })
 
-  test('who may talk to whom', async () => {
+  test('allowed connections', async () => {
     expect(named(base, 'NetworkPolicy', 'default-deny')!.spec).toEqual({
       podSelector: {},
       policyTypes: ['Ingress', 'Egress'],

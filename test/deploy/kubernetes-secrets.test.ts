@@ -61,7 +61,7 @@ describe.skipIf(whyNotRendered)(`secrets of a cluster${whyNotRendered ? ` (${why
     }
   })
 
-  test('what the set-up prints are the Secrets that are asked for', async () => {
+  test('the set-up prints exactly the required Secrets', async () => {
     const text = execFileSync(process.execPath, ['deploy/image/setup.ts', '--kubernetes'], {
       cwd: root,
       encoding: 'utf8',

@@ -116,7 +116,7 @@ describe.skipIf(whyNotRendered)(`manifests${whyNotRendered ? ` (${whyNotRendered
     for (const folder of folders) expect(images(rendered[folder]!).size).toBe(1)
   })
 
-  test('what is there can be applied again: no Job, whose template cannot be changed, and migrations run by what can', () => {
+  test('the manifests can be applied again: migrations run in a Deployment, not in a Job, whose template cannot be changed', () => {
     for (const documents of Object.values(rendered)) {
       expect(ofKind(documents, 'Job')).toEqual([])
       const { spec } = named(documents, 'Deployment', 'migrate')!

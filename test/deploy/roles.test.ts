@@ -23,7 +23,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true })
 })
 
-test('what the set-up writes lets each service in once the migrations ran, with its own rights', {
+test('after the migrations each service can sign in with the secrets of the set-up, with its own rights', {
   timeout: 120_000,
 }, async () => {
   await run('setup', '--directory', secrets)

@@ -62,7 +62,7 @@ describe.each(usualTopologies)('%s', { timeout: 90_000 }, (topology) => {
     }
   }
 
-  test('without Redis people sign in, talk, read and log out, and what happened is heard when it is back', async () => {
+  test('without Redis people sign in, post, read and log out, and the events arrive when it is available again', async () => {
     const channel = await ann.creates({ name: 'without redis' })
     const bob = await Person.signIn(installation.baseUrl, 'bob@example.com')
     const [toAnn, toBob] = await Promise.all([ann.opensStream(), bob.opensStream()])
@@ -100,7 +100,7 @@ describe.each(usualTopologies)('%s', { timeout: 90_000 }, (topology) => {
     await stream.close()
   })
 
-  test('without PostgreSQL everything is 503 with Retry-After, and goes on by itself when it is back', async () => {
+  test('without PostgreSQL every request gets 503 with Retry-After, and everything continues when it is available again', async () => {
     const channel = await ann.creates({ name: 'without postgresql' })
     const stream = await ann.opensStream()
     const before = await ann.says('before', channel)

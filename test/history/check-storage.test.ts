@@ -127,7 +127,7 @@ describe('storage', () => {
     expect(broken()).toEqual(['the last acknowledged change stands'])
   })
 
-  test('a member who should not be one, an admin who is none any more, somebody removed who is still here', () => {
+  test('a wrong member, a former admin with the role, a removed person who still exists', () => {
     does(root, { kind: 'role', user: bob, isAdmin: true })
     expect(broken()).toEqual(['the last acknowledged change stands'])
     final.users.find(({ id }) => id === bob)!.isAdmin = true
@@ -165,7 +165,7 @@ describe('answers', () => {
     expect(broken()).toEqual(['nobody is refused without a reason'])
   })
 
-  test('somebody goes on after logging out', () => {
+  test('a request after logging out is accepted', () => {
     makes('open')
     does(ann, { kind: 'logout', session: `${ann}'s` })
     does(ann, { kind: 'list', place: 'open' }, { listed: [] })
@@ -182,7 +182,7 @@ describe('answers', () => {
     expect(broken()).toEqual(['nobody acts in a deleted channel'])
   })
 
-  test('somebody who is no admin does what is for admins', () => {
+  test('a request for admins by a person who is not an admin is accepted', () => {
     does(bob, { kind: 'role', user: eve, isAdmin: false })
     expect(broken()).toEqual(['only admins do what is for admins'])
   })

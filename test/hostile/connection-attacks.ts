@@ -64,7 +64,7 @@ export function connectionAttacks(server: TargetServer) {
     expectRefusal(await exchange(server.baseUrl, { method: 'GET', path: '/channels', headers: tooMany }), 'headers')
   })
 
-  test('what is no HTTP is refused, and the connection ended', async () => {
+  test('data that is not HTTP is refused, and the connection ends', async () => {
     const { hostname, port } = new URL(server.baseUrl)
     const nonsense = [
       'nonsense\r\n\r\n',

@@ -23,7 +23,7 @@ export function copyJourneys(server: TestServer) {
     },
   )
 
-  test('a client goes on from its store on any replica, fetches nothing anew, sends what was typed, and pages', async () => {
+  test('a client continues from its store on any replica, fetches nothing again, sends unsent messages, and reads pages', async () => {
     const [ann, bob] = [await server.newcomer('ann'), await server.newcomer('bob')]
     const channel = await ann.creates({ name: server.unique('kept'), members: [bob.id] })
     for (let n = 1; n <= 7; n++) await ann.says(`before ${n}`, channel)

@@ -9,7 +9,7 @@ const steps = 60
 const rounds = process.env.TEST_LONG ? [1, 2, 3] : [1]
 
 export function interleavingJourneys(server: TestServer) {
-  test.each(rounds)('whatever people do at once, counters, events and listings agree (round %i)', async (round) => {
+  test.each(rounds)('after concurrent operations, counters, events and listings agree (round %i)', async (round) => {
     const people = await Promise.all(['ann', 'bob', 'cat', 'dan'].map((name) => server.newcomer(name)))
     const [ann, bob] = people as [Person, Person]
     const stream = await bob.opensStream()

@@ -35,7 +35,7 @@ export function repetitionJourneys(server: TestServer) {
     expect((await ann.says('next', channel)).seq).toBe(2)
   })
 
-  test('a hundred people who send at once to one channel get gapless numbers, and everyone hears them in order', async () => {
+  test('a hundred concurrent sends to one channel get numbers without gaps, and everyone receives them in order', async () => {
     const ann = await server.newcomer('ann')
     const senders: Person[] = []
     // Not all at once, because a request that waits for a connection for more than 5 s is refused.

@@ -22,7 +22,7 @@ export function scopeJourneys(server: TestServer) {
   const typesOf = async (stream: EventStream, channel: { id: string }) =>
     (await heardOf(stream, channel)).map(({ type }) => type)
 
-  test('a stream of joined channels has those, from joining to leaving; the person’s other streams are told of both', async () => {
+  test('a stream of joined channels has their events from joining to leaving; the person’s other streams get events of both', async () => {
     const [ann, bob] = await Promise.all([server.newcomer('ann'), server.newcomer('bob')])
     const channel = await ann.creates({ name: server.unique('scope') })
     const [joined, elsewhere, all] = [await follow(bob), await follow(bob), await bob.opensStream()]
@@ -127,7 +127,7 @@ export function scopeJourneys(server: TestServer) {
     ])
   })
 
-  test('a stream goes on under another scope: what was missed under the new one is delivered, on any node', async () => {
+  test('a stream resumes with another scope: missed events of the new scope are delivered, on any node', async () => {
     const [ann, bob] = await Promise.all([server.newcomer('ann'), server.newcomer('bob')])
     const channel = await ann.creates({ name: server.unique('resume scope') })
     const first = await follow(bob)

@@ -36,7 +36,7 @@ export function sessionJourneys(server: TestServer) {
     }
   })
 
-  test('who signs in for the first time is told to everyone', async () => {
+  test('a first sign-in has an event for everyone', async () => {
     const admin = await server.admin()
     const stream = await admin.opensStream()
     const ann = await server.newcomer('ann')
@@ -108,7 +108,7 @@ export function sessionJourneys(server: TestServer) {
     expect((await ann.get('/auth/sessions')).body.sessions).toHaveLength(1)
   })
 
-  test('every described route but the open ones refuses who shows no token, or a wrong one', async () => {
+  test('every described route except the open ones refuses a missing or wrong token', async () => {
     const nobody = Person.nobody(server.baseUrl)
     const { paths } = (await nobody.get('/openapi.json')).body as { paths: Record<string, Record<string, unknown>> }
     const operations = Object.entries(paths).flatMap(([path, methods]) =>

@@ -9,7 +9,7 @@ export function streamJourneys(server: TestServer) {
       .filter(({ channelId }) => channelId === channel.id)
       .map(({ content }) => content)
 
-  test('a stream opened behind a cursor brings all that was missed, in order, and then goes on live', async () => {
+  test('a stream with a cursor delivers all missed events, in order, and then live events', async () => {
     const [ann, bob] = await Promise.all([server.newcomer('ann'), server.newcomer('bob')])
     const channel = await ann.creates({ name: server.unique('resume') })
     const first = await bob.opensStream()

@@ -100,7 +100,7 @@ describe.skipIf(!binary)(`behind PgBouncer in transaction mode${why}`, () => {
     expect(settings).toEqual(Array(10).fill(expected))
   })
 
-  test('statements keep their names only when they are told to, which a PgBouncer before 1.21 cannot bear', async () => {
+  test('statements have names only with the setting, which a PgBouncer before 1.21 does not support', async () => {
     const ask = async (pool: Connection['pool']) => {
       const replies = await tenAtOnce(() =>
         pool.query({ name: 'counted', text: 'select $1::int as n', values: [1] }).then(
@@ -116,7 +116,7 @@ describe.skipIf(!binary)(`behind PgBouncer in transaction mode${why}`, () => {
     expect(named.has('42P05')).toBe(!binary!.keepsStatements)
   })
 
-  test('when PgBouncer is killed, people go on as soon as it is back, and nothing acknowledged is lost', async () => {
+  test('when PgBouncer is killed, requests work again as soon as it runs, and no acknowledged message is lost', async () => {
     const { ann, bob, cat } = environment.people
     const channel = await ann.creates({ name: 'killed' })
     const stream = await cat.opensStream()

@@ -131,7 +131,7 @@ describe('a request that creates something, repeated with its Idempotency-Key,',
   })
 })
 
-test('the token of a webhook is told again, works, and is in no row of the database', async () => {
+test('the repeated reply has the token of a webhook, the token works, and no row of the database has it', async () => {
   const { ada } = environment.people
   const wish = { name: 'sealed', channelId: environment.channel.open.id }
   const key = { 'idempotency-key': randomUUID() }

@@ -49,7 +49,7 @@ describe.each(usualTopologies)('password mode, %s', (topology) => {
     return new Person(installation.baseUrl, { id: '', userName: email }, body.accessToken, body.refreshToken)
   }
 
-  test('the admin of the first start invites somebody, who chooses a password and talks', async () => {
+  test('the admin of the first start invites a person, who chooses a password and posts', async () => {
     const admin = await signIn('admin@example.com', passwords.admin)
     expect(await admin.post('/users/add', { email: 'ann@example.com' })).toMatchObject({ status: 200 })
 
@@ -89,7 +89,7 @@ describe.each(usualTopologies)('password mode, %s', (topology) => {
   })
 
   // Twenty passwords are twenty derivations, two at a time in a process.
-  test('twenty who register with one address at once are one person', { timeout: 90_000 }, async () => {
+  test('twenty concurrent registrations with one address create one person', { timeout: 90_000 }, async () => {
     const replies = await Promise.all(
       Array.from({ length: 20 }, () =>
         nobody.post('/auth/register', { email: 'race@example.com', password: passwords.race }),
@@ -139,7 +139,7 @@ describe.each(usualTopologies)('password mode, %s', (topology) => {
     await stream.close()
   })
 
-  test('of all that no process printed a password, a token or an address', async () => {
+  test('no process printed a password, a token or an address', async () => {
     expect(installation.output).toMatch(/"level":"debug"/)
     const secrets = [...Object.values(passwords), ...mailbox.letters.map(({ link }) => link.searchParams.get('token')!)]
     for (const secret of secrets) expect(installation.output).not.toContain(secret)

@@ -21,7 +21,7 @@ test('the same characters are the same password, however they are composed', asy
   )
 })
 
-test('so many run, so many wait, whoever is beyond that is told to come back', async () => {
+test('limits running and waiting derivations, and tells further requests to try again later', async () => {
   const told: string[] = []
   const passwords = createPasswordHasher({ atOnce: 1, waiting: 2, onOutcome: (outcome) => told.push(outcome) })
   const order: number[] = []

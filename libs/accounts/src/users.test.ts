@@ -46,19 +46,19 @@ test('a name that differs from another only by look-alike letters of another scr
   expect((await joins('at@example.com', '@grace'))!.userName).toBe('grace3')
 })
 
-test('of two who take names that look alike at once, one gets a number', async () => {
+test('two people take look-alike names at once: one gets a number', async () => {
   const users = await Promise.all([joins('one@example.com', 'copper'), joins('two@example.com', '\u0441opper')])
   expect(users.filter((user) => user!.userName.endsWith('2'))).toHaveLength(1)
 })
 
-test('a name that the version before has given, without a skeleton, is protected too', async () => {
+test('a name that the previous version stored without a skeleton is protected too', async () => {
   const { db } = database
   const dora = (await joins('dora@example.com', 'anything'))!
   await db.updateTable('users').set({ userName: 'dora', userNameKey: 'dora' }).where('id', '=', dora.id).execute()
   expect((await joins('false-dora@example.com', 'd\u043Era'))!.userName).toBe('d\u043Era2')
 })
 
-test('of two who come in at once with two spellings of one domain, one does, and is found by both', async () => {
+test('two sign-ins at once with two spellings of one domain: one user is created, and both find it', async () => {
   const spellings = ['ann@bücher.example', 'ann@xn--bcher-kva.example']
   const users = await Promise.all(spellings.map((email) => joins(email, 'ann')))
   const [user, ...others] = users.filter((each) => each !== undefined)

@@ -65,7 +65,7 @@ describe('blobs in PostgreSQL', () => {
     await blobs.delete(['popular'])
   })
 
-  test('what a crashed upload has left is seen by nobody and removed a while later', async () => {
+  test('the parts of a crashed upload are visible to nobody and removed later', async () => {
     await blobs.put('whole', bytes, options)
     await crashHalfWay('half')
     await expect(blobs.get('half')).rejects.toThrow(BlobMissing)
@@ -109,7 +109,7 @@ describe('blobs in PostgreSQL', () => {
     await expect(buffer(reader)).rejects.toThrow(BlobMissing)
   })
 
-  test('a database that is unavailable is told as such', async () => {
+  test('an unavailable database is reported as unavailable', async () => {
     const away = connectDatabase({
       url: 'postgres://nobody:x@127.0.0.1:9/none',
       poolSize: 1,

@@ -100,7 +100,7 @@ describe('derived keys', () => {
   })
 })
 
-test('what is loaded cannot be changed, deep down', async () => {
+test('the loaded configuration is deeply frozen', async () => {
   const trustedProxies = ['10.0.0.0/8']
   const config = await load({ defaults: { server: { trustedProxies } } })
 

@@ -34,7 +34,7 @@ describe('a provider with an issuer', () => {
     expect(await keysOf(custom({ ...provider, ...change }))).toEqual([`oauth.custom[0].${key}`])
   })
 
-  test('what a directory says needs an issuer', async () => {
+  test('settings of a directory need an issuer', async () => {
     const addresses = { authorizationUrl: 'https://id/a', tokenUrl: 'https://id/t', userInfoUrl: 'https://id/u' }
     const env = custom({ ...provider, issuer: undefined, ...addresses, adminRoles: ['admin'] })
     expect(await keysOf(env)).toEqual(['oauth.custom[0].adminRoles'])

@@ -55,7 +55,7 @@ describe('values', () => {
     expect(await faultsOf({ defaults })).toMatchObject([{ key: 'log.level' }, { key: 'server.port' }])
   })
 
-  test('what is required', async () => {
+  test('required settings', async () => {
     const env = Object.fromEntries(Object.keys(minimalEnvironment).map((name) => [name, '']))
     expect(await faultsOf({ env })).toMatchObject([
       { key: 'auth.jwtSecret', message: expect.stringContaining('set PARLEY_AUTH_JWT_SECRET') },
@@ -115,7 +115,7 @@ describe('PostgreSQL', () => {
     })
   })
 
-  test('what TLS needs has to fit together', async () => {
+  test('the TLS settings must be consistent', async () => {
     expect(await faults('?sslmode=prefer')).toEqual(['database.url'])
     expect(await faults('?sslmode=verify-ca')).toEqual(['database.url'])
     expect(await faults('?sslmode=verify-ca&sslrootcert=system')).toEqual(['database.url'])

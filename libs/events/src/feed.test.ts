@@ -23,7 +23,7 @@ describe('a feed', () => {
     expect(await listener.read(4, 10)).toBe('gone')
   })
 
-  test('is told which trace an event belongs to', async () => {
+  test('gets the trace of an event', async () => {
     const listener = await feed()
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
     await says('traced')
@@ -73,7 +73,7 @@ describe('a feed', () => {
     expect(await listener.waitFor(1, 1)).toBe(false)
   })
 
-  test('goes on after its subscription was cut', async () => {
+  test('continues after its subscription was closed', async () => {
     relay()
     const listener = await feed()
     await says('one')
@@ -137,7 +137,7 @@ describe('a feed', () => {
     await eventually(() => expect(listener.names()).toEqual(['one', 'two', 'three']))
   })
 
-  test('goes on from PostgreSQL while Redis is unavailable', async () => {
+  test('continues from PostgreSQL while Redis is unavailable', async () => {
     relay()
     const listener = await feed()
     await says('one')
@@ -151,7 +151,7 @@ describe('a feed', () => {
     expect(listener.resets).toEqual([])
   })
 
-  test('begins anew when a hole cannot be filled by anyone', async () => {
+  test('starts again when a hole cannot be filled', async () => {
     const listener = await feed()
     const { epoch } = await lease()
     // Positions that nobody ever had: the feed may look at PostgreSQL at any moment, and could read what is taken away later.

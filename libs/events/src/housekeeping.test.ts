@@ -59,7 +59,7 @@ describe('the oldest generation of the outbox', () => {
   })
 })
 
-describe('what a consumer has yet to read', () => {
+describe('the events that a consumer has not read yet', () => {
   /** A consumer after this position, and two events: the first in the oldest generation, two hours ago. */
   async function consumerAt(pos: number) {
     const { pool } = held.database
@@ -85,7 +85,7 @@ describe('what a consumer has yet to read', () => {
     return { tidy, pool }
   }
 
-  test('is kept beyond the window, and goes once it was read', async () => {
+  test('are kept beyond the window, and deleted after they were read', async () => {
     const { tidy, pool } = await consumerAt(0)
     expect(await tidy()).toEqual({ isOverdue: false, purged: 0, rotated: false })
     await pool.query('update consumers set pos = 1')
@@ -98,7 +98,7 @@ describe('what a consumer has yet to read', () => {
     expect(await tidy()).toEqual({ isOverdue: true, purged: 1, rotated: true })
   })
 
-  test('is not kept when the order of events has begun anew', async () => {
+  test('are not kept when a new order of events has begun', async () => {
     const { tidy, pool } = await consumerAt(0)
     await pool.query(`update consumers set epoch = 'another'`)
     expect(await tidy()).toMatchObject({ rotated: true })
@@ -131,7 +131,7 @@ describe('old positions', () => {
     expect(await findWindowFloor(held.database.as('worker').pool, 3_600)).toBe(1)
   })
 
-  test('go on where they were after the whole outbox was emptied', async () => {
+  test('continue after the whole outbox was emptied', async () => {
     relay()
     const listener = await feed()
     await says('one')

@@ -152,7 +152,7 @@ describe('the lease', () => {
     expect(first.isLeader).toBe(false)
   })
 
-  test('of a paused leader is void: two relays never give one position twice', async () => {
+  test('of a paused leader has no effect: two relays never give one position twice', async () => {
     const paused = relay()
     const listener = await feed()
     await says('before')
@@ -206,7 +206,7 @@ describe('PostgreSQL that was promoted or restored', () => {
   const setHistory = (history: string | null) =>
     held.database.pool.query('update relay_lease set history = $1', [history])
 
-  test('begins a new epoch with the next leader, once, and listeners begin anew; the same PostgreSQL does not', async () => {
+  test('begins a new epoch with the next leader, once, and listeners start again; the same PostgreSQL does not', async () => {
     await setHistory(null)
     const first = relay()
     const listener = await feed()

@@ -53,7 +53,7 @@ describe('emphasis and code', () => {
   ])('%j', (content, expected) => expect(understood(content)).toBe(expected))
 })
 
-describe('what looks like emphasis and is text', () => {
+describe('text that looks like emphasis', () => {
   test.each([
     'snake_case_name and 2*3*4',
     '* not bold *',

@@ -120,7 +120,7 @@ describe('a name', () => {
     expect(asked).toBe(1)
   })
 
-  test('that does not exist is told as such', async () => {
+  test('that does not exist is reported as such', async () => {
     await expect(requesterWith().request({ url: 'http://nowhere.invalid/' })).rejects.toMatchObject({
       reason: 'unknown',
     })

@@ -87,7 +87,7 @@ describe.each([
   })
 })
 
-test('who leaves between two pages does not stop them', async () => {
+test('a person who leaves between two pages does not stop them', async () => {
   const leaver = await Person.signIn(environment.baseUrl, 'mid@example.com')
   const before = (await reply('/users')).items.map(({ id }) => id)
   expect(await leaver.post('/users/exit')).toMatchObject({ status: 200 })

@@ -121,7 +121,7 @@ test('and the counting of rows sees a scan', async () => {
   )
 })
 
-test('what is unread is right in all of them', async () => {
+test('the unread counts are right in all of them', async () => {
   const states = (await listUnread()).map(({ state }) => state)
   expect(states).toHaveLength(channels + 1)
   for (const state of states) {

@@ -72,7 +72,7 @@ async function listenSilently(port: number) {
 }
 
 describe('while PostgreSQL is unavailable', () => {
-  test('streams stay open, new ones get 503, and delivery goes on when it is back', async () => {
+  test('streams stay open, new ones get 503, and delivery continues when it is available again', async () => {
     const ann = await server.addMember('ann')
     const channel = await server.addChannel('private', [ann])
     const stream = await node.open(ann)

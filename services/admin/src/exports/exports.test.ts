@@ -94,7 +94,7 @@ describe('GET /admin/export', () => {
     expect(body.messages).toEqual(byId(listed))
   })
 
-  test('has people who left, marked, and nothing that was deleted', async () => {
+  test('has removed people, with a mark, and nothing that was deleted', async () => {
     const { ada } = environment.people
     const { leaver, text, channel, webhook } = gone
     const body = await exported()

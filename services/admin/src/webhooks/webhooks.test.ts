@@ -177,7 +177,7 @@ describe('a webhook whose admin is one no longer', () => {
     expect(await posts(webhook.token)).toMatchObject({ status: 200 })
   })
 
-  test('is taken over once, by one of those who try at once', async () => {
+  test('is taken over once, when several admins try at the same time', async () => {
     const { ada } = environment.people
     expect(await takeOver()).toMatchObject({ status: 400 })
     await ada.delete(`/users/${eve.id}`)

@@ -107,7 +107,7 @@ describe('magic links on an open server', () => {
     expect(await follow(token, 'once@example.com')).toMatchObject({ status: 401, body: { code: 'unauthorized' } })
   })
 
-  test('of ten concurrent uses of a link one signs in', async () => {
+  test('ten concurrent uses of a link: one signs in', async () => {
     await ask('race@example.com')
     const token = await tokenFor('race@example.com')
     const replies = await Promise.all(Array.from({ length: 10 }, () => follow(token, 'race@example.com')))

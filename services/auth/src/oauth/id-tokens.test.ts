@@ -97,7 +97,7 @@ describe('an id token is refused', () => {
   })
 })
 
-test('what failed is logged without tokens and addresses', async () => {
+test('failures are logged without tokens and addresses', async () => {
   issuer.claims.aud = 'another-client'
   server.logged.length = 0
   await arrive()

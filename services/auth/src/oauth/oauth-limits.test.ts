@@ -17,7 +17,7 @@ beforeEach(() => {
   browser = server.browser()
 })
 
-test('of thirty concurrent starts from one address ten are allowed', async () => {
+test('thirty concurrent starts from one address: ten are allowed', async () => {
   const visits = await times(30, start)
   expect(visits.filter(({ status }) => status === 302)).toHaveLength(10)
   const refused = visits.filter(({ status }) => status === 429)

@@ -149,7 +149,7 @@ describe('a callback', () => {
     expect(codesExchanged()).toBe(1)
   })
 
-  test('of eight concurrent ones one succeeds', async () => {
+  test('eight concurrent callbacks: one succeeds', async () => {
     const back = await browser.reach(start, callback)
     const arrivals = await Promise.all(Array.from({ length: 8 }, () => browser.arrive(back)))
     expect(arrivals.filter(({ access_token }) => access_token)).toHaveLength(1)

@@ -115,7 +115,7 @@ describe('guessing', () => {
     expect(await login('famous@example.com', right, '203.0.113.2', cookie)).toMatchObject({ status: 200 })
   })
 
-  test('of an account that does not exist is limited alike', async () => {
+  test('of an account that does not exist is limited in the same way', async () => {
     const guesses = await repeated(12, () => login('nobody@example.com', right))
     expect(statuses(guesses)).toEqual([...Array(10).fill(401), 429, 429])
     expect(

@@ -85,7 +85,7 @@ describe('many registrations at once', () => {
   const from = (ip: string) => ({ 'x-forwarded-for': ip })
   const register = (email: string, ip: string) => server.nobody.post('/auth/register', { email, password }, from(ip))
 
-  test('from one network hold up nobody who signs in, and no registration from another network', async () => {
+  test('from one network delay neither sign-ins nor registrations from other networks', async () => {
     await server.invite('member@example.com', password)
     const before = server.passwords.begun
     const crowd = Array.from({ length: 150 }, (_, index) => register(`crowd${index}@example.com`, '192.0.2.1'))

@@ -222,7 +222,7 @@ describe('signature wrapping', () => {
   })
 })
 
-describe('what is no response', () => {
+describe('a text that is not a response', () => {
   test.each([
     ['nothing', ''],
     ['no XML', 'SAML'],

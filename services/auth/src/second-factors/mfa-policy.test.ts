@@ -73,7 +73,7 @@ describe('with auth.mfa required', () => {
 describe('with auth.mfa off', () => {
   const server = runningAuth({ auth: { authMode: 'password', mfa: 'off' } })
 
-  test('nobody can set up a factor, and none is asked for', async () => {
+  test('nobody can set up a factor, and none is required', async () => {
     const owner = await Owner.create(server)
     const session = await owner.signsIn()
     for (const path of [

@@ -79,7 +79,7 @@ describe('a passkey', () => {
     expect(await server.nobody.post('/auth/passkeys/authentication', unknown)).toMatchObject({ status: 401 })
   })
 
-  test('of another person is no second factor and cannot be removed', async () => {
+  test('of another person is not accepted as a second factor and cannot be removed', async () => {
     const [one, other] = [await ownerWithPasskey(), await ownerWithPasskey()]
     const mfaToken = await one.owner.begins()
     const credential = await other.owner.assert(other.authenticator)

@@ -36,7 +36,7 @@ async function setsAvatar(person: Person, image: Buffer): Promise<string> {
 }
 
 describe('PUT /users/me/avatar', () => {
-  test('is encoded to squares, told to everyone, and answered to whoever is signed in', async () => {
+  test('is encoded to squares, announced to everyone, and returned to every signed-in person', async () => {
     const { bob, nobody } = environment.people
     const rob = await newcomer('rob')
     expect([await avatarOf(rob), await listedAvatarOf(rob)]).toEqual([null, null])
@@ -99,7 +99,7 @@ describe('PUT /users/me/avatar', () => {
     await noKeysOf(first)
   })
 
-  test('of several at the same time, one is shown and the others leave no bytes', async () => {
+  test('several uploads at the same time: one is shown and the others leave no bytes', async () => {
     const dora = await newcomer('dora')
     const image = base64(await picture(30, 30))
     const replies = await Promise.all(Array.from({ length: 5 }, () => dora.put('/users/me/avatar', { image })))
@@ -203,7 +203,7 @@ describe('DELETE /users/me/avatar', () => {
     expect(await gil.delete('/users/me/avatar')).toMatchObject({ status: 200, body: { success: true } })
   })
 
-  test('a person who is removed or leaves takes their avatar along', async () => {
+  test('removing a person removes their avatar', async () => {
     const { ada, bob } = environment.people
     const [hal, ida] = [await newcomer('hal'), await newcomer('ida')]
     const versions = [await setsAvatar(hal, await picture(10, 10)), await setsAvatar(ida, await picture(10, 10))]

@@ -114,7 +114,7 @@ describe('PUT /channels/:channelId', () => {
     await environment.events.to(cat).neverHave('UPDATE_CHANNEL', { id: channel.id })
   })
 
-  test('replaces the members of a private channel: each is told what it means for them', async () => {
+  test('replaces the members of a private channel: each person gets the event for them', async () => {
     const { channel } = await change(closed, { name: `renamed ${round}`, members: [cat.id] })
 
     expect(channel.members).toEqual([ann.id, cat.id])
@@ -176,7 +176,7 @@ describe('PUT /channels/:channelId', () => {
     await ada.put(`/users/${eve.id}/role`, { role: 'member' })
   })
 
-  test('who joins a private channel while its members are replaced is told what it means for them', async () => {
+  test('a person who joins a private channel while its members are replaced gets the right event', async () => {
     const joins = Array.from({ length: 6 }, (_, n) => change(closed, { members: n % 2 ? [cat.id] : [bob.id] }))
     expect((await Promise.all(joins)).map(({ status }) => status)).toEqual(Array(6).fill(200))
     const [bobSees, catSees] = [await seesIt(bob, closed), await seesIt(cat, closed)]
@@ -193,7 +193,7 @@ describe('PUT /channels/:channelId', () => {
     expect([status, channel.members]).toEqual([200, [ann.id, bob.id]])
   })
 
-  test('public to private takes it from those who are no members', async () => {
+  test('public to private removes it from people who are not members', async () => {
     const { channel } = await change(open, { name: `hidden ${round}`, isPrivate: true, members: [bob.id] })
     expect([await seesIt(bob, open), await seesIt(cat, open), await seesIt(ada, open)]).toEqual([true, false, true])
     await told('DELETE_CHANNEL', open, [cat])
@@ -207,7 +207,7 @@ describe('PUT /channels/:channelId', () => {
     await told('UPDATE_CHANNEL', channel, [ada, ann, bob, cat])
   })
 
-  test('tells the streams of joined channels of those who come and go, and the nodes what to change', async () => {
+  test('sends joins and leaves to the streams of joined channels, and the changes to the nodes', async () => {
     await ann.says('before', open)
     const { channel } = await change(open, { members: [bob.id, ada.id] })
     expect(await routed('NEW_CHANNEL', open)).toContainEqual({ to: 'joined', users: [bob.id, ada.id] })

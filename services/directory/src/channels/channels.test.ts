@@ -53,7 +53,7 @@ describe('POST /channels', () => {
     })
   })
 
-  test('of eight who want the same name at once, one gets it', async () => {
+  test('eight people want the same name at once: one gets it', async () => {
     const names = ['Race', 'RACE', 'race', 'ｒａｃｅ', 'Race', 'race', ' race ', 'rAcE']
     const replies = await Promise.all(names.map((name, index) => (index % 2 ? ann : bob).post('/channels', { name })))
     expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(400)])
@@ -122,7 +122,7 @@ describe('GET /channels', () => {
 })
 
 describe('DELETE /channels/:channelId', () => {
-  test('deletes it for its creator, tells who could read it, and frees the name', async () => {
+  test('deletes it for its creator, with an event for its readers, and frees the name', async () => {
     const channel = await ann.creates({ name: 'short-lived', isPrivate: true, members: [bob.id] })
     expect(await ann.delete(`/channels/${channel.id}`)).toMatchObject({ status: 200, body: { success: true } })
 
@@ -165,7 +165,7 @@ describe('DELETE /channels/:channelId', () => {
 })
 
 describe('GET /channels/:channelId', () => {
-  test('answers what stands in the listing, to those who may read the channel', async () => {
+  test('returns the item of the listing, to people who may read the channel', async () => {
     const { ada, bob, cat, nobody } = environment.people
     const { secret } = environment.channel
     const listed = (await bob.get('/channels')).body.channels.find(({ id }: { id: string }) => id === secret.id)

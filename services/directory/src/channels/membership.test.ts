@@ -74,7 +74,7 @@ describe('POST /channels/:channelId/join', () => {
     expect((await membersOf(open)).toSorted()).toEqual([ann, ...people].map(({ id }) => id).toSorted())
   })
 
-  test('what was there before counts as read, which the other streams of the person are told', async () => {
+  test('earlier messages count as read, and the other streams of the person get READ_UPDATE', async () => {
     for (const content of ['1', `2 @${bob.userName}`]) await ann.says(content, open)
     expect(await channelAs(bob, open)).toMatchObject({ unreadCount: 2, mentionCount: 1 })
     expect((await join(bob, open)).body.channel).toMatchObject({
@@ -125,7 +125,7 @@ describe('POST /channels/:channelId/leave', () => {
     expect(await auditOf(closed)).toEqual([{ action: 'channel.leave', actorId: bob.id }])
   })
 
-  test('an admin who leaves a private channel reads it as before', async () => {
+  test('an admin who leaves a private channel can still read it', async () => {
     await ann.put(`/channels/${closed.id}`, { members: [bob.id, ada.id] })
     expect(await leave(ada, closed)).toMatchObject({ status: 200, body: { channel: { isMember: false } } })
     await environment.events.to(ada).toHave('UPDATE_CHANNEL', { id: closed.id, left: [ada.id] })
@@ -168,7 +168,7 @@ describe.each(['join', 'leave'])('POST /channels/:channelId/%s', (action) => {
 })
 
 describe('members', () => {
-  test('of a channel with more than 200 of them are not in its events, whose size stays the same', async () => {
+  test('of a channel with more than 200 members are not in its events, whose size stays the same', async () => {
     const many = Array.from({ length: 200 }, () => uuidv7())
     const row = { passwordHash: null, autoJoined: true, createdAt: 0 }
     const rows = many.map((id) => ({ ...row, id, userName: id, userNameKey: id, email: id }))

@@ -19,7 +19,7 @@ const auditOf = (targetId: string) =>
   environment.deps.db.selectFrom('auditLog').select(['action', 'actorId']).where('targetId', '=', targetId).execute()
 
 describe('groups', () => {
-  test('are created, changed and deleted by admins, and everybody but guests is told', async () => {
+  test('are created, changed and deleted by admins, with events for everybody except guests', async () => {
     const { ada, ann, bob, cat } = environment.people
     const reply = await ada.post('/groups', { handle: 'sales', name: ' Sales  team ', members: [ann.id, bob.id] })
     const group = {
@@ -53,7 +53,7 @@ describe('groups', () => {
     ).toEqual(actions.map((action) => ({ action, actorId: ada.id })))
   })
 
-  test('lose somebody who is removed or leaves the server, and everybody but guests is told', async () => {
+  test('lose a person who is removed or leaves the server, with events for everybody except guests', async () => {
     const { ada, ann, cat } = environment.people
     const [dan, eva] = [
       await Person.signIn(environment.baseUrl, 'dan@example.com'),

@@ -161,7 +161,7 @@ describe('sessions of other people', () => {
 })
 
 describe('API tokens of other people', () => {
-  test('go on when an admin ends the sessions, who lists them and ends them one by one', async () => {
+  test('stay valid when an admin ends the sessions; the admin can list and end them one by one', async () => {
     const { ada, cat } = environment.people
     const fay = await joins('fay')
     const made = (await fay.post('/auth/tokens', { name: 'nightly', scopes: ['read'] })).body
@@ -193,7 +193,7 @@ describe('API tokens of other people', () => {
 })
 
 describe('PUT /users/me with display name and title', () => {
-  test('sets, keeps and takes them away, and people are found by them', async () => {
+  test('sets, keeps and removes them, and people are found by them', async () => {
     const hal = await joins('hal')
     const { body } = await hal.put('/users/me', { displayName: ' Henry  Ålesund ', title: 'Sales' })
     const profile = { id: hal.id, userName: 'hal', displayName: 'Henry Ålesund', title: 'Sales' }
@@ -211,7 +211,7 @@ describe('PUT /users/me with display name and title', () => {
     }
   })
 
-  test('what the directory provides is not changed here', async () => {
+  test('data from the directory cannot be changed here', async () => {
     const ida = await joins('ida')
     await environment.deps.db.updateTable('users').set({ managedBy: 'scim' }).where('id', '=', ida.id).execute()
     expect(await ida.put('/users/me', { title: 'Boss' })).toMatchObject({

@@ -145,7 +145,7 @@ describe('DELETE /users/:id', () => {
     expect(await ada.delete(`/users/${zoe.id}`)).toMatchObject({ status: 404 })
   })
 
-  test('who is being added to a channel while they are removed is in none', async () => {
+  test('a person who is added to a channel while being removed is in no channel', async () => {
     const names = Array.from({ length: 6 }, (_, index) => `temp${index}@example.com`)
     const people = await Promise.all(names.map((name) => Person.signIn(environment.baseUrl, name)))
     const channel = await ada.creates({ name: 'busy' })
@@ -167,7 +167,7 @@ describe('DELETE /users/:id', () => {
     expect(await ada.delete(`/users/${id}`)).toMatchObject({ status: 404 })
   })
 
-  test('who is in more channels than a statement has parameters is removed from all of them', async () => {
+  test('a person in more channels than a statement has parameters is removed from all of them', async () => {
     await sql`
       with made as (
         insert into channels (id, kind, name, name_key, created_by, created_at, deleted_at)
@@ -188,7 +188,7 @@ describe('DELETE /users/:id', () => {
   })
 })
 
-describe('an admin who is none any more when their request has waited', () => {
+describe('an admin who has lost the role while their request waited', () => {
   beforeEach(() => ada.put(`/users/${zoe.id}/role`, { role: 'admin' }))
 
   test.each([

@@ -84,7 +84,7 @@ describe('a guest', () => {
 })
 
 describe('the streams of a guest', () => {
-  test.each(['all', 'joined'])('of scope=%s have what the guest may see, and nothing else', async (scope) => {
+  test.each(['all', 'joined'])('of scope=%s have only the data that the guest may see', async (scope) => {
     const { ann, bob, cat } = environment.people
     const { open, secret } = environment.channel
     const watched = { scope, ...(scope === 'joined' && { watch: open.id }) }
@@ -111,7 +111,7 @@ describe('the streams of a guest', () => {
     await Promise.all([stream.close(), again.close()])
   })
 
-  test('tell a guest of no group, but to fetch everything anew when they come into one', async () => {
+  test('have no events of groups for a guest, except an UPDATE_USER when they join one', async () => {
     const { ada, ann } = environment.people
     const { group } = (await ada.post('/groups', { handle: 'visitors', name: 'Visitors' })).body
     await ada.put(`/channels/${shared.id}`, { groups: [group.id] })
@@ -151,7 +151,7 @@ describe('the streams of a guest', () => {
     await stream.close()
   })
 
-  test('of somebody who becomes a guest end, and go on with what is left to them', async () => {
+  test('of a person who becomes a guest end, and resume with the remaining channels', async () => {
     const { ada, ann } = environment.people
     const { open, general } = environment.channel
     const hal = await Person.signIn(environment.baseUrl, 'hal@example.com')

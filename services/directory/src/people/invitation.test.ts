@@ -83,7 +83,7 @@ describe('POST /users/add in password mode with e-mail', () => {
     expect(mailbox.letters.filter(({ to }) => to === 'given@example.com')).toEqual([])
   })
 
-  test('whoever is refused is sent nothing', async () => {
+  test('a refused request sends no mail', async () => {
     const { ada, cat } = environment.people
     expect(await ada.post('/users/add', { email: 'cat@example.com' })).toMatchObject({ status: 400 })
     expect(await ada.post('/users/add', { email: 'short@example.com', password: '1234567' })).toMatchObject({
@@ -144,7 +144,7 @@ describe('POST /users/:id/reset-password', () => {
     expect(await auditOf(id)).toMatchObject([{ actorId: ada.id, targetType: 'user', ip: '127.0.0.1' }])
   })
 
-  test('of one’s own keeps the session that asks', async () => {
+  test('of one’s own password keeps the current session', async () => {
     const { ada } = environment.people
     expect(await reset(ada, ada.id)).toMatchObject({ status: 200 })
     expect(await ada.get('/auth/me')).toMatchObject({ status: 200 })

@@ -31,7 +31,7 @@ test('the last admin can neither be demoted, removed nor exit', async () => {
   expect(await ada.post('/users/exit')).toMatchObject(refusal)
 })
 
-test('of admins who demote, remove each other and leave at once, one remains', async () => {
+test('admins demote and remove each other and leave at once: one remains', async () => {
   let boss = environment.people.ada
   for (const round of [1, 2, 3]) {
     const people = [boss, await madeAdmin(`bea${round}`, boss), await madeAdmin(`cem${round}`, boss)]

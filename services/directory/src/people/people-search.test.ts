@@ -89,7 +89,7 @@ describe('GET /users?q=', () => {
 })
 
 describe('GET /users?ids=', () => {
-  test('answers these people, without those who are not there', async () => {
+  test('returns these people, without unknown ids', async () => {
     const ids = [linus.id, uuidv7(), 'nonsense', grace.id, grace.id, '']
     expect(await users(`ids=${ids.join(',')}`)).toEqual({ ids: [grace.id, linus.id], hasMore: false })
     expect(await users('ids=')).toEqual({ ids: [], hasMore: false })

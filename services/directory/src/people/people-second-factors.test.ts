@@ -46,7 +46,7 @@ test('an admin removes lost factors; their owner signs in without them and gets 
     .toContainEqual(expect.stringMatching(/An admin removed all second\s+factors/))
 })
 
-test('nobody else does, and nobody removes their own', async () => {
+test('only admins can, and not for themselves', async () => {
   const { ada, cat } = environment.people
   const { person } = await somebodyWithApp()
   expect(await remove(cat, person.id)).toMatchObject({ status: 403 })
@@ -55,7 +55,7 @@ test('nobody else does, and nobody removes their own', async () => {
   expect(await entriesOf(person.id)).toEqual([])
 })
 
-test('who has none, and who does not exist, is 404', async () => {
+test('a person without factors, and an unknown person, get 404', async () => {
   const { ada, cat } = environment.people
   for (const id of [cat.id, '0190a000-0000-7000-8000-000000000001', 'no-id']) {
     expect(await remove(ada, id)).toMatchObject({ status: 404 })

@@ -76,7 +76,7 @@ describe('PUT /users/me', () => {
     expect(await old.put('/users/me', { userName: '@older' })).toMatchObject({ status: 400 })
   })
 
-  test('of four who want the same name at once, one gets it', async () => {
+  test('four people want the same name at once: one gets it', async () => {
     const people = await Promise.all(['dan', 'dora', 'dick', 'dave'].map(joins))
     const replies = await Promise.all(
       people.map((person, index) => person.put('/users/me', { userName: index % 2 ? 'DUKE' : 'duke' })),

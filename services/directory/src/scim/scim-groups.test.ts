@@ -122,7 +122,7 @@ test('one request changes a thousand members', async () => {
   expect(await membersOf(id)).toEqual([])
 })
 
-test('of changes to one version at once exactly one is carried out', async () => {
+test('concurrent changes of one version: exactly one is executed', async () => {
   const { id, meta } = await createGroup(unique('Race'))
   const replies = await Promise.all(
     [erin, olga, erin, olga].map((value) =>
@@ -238,7 +238,7 @@ test.each([
   expect(await scim('PATCH', `/Groups/${id}`, patch(operation))).toMatchObject({ status: 400, body: { scimType } })
 })
 
-test('who is removed but was no member changes nothing', async () => {
+test('removing a person who is not a member changes nothing', async () => {
   const { id, meta } = await createGroup(unique('Nothing'))
   const operations = ['x', randomUUID()].map((value) => ({ op: 'remove', path: `members[value eq "${value}"]` }))
   const reply = await scim('PATCH', `/Groups/${id}`, patch(...operations))

@@ -124,7 +124,7 @@ test('pages count from 1, and attributes are chosen', async () => {
   expect((await scim('GET', '/Users?count=0')).body).toMatchObject({ totalResults: first.totalResults, Resources: [] })
 })
 
-test('of changes to one version at once exactly one is carried out', async () => {
+test('concurrent changes of one version: exactly one is executed', async () => {
   const { body } = await scim('POST', '/Users', newUser(address()))
   const path = `/Users/${body.id}`
   const replies = await Promise.all(
@@ -228,7 +228,7 @@ test('a search by POST is the same as by GET, over people, groups or both', asyn
   })
 })
 
-test('what everybody has is not removed, and an unknown endpoint is refused in the form of SCIM', async () => {
+test('required attributes cannot be removed, and an unknown endpoint is refused in the form of SCIM', async () => {
   const { id } = (await scim('POST', '/Users', newUser('whole@example.org'))).body
   for (const path of ['active', 'emails', 'urn:ietf:params:scim:schemas:core:2.0:User:userName']) {
     const reply = await scim('PATCH', `/Users/${id}`, patch({ op: 'remove', path }))

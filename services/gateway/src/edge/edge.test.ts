@@ -227,7 +227,7 @@ describe('compression', () => {
     expect(part.headers).not.toHaveProperty('content-encoding')
   })
 
-  test('what a service has compressed passes as it is, and what it has not is not compressed on its way', async () => {
+  test('a compressed reply of a service is not changed, and an uncompressed one is not compressed', async () => {
     const text = JSON.stringify({ text: 'the same words '.repeat(500) })
     const upstream = await startUpstream((incoming, response) => {
       const isPacked = incoming.headers['accept-encoding'] === accepting['accept-encoding']

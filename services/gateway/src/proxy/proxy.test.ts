@@ -246,7 +246,7 @@ describe('when a replica fails', () => {
     expect(replies.map(({ status }) => status)).toEqual([200, 200])
   })
 
-  test('a replica that hangs is given up: repeatable requests are repeated, others get 503, streams end, and later requests avoid it', {
+  test('requests to a replica that hangs are ended: repeatable requests are repeated, others get 503, streams end, and later requests avoid it', {
     timeout: 60_000,
   }, async () => {
     let served = 0

@@ -95,7 +95,7 @@ describe('a click', () => {
   })
 })
 
-describe('a click on what one person alone was told', () => {
+describe('a click on an ephemeral message', () => {
   let stream: EventStream
   beforeAll(async () => {
     stream = await environment.people.ann.opensStream()
@@ -129,7 +129,7 @@ describe('a click on what one person alone was told', () => {
   const clicks = (person: Person, { id, clickToken }: EphemeralMessage, body: object = { actionId: 'approve' }) =>
     person.post(`/messages/${id}/actions`, { clickToken, ...body })
 
-  test('is sent as block_actions without the message, and the answer may replace it or take it away', async () => {
+  test('is sent as block_actions without the message, and the answer may replace or remove it', async () => {
     const { ann, bob } = environment.people
     const app = await takesClicks(() => ({ replace_original: true, text: 'Sure?', blocks: buttons }))
     const { asked, ts } = await asksAnn()
@@ -161,7 +161,7 @@ describe('a click on what one person alone was told', () => {
     expect((await ann.get(`/messages/${asked.id}`)).status).toBe(404)
   })
 
-  test('is answered later at its response_url: replaced, taken away, or followed by another', async () => {
+  test('is answered later at its response_url: replaced, removed, or followed by another', async () => {
     const { ann, bob } = environment.people
     const app = await takesClicks()
     const { asked } = await asksAnn()

@@ -115,7 +115,7 @@ describe('POST /hooks/:webhookId/:secret', () => {
   })
 })
 
-describe('what is shown', () => {
+describe('the shown message', () => {
   test.each(Object.entries(payloads))(
     'of %s: its words, links and colour',
     async (_source, { payload, shows, color }) => {

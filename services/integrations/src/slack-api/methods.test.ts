@@ -17,7 +17,7 @@ beforeAll(() => {
 })
 
 describe('the web API for @slack/web-api', () => {
-  test('knows who calls, and refuses others', async () => {
+  test('identifies the caller, and refuses others', async () => {
     const { ann } = environment.people
     expect(await slack.auth.test()).toMatchObject({ ok: true, user_id: ann.id, user: ann.userName })
     expect(await wordOf(clientWith(undefined).auth.test())).toBe('not_authed')

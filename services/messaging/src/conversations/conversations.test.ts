@@ -14,7 +14,7 @@ const opens = async (person: Person, other: { id: string }) => {
 const listOf = async (person: Person) => (await person.get('/conversations')).body.conversations
 
 describe('POST /conversations', () => {
-  test('creates it once, from whichever side, and tells each of the two who the other is', async () => {
+  test('creates it once, from either side, with an event for each that has the other person', async () => {
     const { ann, bob, cat, ada } = environment.people
     const participants = [ann.id, bob.id].sort()
     const { status, body } = await ann.post('/conversations', { targetUserId: bob.id })
@@ -43,7 +43,7 @@ describe('POST /conversations', () => {
     for (const person of [ada, cat]) await environment.events.to(person).neverHave('NEW_CONVERSATION', { id })
   })
 
-  test('of twenty at once, from both sides, one creates it', async () => {
+  test('twenty concurrent requests from both sides: one creates it', async () => {
     const [one, other] = [await newcomer('one'), await newcomer('other')]
     const replies = await Promise.all(
       Array.from({ length: 20 }, (_, n) => (n % 2 ? opens(one, other) : opens(other, one))),

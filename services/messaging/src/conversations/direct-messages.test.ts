@@ -85,7 +85,7 @@ describe.each([
   ['/messages/:messageId', (message: Message) => `/messages/${message.id}`],
   ['/conversations/:conversationId/messages/:messageId', (message: Message) => `${path}/${message.id}`],
 ])('PUT and DELETE %s', (_route, at) => {
-  test('edit for the author only, and the participants are told', async () => {
+  test('edit for the author only, with an event for the participants', async () => {
     const { ann, ada, bob } = environment.people
     const message = await says('psst')
     expect(await ada.put(at(message), { content: 'x' })).toMatchObject({ status: 403 })
@@ -98,7 +98,7 @@ describe.each([
     await environment.events.to(bob).neverHave('UPDATE_DM_MESSAGE', { id: message.id })
   })
 
-  test('delete for the author only, not for an admin, and the participants are told', async () => {
+  test('delete for the author only, not for an admin, with an event for the participants', async () => {
     const { ann, ada, bob } = environment.people
     const message = await says('gone')
     expect(await ada.delete(at(message))).toMatchObject({ status: 403 })

@@ -58,7 +58,7 @@ const key = fc.string({
   maxLength: 40,
 })
 
-test('whatever is written, the reply, the event, the listing and the repeat have the same', async () => {
+test('the reply, the event, the listing and the repeated reply have the same text', async () => {
   const { ann, bob } = environment.people
   const stream = await bob.opensStream()
   const path = `/channels/${environment.channel.open.id}/messages`

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 const environment = testEnvironment({ messages: { maxReactions: 5 } })
 
 describe('POST and DELETE /messages/:messageId/reactions', () => {
-  test('answer the whole message, in the order in which people reacted, and tell those who may read it', async () => {
+  test('return the whole message, in the order of reactions, with an event for its readers', async () => {
     const { ann, bob, cat } = environment.people
     const message = await ann.says('react to this', environment.channel.secret)
     const path = `/messages/${message.id}/reactions`

@@ -27,7 +27,7 @@ const state = (lastSeq: number, readSeq: number, unreadCount: number, mentionCou
   mentionCount,
 })
 
-describe('what is unread', () => {
+describe('unread messages', () => {
   test('are the messages of others, also in public channels one never joined', async () => {
     const { ann, bob, cat } = environment.people
     const channel = await channelOf(ann)
@@ -108,7 +108,7 @@ describe('what is unread', () => {
   })
 })
 
-describe('who comes later has read what was there before:', () => {
+describe('a person who gets access later has read the earlier messages:', () => {
   test('a new person, in public channels', async () => {
     const { ann } = environment.people
     const channel = await channelOf(ann)
@@ -118,7 +118,7 @@ describe('who comes later has read what was there before:', () => {
     expect(await stateOf(late, channel)).toEqual(state(3, 2, 1))
   })
 
-  test('a new member of a private channel, also one who comes back', async () => {
+  test('a new member of a private channel, even one who was a member before', async () => {
     const { ann, bob, cat } = environment.people
     const channel = await channelOf(ann, { isPrivate: true, members: [bob.id] })
     const join = async (...members: string[]) => {
@@ -136,7 +136,7 @@ describe('who comes later has read what was there before:', () => {
     expect(await stateOf(cat, channel)).toEqual(state(4, 2, 2))
   })
 
-  test('everybody, when a private channel is opened; its members go on where they were', async () => {
+  test('everybody, when a private channel becomes public; its members keep their positions', async () => {
     const { ada, ann, bob, cat } = environment.people
     const channel = await channelOf(ann, { isPrivate: true, members: [bob.id] })
     await says(ann, channel, '1', '2')
@@ -147,7 +147,7 @@ describe('who comes later has read what was there before:', () => {
     expect(await stateOf(ada, channel)).toEqual(state(3, 0, 3))
   })
 
-  test('a new admin, in private channels; in public ones they go on where they were', async () => {
+  test('a new admin, in private channels; in public ones they keep their positions', async () => {
     const { ada, ann } = environment.people
     const [open, closed] = [await channelOf(ann), await channelOf(ann, { isPrivate: true })]
     const promoted = await newcomer()

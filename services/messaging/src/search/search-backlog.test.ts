@@ -56,7 +56,7 @@ test.each([
   expect(await search(q)).toEqual(expected)
 })
 
-test('what every message says is found, the newest first', async () => {
+test('the text of every message is found, newest first', async () => {
   const found = await search('day')
   expect(found).toHaveLength(50)
   expect(found.slice(0, 3)).toEqual([199_999, 199_998, 199_997])

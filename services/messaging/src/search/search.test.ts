@@ -309,7 +309,7 @@ describe('GET /search/messages refuses', () => {
     })
   })
 
-  test('a message to go on from that the caller may not read, as if there were none', async () => {
+  test('a cursor that the caller may not read, like an unknown one', async () => {
     expect((await search(environment.people.cat, { q: 'a', before: hidden.id })).status).toBe(400)
     expect((await search(environment.people.bob, { q: 'a', before: hidden.id })).status).toBe(200)
   })
@@ -401,7 +401,7 @@ describe('GET /search/messages refuses', () => {
     }
   })
 
-  test('whoever is not signed in', async () => {
+  test('a request without a token', async () => {
     expect((await search(environment.people.nobody, { q: 'a' })).status).toBe(401)
   })
 })

@@ -74,7 +74,7 @@ describe('POST /messages/:messageId/thread', () => {
     expect(await ann.get(`/channels/${channel.id}/messages?before=${reply.id}`)).toMatchObject({ status: 400 })
   })
 
-  test('of fifty at once, each has its place and all are counted', async () => {
+  test('fifty concurrent replies: each has its place and all are counted', async () => {
     const { ada, ann, bob, cat } = environment.people
     const parent = await ann.says('busy', environment.channel.open)
     const people = [ada, ann, bob, cat]
@@ -122,7 +122,7 @@ describe('POST /messages/:messageId/thread', () => {
     expect(later).toMatchObject({ status: 200, body: { reply: { content: 'another', seq: 3 } } })
   })
 
-  test('answers also what the version before has stored for an Idempotency-Key', async () => {
+  test('returns a reply that the previous version has stored for an Idempotency-Key', async () => {
     const { ann } = environment.people
     const parent = await ann.says('before the upgrade', environment.channel.open)
     const asks = () => ann.post(`/messages/${parent.id}/thread`, { content: 'one' }, { 'idempotency-key': 'upgrade' })
@@ -148,7 +148,7 @@ describe('POST /messages/:messageId/thread', () => {
     expect(await listed(parent)).toEqual(parent)
   })
 
-  test('is for those who may read the parent, which is a message of a channel and no reply', async () => {
+  test('is for readers of the parent, which is a message of a channel and not a reply', async () => {
     const { ada, ann, bob, cat, nobody } = environment.people
     const parent = await ann.says('for few', environment.channel.secret)
     const { reply } = await replies(ann, parent)
@@ -207,7 +207,7 @@ describe.each([
     expect(await bob.put(at(parent, reply), { content: ' ' })).toMatchObject({ status: 400 })
   })
 
-  test('delete a reply for its author and admins: the thread is counted anew, and the channel told', async () => {
+  test('delete a reply for its author and admins: the thread is counted again, with an event for the channel', async () => {
     const { ada, ann, bob, cat, nobody } = environment.people
     const parent = await ann.says('parent', environment.channel.secret)
     const [one, two, three] = [await replies(bob, parent), await replies(ann, parent), await replies(bob, parent)]

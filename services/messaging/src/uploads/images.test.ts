@@ -95,7 +95,7 @@ describe('POST …/messages/image', () => {
     expect([more.status, more.body.error]).toEqual([400, 'The image is larger than 10 MB'])
   }, 60_000)
 
-  test('is for who may write there', async () => {
+  test('is for people who may write there', async () => {
     const { ada, ann, bob, cat, nobody } = environment.people
     const body = { filename: 'a.png', image: base64(samples.png) }
     const secret = `/channels/${environment.channel.secret.id}/messages`

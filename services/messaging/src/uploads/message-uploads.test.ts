@@ -118,7 +118,7 @@ describe('a message with files', () => {
     expect([ids.size, replies.every(({ status }) => [200, 409].includes(status))]).toEqual([1, true])
   })
 
-  test('may be a direct message, which its participants alone are told of', async () => {
+  test('may be a direct message, with events only for its participants', async () => {
     const { ada, ann, bob } = environment.people
     const path = await conversation(ann, bob)
     const attachments = [await note(ann)]

@@ -10,7 +10,7 @@ const uploads = (person: Person, bytes: number): Promise<Reply> =>
   person.post('/files', { filename: 'a.txt', file: Buffer.from(text(bytes)).toString('base64') })
 const statuses = (replies: Reply[]) => replies.map(({ status }) => status)
 
-describe('uploads that are on no message', () => {
+describe('unattached uploads', () => {
   test('are bounded for each person, also when twenty come at once', async () => {
     const [one, other] = [await newcomer('one'), await newcomer('other')]
     const replies = await Promise.all(Array.from({ length: 20 }, () => uploads(one, 100_000)))

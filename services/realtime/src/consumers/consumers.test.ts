@@ -36,7 +36,7 @@ const saysInOrder = async (...names: string[]) => {
 }
 
 describe('a consumer', () => {
-  test('begins now, and goes on after the cursor that the bot has told', async () => {
+  test('begins with new events, and continues after the cursor that the bot has stored', async () => {
     const witness = await node.open(ann)
     await says('before')
     // Recorded is not yet delivered, and now is what the node has delivered.

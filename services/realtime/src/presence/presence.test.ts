@@ -185,7 +185,7 @@ describe('presence', () => {
 })
 
 describe('many people who connect at once', () => {
-  test('are told to every stream, a few at a time, each with the final status', async () => {
+  test('are sent to every stream, a few at a time, each with the final status', async () => {
     const careful = await server.startNode({ offlineSeconds: 60, presencePerSecond: 40 })
     const reader = await careful.open(await server.addMember('reader'))
     const crowd = await Promise.all(Array.from({ length: 90 }, () => server.addMember('crowd')))
@@ -204,7 +204,7 @@ describe('many people who connect at once', () => {
     await careful.stop()
   })
 
-  test('are told to a slow reader once it has caught up, with their status at that time', async () => {
+  test('are sent to a slow reader once it has caught up, with their status at that time', async () => {
     const patient = await server.startNode({ offlineSeconds, maxBufferBytes: 100_000_000 })
     const member = await server.addMember('slow')
     const socket = net.connect(Number(new URL(patient.url).port), '127.0.0.1')

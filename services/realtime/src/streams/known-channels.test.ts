@@ -73,7 +73,7 @@ describe('known channels', () => {
     expect([early, late].map((id) => channels.get(id)!.followers)).toEqual([[], []])
   })
 
-  test('take over who joined and left from events, without reading', async () => {
+  test('apply joins and leaves from events, without reading', async () => {
     const [ann, bob] = [await addUser(), await addUser()]
     const id = await addChannel([ann])
     const channels = knownChannels()

@@ -36,7 +36,7 @@ beforeAll(() => fillServer(held.database.pool, 2_000))
 beforeEach(() => held.database.pool.query('truncate jobs'))
 
 describe('computing an export', () => {
-  test('ends when another worker has begun the export anew, and changes nothing of it', async () => {
+  test('ends when another worker has started the export again, and changes nothing of it', async () => {
     const { deps } = held
     const id = await requestExport(held.database)
     let rival: Promise<void> | undefined
@@ -106,7 +106,7 @@ describe('computing an export', () => {
     expect(await stateOf(deps, id)).toMatchObject({ state: 'failed' })
   })
 
-  test('of one that is gone does nothing', async () => {
+  test('of a deleted export does nothing', async () => {
     await computeExport(held.deps, { exportId: uuidv7() }, never)
   })
 })

@@ -109,7 +109,7 @@ describe('purging a deleted channel', () => {
     expect(await recorded()).toEqual([])
   })
 
-  test('goes on where the job before has come to, through more replies than one transaction takes', async () => {
+  test('continues after the previous job, with more replies than one transaction handles', async () => {
     const { db } = held.database
     await purgeChannel(held.deps, { channelId: deleted }, small)
     expect((await left(deleted))[0]).toBe(70 - 14)

@@ -186,7 +186,7 @@ describe('the projection of search', () => {
     expect((await progress()).unreadBelow).toBeNull()
   })
 
-  test('when the relay empties rows that it has not read, it reads all messages anew, and not otherwise', async () => {
+  test('when the relay deletes rows that it has not read, it reads all messages again, and not otherwise', async () => {
     const id = await says('not read yet')
     await relayed()
     const { slot } = await held.database.db.selectFrom('outboxRing').select('slot').executeTakeFirstOrThrow()
@@ -204,7 +204,7 @@ describe('the projection of search', () => {
     expect((await progress()).unreadBelow).toBeNull()
   })
 
-  test('when events were forgotten before it read them, it reads all messages anew', async () => {
+  test('when events were deleted before it read them, it reads all messages again', async () => {
     const { db, pool } = held.database
     const id = await says('old')
     await relayed()
