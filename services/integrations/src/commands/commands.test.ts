@@ -258,8 +258,8 @@ describe('the server answers', () => {
 
   test('/dm and /invite with a name that nobody can have, with a sentence', async () => {
     for (const name of ['\ud800x', `${'a'.repeat(63)}😀`, 'x'.repeat(9_000), '', ' ']) {
-      expect(await told(`/dm @${name}`)).toMatch(/nobody called|Please type/)
-      expect(await told(`/invite @${name}`)).toMatch(/nobody called|Please type/)
+      expect(await told(`/dm @${name}`)).toMatch(/No user has the name|Please type/)
+      expect(await told(`/invite @${name}`)).toMatch(/No user has the name|Please type/)
     }
   })
 })
