@@ -31,7 +31,7 @@ describe('a batch as text', () => {
   })
 
   test('is refused when a line is missing', () => {
-    expect(() => decodeLines({ ...batch, count: 4 })).toThrow('another length')
+    expect(() => decodeLines({ ...batch, count: 4 })).toThrow('differs from its header')
   })
 
   test('is cut into parts that together are the whole', () => {
