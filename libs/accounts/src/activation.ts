@@ -15,7 +15,7 @@ import { markSessionsEnded } from './sessions.ts'
 import { listWebhooksOf, orphanWebhooksOf, recordWebhookOwnership } from './webhook-owners.ts'
 
 /** The actor in the audit log when the server itself makes a change. */
-export const theServer = 'server'
+const theServer = 'server'
 
 /**
  * Deactivates a person and records UPDATE_USER. With the commit their tokens stop working and their streams end. They

@@ -11,6 +11,9 @@ export interface AttemptLimit {
 
 const quarterHourMs = 900_000
 
+/** The subject of limits that count the attempts of everybody together. */
+export const everybody = 'server'
+
 /**
  * `seconds` is 0 when the attempt was counted, and `count` is then its number in the window. Otherwise `seconds` is the
  * time until the next attempt is possible.

@@ -2,7 +2,6 @@ export {
   activateUser,
   deactivateExpiredGuests,
   deactivateUser,
-  theServer,
 } from './activation.ts'
 export { createToken, deleteToken, listTokens, type NewApiToken } from './api-tokens.ts'
 export { type AppChanges, ensureApp, openSigningSecret, updateApp } from './apps.ts'

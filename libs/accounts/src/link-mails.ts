@@ -1,7 +1,7 @@
 import type { Config } from '@parley/config'
 import { type JobData, tooMany } from '@parley/contract'
 import type { Reader, Transaction } from '@parley/database'
-import { type AttemptLimit, countAttempt, findWait, networkOf } from './attempts.ts'
+import { type AttemptLimit, countAttempt, everybody, findWait, networkOf } from './attempts.ts'
 
 export type Mail = JobData<'send-mail'>
 
@@ -12,7 +12,6 @@ const ofNetwork = ({ email }: Pick<Config, 'email'>): AttemptLimit => ({
   most: email.perNetwork,
 })
 const ofServer = ({ email }: Pick<Config, 'email'>): AttemptLimit => ({ kind: 'mail of server', most: email.perServer })
-const theServer = 'server'
 /** Mails that admins send are counted separately, so that nobody can use up their limit by requesting links. */
 const byAdmins: AttemptLimit = { kind: 'mail by admin', most: 5 }
 
@@ -34,14 +33,14 @@ export async function countMailRequest(trx: Transaction, config: Config, request
   const { email, ip, now } = request
   const seconds = await countAttempt(trx, ofNetwork(config), networkOf(ip), now)
   if (seconds > 0) throw tooMany('Too many mails were requested from your network. Please try again later', seconds)
-  const wait = await findWait(trx, ofServer(config), theServer, now)
+  const wait = await findWait(trx, ofServer(config), everybody, now)
   if (wait > 0) throw tooMany('The server has sent too many mails. Please try again later', wait)
   return (await countAttempt(trx, ofAddress, baseAddress(email), now)) === 0
 }
 
 /** Counts a mail that somebody requested. Returns whether it may be sent. */
 export const countRequestedMail = async (trx: Transaction, config: Config, now: number): Promise<boolean> =>
-  (await countAttempt(trx, ofServer(config), theServer, now)) === 0
+  (await countAttempt(trx, ofServer(config), everybody, now)) === 0
 
 /** Counts a mail that an admin sends to an address: 5 in 15 minutes. Returns 0, or the seconds until another one may be sent. */
 export const countMailByAdmin = (trx: Transaction, email: string, now: number) =>

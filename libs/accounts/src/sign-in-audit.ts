@@ -1,5 +1,5 @@
 import { audit, type Transaction } from '@parley/database'
-import { type AttemptLimit, networkOf, tryAttempt } from './attempts.ts'
+import { type AttemptLimit, everybody, networkOf, tryAttempt } from './attempts.ts'
 import type { GuessScope } from './guesses.ts'
 import type { SignInMethod } from './sessions.ts'
 
@@ -31,14 +31,13 @@ const hourMs = 3_600_000
 const failuresOfAccount: AttemptLimit = { kind: 'audited failure of account', most: 100, windowMs: hourMs }
 const failuresInAll: AttemptLimit = { kind: 'audited failure', most: 1_000, windowMs: hourMs }
 const lockoutsInAll: AttemptLimit = { kind: 'audited lockout', most: 100 }
-const theServer = 'server'
 
 /** Writes a failed sign-in to the audit log, within the limits above. The work is the same whether the account exists or not. */
 export async function auditFailedSignIn(trx: Transaction, failed: FailedSignIn): Promise<void> {
   const { method, reason, userId = unknown, ip, now } = failed
   const ofAccount = await tryAttempt(trx, failuresOfAccount, { subject: userId, now })
   if (ofAccount.seconds > 0) return
-  const inAll = await tryAttempt(trx, failuresInAll, { subject: theServer, now })
+  const inAll = await tryAttempt(trx, failuresInAll, { subject: everybody, now })
   if (inAll.seconds > 0) return
   const isLast = ofAccount.count === failuresOfAccount.most || inAll.count === failuresInAll.most
   await audit(trx, {
@@ -61,7 +60,7 @@ export async function auditLockout(
     now,
   }: { scope: GuessScope | 'second factor'; userId: string | undefined; ip: string; now: number },
 ): Promise<void> {
-  const { seconds, count } = await tryAttempt(trx, lockoutsInAll, { subject: theServer, now })
+  const { seconds, count } = await tryAttempt(trx, lockoutsInAll, { subject: everybody, now })
   if (seconds > 0) return
   const target =
     scope === 'network'

@@ -14,9 +14,8 @@ type Viewer = Pick<Caller, 'userId' | 'role'>
  */
 export const listUsers = (db: Reader, caller: Viewer, page: PageRequest): Promise<string> =>
   listAsJson(db, page, {
-    name: 'users',
+    ...peopleListing,
     most: limits.peoplePageSize,
-    placeOf: placeByName,
     items: ({ after, limit }) => sql`
       select ${userColumns} from users where removed_at is null and ${after('>', 'user_name_key')} and ${canSee(sql.ref('users.id'), caller)}
       order by user_name_key ${limit}`,
@@ -28,9 +27,7 @@ export const listUsersById = (db: Reader, caller: Viewer, ids: readonly string[]
     db,
     {},
     {
-      name: 'users',
-      most: limits.pageSize,
-      placeOf: placeByName,
+      ...peopleListing,
       items: () => sql`
         select ${userColumns} from users where id = any(${ids.filter(isRowId)}::uuid[]) and removed_at is null
           and ${canSee(sql.ref('users.id'), caller)}
@@ -39,6 +36,8 @@ export const listUsersById = (db: Reader, caller: Viewer, ids: readonly string[]
   )
 
 const placeByName = (id: string) => sql`select user_name_key as key from users where id = ${id}`
+
+const peopleListing = { name: 'users', most: limits.pageSize, placeOf: placeByName }
 
 export interface UserSearch {
   q: string
@@ -57,9 +56,7 @@ export function searchUsers(db: Reader, caller: Viewer, { q, limit: wished, chan
     db,
     { limit: wished },
     {
-      name: 'users',
-      most: limits.pageSize,
-      placeOf: placeByName,
+      ...peopleListing,
       items: ({ limit }) => {
         const any = canSee(sql.ref('w.user_id'), caller)
         const found = channel
@@ -89,9 +86,7 @@ export function searchDeactivated(db: Reader, q: string, wished: number): Promis
     db,
     { limit: wished },
     {
-      name: 'users',
-      most: limits.pageSize,
-      placeOf: placeByName,
+      ...peopleListing,
       items: ({ limit }) => sql`
         select ${userColumns} from users where removed_at is null and deactivated_at is not null and exists (
           select from user_entries(id, array[user_name_key, lower(display_name)], email) entry where ${isFoundBy(prefix, 'entry')})
