@@ -28,12 +28,14 @@ export const Server = Type.Object({
   }),
   continueTraces: Type.Enum(['inside', 'always', 'never'], {
     description:
-      'Which `traceparent` headers are continued. `inside`: only those of gateways, which begin traces of their own. `always`: those of clients too. `never`: none, for a service that clients reach directly.',
+      'Which `traceparent` headers are continued. `inside`: only those of gateways, which begin traces of their own. `always`: those of ' +
+      'clients too. `never`: none, for a service that clients reach directly.',
     default: 'inside',
   }),
   bodySeconds: WholeNumber(1, 600, {
     description:
-      'Time within which a request’s body must arrive, and the longest pause in it. A large body has one more second for each `server.bodyBytesPerSecond` bytes.',
+      'Time within which a request’s body must arrive, and the longest pause in it. A large body has one more second for each ' +
+      '`server.bodyBytesPerSecond` bytes.',
     default: 10,
   }),
   bodyBytesPerSecond: WholeNumber(1, 1_073_741_824, {

@@ -127,7 +127,8 @@ export const Oauth = Type.Object({
 export const Scim = Type.Object({
   adminGroups: Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
     description:
-      'Names of groups of a SCIM directory whose members are admins. Somebody who leaves all of them is no longer an admin, unless an admin appointed them.',
+      'Names of groups of a SCIM directory whose members are admins. Somebody who leaves all of them is no longer an admin, unless an ' +
+      'admin appointed them.',
     default: [],
     expects: 'a list of names of groups',
   }),

@@ -80,7 +80,8 @@ export const Message = Type.Object({
   content: Type.String(),
   blocks: Type.Array(Type.Unsafe<MessageBlock>({ type: 'object', additionalProperties: true }), {
     description:
-      'Clients show the blocks instead of `content`, which has the same words. They follow Slack’s Block Kit, with texts of type `mrkdwn` in Parley’s markup (docs/integrations.md)',
+      'Clients show the blocks instead of `content`, which has the same words. They follow Slack’s Block Kit, with texts of type ' +
+      '`mrkdwn` in Parley’s markup (docs/integrations.md)',
   }),
   attachments: Type.Array(Attachment),
   images: Type.Array(Type.String()),
@@ -113,7 +114,8 @@ export const EphemeralMessage = Type.Object({
   updatedAt: Nullable({
     ...Timestamp,
     description:
-      'When the app replaced the message. Clients replace the message that has the same `id`, and remove it when `content` is empty and there are no `blocks`',
+      'When the app replaced the message. Clients replace the message that has the same `id`, and remove it when `content` is empty and ' +
+      'there are no `blocks`',
   }),
   clickToken: Nullable(
     Type.String({

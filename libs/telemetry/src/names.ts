@@ -48,7 +48,8 @@ const batchSizes = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 export const metric = {
   requestDuration: histogram(
     'http_server_request_duration_seconds',
-    'Time from the arrival of a request to the end of its reply. Its count by status gives the rates of requests and errors. Event streams and health checks are left out.',
+    'Time from the arrival of a request to the end of its reply. Its count by status gives the rates of requests and errors. Event ' +
+      'streams and health checks are left out.',
     requestSeconds,
     [label.method, label.route, label.status],
   ),
@@ -58,7 +59,8 @@ export const metric = {
   ),
   clientsCut: counter(
     'parley_clients_cut_total',
-    'Connections ended because the client was too slow: `slow_body`, `unread_reply` (the client read nothing for a while), `unread_bytes` (too many unread bytes for one person).',
+    'Connections ended because the client was too slow: `slow_body`, `unread_reply` (the client read nothing for a while), ' +
+      '`unread_bytes` (too many unread bytes for one person).',
     { [label.reason]: ['slow_body', 'unread_reply', 'unread_bytes'] },
   ),
   connectionsRefused: counter(
@@ -104,12 +106,14 @@ export const metric = {
   ),
   deliveryLag: histogram(
     'parley_delivery_lag_seconds',
-    'Time from the recording of an event to its delivery to the streams of this node. Measured once for each batch of the relay, for its oldest event.',
+    'Time from the recording of an event to its delivery to the streams of this node. Measured once for each batch of the relay, for ' +
+      'its oldest event.',
     requestSeconds,
   ),
   deliveryWaiting: gauge(
     'parley_delivery_waiting_seconds',
-    'How long the oldest event that a stream of this node has not received yet has waited; 0 when there is none. It also rises while nothing is delivered, when `parley_delivery_lag_seconds` has no new values.',
+    'How long the oldest event that a stream of this node has not received yet has waited; 0 when there is none. It also rises while ' +
+      'nothing is delivered, when `parley_delivery_lag_seconds` has no new values.',
   ),
   eventsReplayed: counter(
     'parley_events_replayed_total',

@@ -24,7 +24,8 @@ const AttachmentRef = Type.Object({
 /** `readBlocks` decides which parts of the blocks are stored. */
 export const BlocksBody = Type.Array(Type.Unsafe<object>({ type: 'object', additionalProperties: true }), {
   description:
-    'Clients show these blocks of Slack’s Block Kit instead of the content. Their texts are in Parley’s markup, and their words are added to `content`. An edit without blocks removes the blocks.',
+    'Clients show these blocks of Slack’s Block Kit instead of the content. Their texts are in Parley’s markup, and their words are ' +
+    'added to `content`. An edit without blocks removes the blocks.',
 })
 
 /** The fields of a message that its author sends, for a new message and for an edit. */

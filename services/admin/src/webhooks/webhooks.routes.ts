@@ -15,7 +15,8 @@ const WebhookUrl = Type.String({ description: 'Address that accepts payloads of 
 const CreateWebhook = {
   summary: 'Create a webhook that posts to one channel',
   description:
-    'The reply has the token and the address of the webhook. They are not shown again, except to a request that is repeated with the same `Idempotency-Key`.',
+    'The reply has the token and the address of the webhook. They are not shown again, except to a request that is repeated with the ' +
+    'same `Idempotency-Key`.',
   headers: IdempotencyHeaders,
   body: Type.Object({ name: Type.String({ minLength: 1, maxLength: limits.webhookName }), channelId: Id }),
   response: {
@@ -33,7 +34,8 @@ const CreateWebhook = {
 const TakeOverWebhook = {
   summary: 'Become responsible for a webhook whose admin has left or is no longer an admin',
   description:
-    'The caller becomes its `createdBy`. With `renewToken` the webhook gets a new token and a new address, because the person who left may know the old ones. They are shown only once.',
+    'The caller becomes its `createdBy`. With `renewToken` the webhook gets a new token and a new address, because the person who left ' +
+    'may know the old ones. They are shown only once.',
   params: Type.Object({ webhookId: Id }),
   body: Type.Object({ renewToken: Type.Boolean({ default: false }) }),
   response: {

@@ -7,7 +7,9 @@ import { Type } from 'typebox'
 const CreateToken = {
   summary: 'Create an API token for the caller',
   description:
-    'For programs, which send it in place of an access token: `Authorization: Bearer parley_pat_…`. It is shown only here. The scope `read` allows requests that change nothing, `write` allows other requests, and `admin` those of admins. An API token cannot create API tokens.',
+    'For programs, which send it in place of an access token: `Authorization: Bearer parley_pat_…`. It is shown only here. The scope ' +
+    '`read` allows requests that change nothing, `write` allows other requests, and `admin` those of admins. An API token cannot create ' +
+    'API tokens.',
   body: NewApiToken,
   response: {
     200: Type.Object({ ...ApiToken.properties, token: Type.String() }),

@@ -65,7 +65,8 @@ const DeleteBot = {
 const CreateBotToken = {
   summary: 'Create an API token for a bot',
   description:
-    'The token is shown only in this reply. The scope `admin` is refused, because a bot is not an admin. Tokens cannot be created with an API token.',
+    'The token is shown only in this reply. The scope `admin` is refused, because a bot is not an admin. Tokens cannot be created with ' +
+    'an API token.',
   params: BotParams,
   body: NewApiToken,
   response: { 200: Type.Object({ ...ApiToken.properties, token: Type.String() }), ...refusals(400, 401, 403, 404) },

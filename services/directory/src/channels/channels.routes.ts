@@ -45,7 +45,8 @@ const groups = Type.Optional(
 const ListChannels = {
   summary: 'List the channels that the caller may read, by name',
   description:
-    'Everybody except guests gets all public channels. Private channels are listed for their members and for admins. Guests get only the channels of which they are members.',
+    'Everybody except guests gets all public channels. Private channels are listed for their members and for admins. Guests get only ' +
+    'the channels of which they are members.',
   querystring: Type.Object({
     ...ListingQuery(limits.pageSize).properties,
     scope: Type.Optional(
@@ -147,7 +148,8 @@ const DeleteChannel = {
 const JoinChannel = {
   summary: 'Join a public channel',
   description:
-    'Earlier messages count as read. Idempotent. People cannot join a private channel by themselves: somebody must add them to its `members`. For a private ' +
+    'Earlier messages count as read. Idempotent. People cannot join a private channel by themselves: somebody must add them to its ' +
+    '`members`. For a private ' +
     'channel, admins who are not members get 403, and everybody else gets 404.',
   params: ChannelParams,
   response: { 200: Type.Object({ channel: ChannelSummary }), ...refusals(401, 403, 404) },

@@ -92,7 +92,8 @@ const ResetPassword = {
 const UpdateRole = {
   summary: 'Make somebody an admin, a member or a guest',
   description:
-    'The last admin must stay an admin (400). A person who becomes a guest keeps the channels of which they are a member and loses all others at once.',
+    'The last admin must stay an admin (400). A person who becomes a guest keeps the channels of which they are a member and loses all ' +
+    'others at once.',
   params: UserParams,
   body: Type.Object({ role: RoleWish, expiresAt: Type.Optional(ExpiresAt) }),
   response: { 200: Type.Object({ user: User }), ...refusals(400, 401, 403) },

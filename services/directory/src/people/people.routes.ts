@@ -39,7 +39,8 @@ const ListUsers = {
 const UpdateMe = {
   summary: 'Change the caller’s names and title',
   description:
-    'Fields that are left out stay as they are. An empty text removes the display name or the title. When the directory of the organisation provides these two, a change of them is refused with 409.',
+    'Fields that are left out stay as they are. An empty text removes the display name or the title. When the directory of the ' +
+    'organisation provides these two, a change of them is refused with 409.',
   body: Type.Object({
     userName: Type.Optional(Type.String({ minLength: 1, maxLength: limits.userName })),
     displayName: Type.Optional(Type.String({ maxLength: limits.displayName })),

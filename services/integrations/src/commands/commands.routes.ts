@@ -56,7 +56,8 @@ const ListCommands = {
 const CreateCommand = {
   summary: 'Add a command that the app of a bot handles',
   description:
-    'When somebody types the command, Slack’s form is sent to `url`, signed with the signing secret of the bot. A bot without a signing secret gets one. ' +
+    'When somebody types the command, Slack’s form is sent to `url`, signed with the signing secret of the bot. A bot without a signing ' +
+    'secret gets one. ' +
     'It is shown only in this reply; `PUT /bots/:botId` replaces it.',
   body: NewCommand,
   response: {

@@ -10,7 +10,8 @@ import { DeliveryView, Replay, SubscriptionParams } from './subscriptions.schema
 const ReplaySubscription = {
   summary: 'Send events again',
   description:
-    'Sends all events after `cursor`, or since the time `since`, that are still stored. They have the same `id` as the first time. Give one of the two.',
+    'Sends all events after `cursor`, or since the time `since`, that are still stored. They have the same `id` as the first time. Give ' +
+    'one of the two.',
   params: SubscriptionParams,
   body: Replay,
   response: {

@@ -52,7 +52,8 @@ export const NewSubscription = Type.Object({
   format: Type.Optional(
     Type.Enum(formats, {
       description:
-        'The default is `parley`. With `slack`, an address that answers `url_verification` gets Slack’s `event_callback`, signed with the signing secret of the bot',
+        'The default is `parley`. With `slack`, an address that answers `url_verification` gets Slack’s `event_callback`, signed with ' +
+        'the signing secret of the bot',
     }),
   ),
   events: Events,

@@ -28,7 +28,8 @@ const MessageOfApp = Type.Object({ botId: Id, messageId: Id })
 const PostByApp = {
   summary: 'Post the response of an app',
   description:
-    'Only the service `integrations` calls this, with a pass. The app has just responded to a command or a button in this channel. Its bot need not be a member of it.',
+    'Only the service `integrations` calls this, with a pass. The app has just responded to a command or a button in this channel. Its ' +
+    'bot need not be a member of it.',
   ...shape,
   params: Type.Object({ botId: Id }),
   headers: IdempotencyHeaders,

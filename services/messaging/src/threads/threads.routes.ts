@@ -37,7 +37,8 @@ type CreatedReply = Static<typeof CreatedReply>
 const CreateReply = {
   summary: 'Reply to a channel message',
   description:
-    'A reply in a public channel makes its author a member. It is safe to repeat the request with the same `Idempotency-Key`: within 24 hours it gets the first reply again.',
+    'A reply in a public channel makes its author a member. It is safe to repeat the request with the same `Idempotency-Key`: within 24 ' +
+    'hours it gets the first reply again.',
   params: MessageParams,
   headers: IdempotencyHeaders,
   body: NewMessageBody,

@@ -50,7 +50,8 @@ type WebhookPost = Static<typeof WebhookPost>
 const PostByWebhook = {
   summary: 'Post to the channel of a webhook',
   description:
-    'Needs the token of the webhook, or the secret of its address, which work only here. At most `webhooks.perMinute` posts a minute. It is safe to ' +
+    'Needs the token of the webhook, or the secret of its address, which work only here. At most `webhooks.perMinute` posts a minute. ' +
+    'It is safe to ' +
     'repeat the request with the same `Idempotency-Key`: within 24 hours it gets the first reply again.',
   security: [{ webhookToken: [] }],
   params: Type.Object({ webhookId: Id }),
