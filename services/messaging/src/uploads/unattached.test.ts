@@ -19,7 +19,7 @@ describe('unattached uploads', () => {
     // 429: more than 16 under way at once.
     expect(statuses(replies).filter((status) => ![200, 413, 429].includes(status))).toEqual([])
     const refused = replies.find(({ status }) => status === 413)
-    expect(refused!.body).toMatchObject({ code: 'quota_exceeded', error: expect.stringMatching(/on no message/) })
+    expect(refused!.body).toMatchObject({ code: 'quota_exceeded', error: expect.stringMatching(/unattached uploads would exceed/) })
     expect(await uploads(other, 100_000)).toMatchObject({ status: 200 })
 
     const attachments = kept.slice(0, 3).map(({ body }) => body.attachment as Attachment)

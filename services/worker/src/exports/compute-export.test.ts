@@ -72,7 +72,7 @@ describe('computing an export', () => {
         if (when === 'after') await expire()
       },
     }
-    await expect(computeExport({ ...deps, blobs }, { exportId: id }, never)).rejects.toThrow('gone')
+    await expect(computeExport({ ...deps, blobs }, { exportId: id }, never)).rejects.toThrow('this export was deleted')
     await deleteBlobsAsAsked()
     expect([await stateOf(deps, id), await blobsOf(id)]).toEqual([undefined, []])
   })
