@@ -20,11 +20,11 @@ type FindKept = (directory: string) => Promise<string | undefined>
  */
 export async function main(argv: string[], findKept: FindKept = async () => undefined): Promise<number> {
   const [name = '', ...rest] = argv
-  if (/^(--help|-h|help)$/.test(name)) return tell(usage(commands))
-  if (/^(--version|-V|version)$/.test(name)) return tell(`Parley ${version}\n`)
+  if (/^(--help|-h|help)$/.test(name)) return print(usage(commands))
+  if (/^(--version|-V|version)$/.test(name)) return print(`Parley ${version}\n`)
   const command = commands.find((each) => each.name === name)
   if (!command) return complain(name === '' ? 'a command is missing' : 'there is no such command', usage(commands))
-  if (rest.some((argument) => argument === '--help' || argument === '-h')) return tell(usageOf(command))
+  if (rest.some((argument) => argument === '--help' || argument === '-h')) return print(usageOf(command))
   try {
     await run(command, rest, findKept)
     return 0
@@ -74,7 +74,7 @@ async function loadFor(argv: string[], findKept: FindKept) {
   return loadConfig({ argv, defaults: { ...unused, ...(url && { database: { url } }) } })
 }
 
-function tell(text: string): number {
+function print(text: string): number {
   process.stdout.write(text)
   return 0
 }

@@ -67,7 +67,7 @@ export async function ensureFirstStart(
  */
 export function initialUserFaults({ userName, email, password }: Partial<FirstStart['chat']['initialUser']>): Fault[] {
   const faults: Fault[] = []
-  const judge = (field: string, read: () => unknown) => {
+  const check = (field: string, read: () => unknown) => {
     try {
       read()
     } catch (error) {
@@ -75,8 +75,8 @@ export function initialUserFaults({ userName, email, password }: Partial<FirstSt
       faults.push({ key: `chat.initialUser.${field}`, message: `is refused: ${error.message}` })
     }
   }
-  if (userName !== undefined) judge('userName', () => readUserName(userName))
-  if (email !== undefined) judge('email', () => readEmail(email))
+  if (userName !== undefined) check('userName', () => readUserName(userName))
+  if (email !== undefined) check('email', () => readEmail(email))
   if (password !== undefined && lengthOf(password) > limits.password) {
     faults.push({ key: 'chat.initialUser.password', message: `is longer than ${limits.password} characters` })
   }

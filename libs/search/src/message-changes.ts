@@ -100,7 +100,7 @@ export const selectUnindexed = sql<UnindexedRow>`
     from (
       select ${changedMessage} as id, o.event like '{"type":"NEW_%' as is_sent, ${deletesReplies} as takes_replies
       from outbox o where o.id > progress.seen_id offset 0
-    ) told where id is not null
+    ) changed where id is not null
   ) unseen`
 
 export async function readUnindexed(db: Reader, row: UnindexedRow): Promise<Unindexed> {

@@ -31,7 +31,7 @@ export function createAppAnswers(deps: Deps, call: CallService) {
   const { db, seals, clock } = deps
 
   /** Sends one person a message of the server. */
-  const tell = (to: Recipient, content: string) => sendEphemeralMessage(deps, to, server, { content })
+  const sendText = (to: Recipient, content: string) => sendEphemeralMessage(deps, to, server, { content })
 
   /**
    * Applies the answer of an app, or sends a message about its failure to the person who used the app. Returns the
@@ -45,12 +45,12 @@ export function createAppAnswers(deps: Deps, call: CallService) {
   ): Promise<EphemeralMessage | null> {
     const to = { userId: interaction.caller.userId, channelId: wireChannelId(interaction.channel) }
     if (answer === 'nothing') return null
-    if ('failure' in answer) return tell(to, `${name} failed: ${answer.failure}.`)
+    if ('failure' in answer) return sendText(to, `${name} failed: ${answer.failure}.`)
     try {
       return await applyAnswer(interaction, answer.payload, requestId)
     } catch (error) {
       if (!(error instanceof UnusableAnswer)) throw error
-      return tell(to, `${name} failed: ${error.message}.`)
+      return sendText(to, `${name} failed: ${error.message}.`)
     }
   }
 
@@ -117,7 +117,7 @@ export function createAppAnswers(deps: Deps, call: CallService) {
     if (status !== 200) throw new UnusableAnswer(body.error)
   }
 
-  return { tell, applyAnswer, showOutcome, read }
+  return { sendText, applyAnswer, showOutcome, read }
 }
 
 /** Turns any error of `read` into an UnusableAnswer. Another program's payload may, for example, be nested too deep for the stack. */

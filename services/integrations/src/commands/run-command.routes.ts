@@ -62,12 +62,14 @@ export const runCommandRoutes =
           if (error instanceof CommandRefused) return `${error.message}.`
           throw error
         })
-        return { ephemeral: answer === undefined ? null : appAnswers.tell(to, answer) }
+        return { ephemeral: answer === undefined ? null : appAnswers.sendText(to, answer) }
       }
       const command = await findCommand(db, name.toLowerCase())
       if (command) return { ephemeral: await runByApp(request, channel, command, text!) }
       const known = await describeCommands(db)
-      return { ephemeral: appAnswers.tell(to, `There is no command /${name.slice(0, limits.commandName)}. ${known}`) }
+      return {
+        ephemeral: appAnswers.sendText(to, `There is no command /${name.slice(0, limits.commandName)}. ${known}`),
+      }
     }
 
     type Command = NonNullable<Awaited<ReturnType<typeof findCommand>>>

@@ -63,8 +63,8 @@ async function slackRequests(
   { event, id, attempt, now }: EventAttempt,
 ): Promise<EventRequest[]> {
   const recordedAt = event.recordedAt ?? now.getTime()
-  const told = { event: JSON.parse(event.event!) as WireEvent, routing: event.routing, recordedAt }
-  const events = await asSlackEvents(db, told, { botId, types: slackEvents })
+  const parleyEvent = { event: JSON.parse(event.event!) as WireEvent, routing: event.routing, recordedAt }
+  const events = await asSlackEvents(db, parleyEvent, { botId, types: slackEvents })
   return events.map((slackEvent, n) => {
     const body = JSON.stringify({
       token: 'parley',

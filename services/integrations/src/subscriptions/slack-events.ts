@@ -104,11 +104,11 @@ async function translate(
 /** The events for a new message: `message`, and `app_mention` when it mentions the bot by its name or through a group. */
 async function messageEvents(db: Reader, message: Message, botId: string): Promise<SlackEventDraft[]> {
   const shown = await shownMessage(db, message)
-  const told = { ...shown, event_ts: shown.ts }
+  const slackMessage = { ...shown, event_ts: shown.ts }
   const mentions = message.author.id !== botId && (await isMentioned(db, message.mentions, botId))
   return [
-    { ...told, type: 'message' },
-    ...(mentions ? [{ ...told, text: withMention(message, botId), type: 'app_mention' as const }] : []),
+    { ...slackMessage, type: 'message' },
+    ...(mentions ? [{ ...slackMessage, text: withMention(message, botId), type: 'app_mention' as const }] : []),
   ]
 }
 

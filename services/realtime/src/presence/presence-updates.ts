@@ -31,11 +31,11 @@ const longestWaitMs = 10_000
  */
 export function createPresenceUpdates({ pool, streams, sleep, presencePerSecond, logger, metrics }: PresenceParts) {
   const log = createPresenceLog()
-  const told = metrics.counter(metric.presenceUpdates).with()
+  const updatesSent = metrics.counter(metric.presenceUpdates).with()
   let since: number | undefined
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | undefined
-  let toldAt = performance.now()
+  let sentAt = performance.now()
   let headThen = 0
   let isFailing = false
 
@@ -47,11 +47,11 @@ export function createPresenceUpdates({ pool, streams, sleep, presencePerSecond,
       isFailing = false
       if (!sleep.isAwake()) return
       const period = Math.max(periodMs, (1_000 * streams.all.size) / writesPerSecond)
-      const waitedMs = performance.now() - toldAt
+      const waitedMs = performance.now() - sentAt
       if (!isRoundDue({ waitedMs, period, isSurging: streams.isSurging() })) return
       // After a long wait a stream gets updates about more people, in a write that is still of moderate size.
-      log.forget(tell(Math.max(period, Math.min(waitedMs, mostPeriods * period))), next)
-      toldAt = performance.now()
+      log.forget(sendUpdates(Math.max(period, Math.min(waitedMs, mostPeriods * period))), next)
+      sentAt = performance.now()
       headThen = log.head
     } catch (err) {
       if (!isFailing) logger.warn({ err }, 'presence cannot be read')
@@ -63,7 +63,7 @@ export function createPresenceUpdates({ pool, streams, sleep, presencePerSecond,
    * Writes to every stream the updates that it does not have yet. Returns the order up to which all streams have them.
    * A new stream begins where the last round ended.
    */
-  function tell(period: number): number {
+  function sendUpdates(period: number): number {
     const perSecond = Math.min(presencePerSecond, updatesPerSecond / Math.max(1, streams.all.size))
     const limit = Math.ceil((perSecond * period) / 1_000)
     const parts = new Map<number, Part>()
@@ -76,7 +76,7 @@ export function createPresenceUpdates({ pool, streams, sleep, presencePerSecond,
         parts.set(stream.presence, part)
         stream.presence = part.upTo
         if (part.people > 0) stream.socket.write(part.bytes)
-        told.add(part.people)
+        updatesSent.add(part.people)
       }
       least = Math.min(least, stream.presence)
     }
