@@ -41,7 +41,10 @@ async function parley(args: string[], { input = '', env = {} as Record<string, s
   return { code, out, err }
 }
 
-/** The same in this process, for what needs neither standard input nor variables: a process costs a second. */
+/**
+ * The same in this process, for commands that need neither standard input nor variables. Starting a process takes a
+ * second.
+ */
 async function here(args: string[]): Promise<Ran> {
   const written = { out: '', err: '' }
   const spies = (['stdout', 'stderr'] as const).map((name) =>

@@ -11,7 +11,7 @@ interface Operation {
   'x-access': string
 }
 
-// What is really answered is compared with this description by `test/src/test-environment.ts` and `test/hostile`, in every test there.
+// `test/src/test-environment.ts` and `test/hostile` compare all replies of their tests with this description.
 describe('the OpenAPI description', async () => {
   const { fastify, paths } = await described()
   const operations = Object.entries(paths).flatMap(([path, item]) =>

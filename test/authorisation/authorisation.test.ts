@@ -7,7 +7,7 @@ import { badCredentials } from './credentials.ts'
 import { type GuardedRoute, guardedRoutes, requestRoute } from './guarded-routes.ts'
 import { allowedBeforeEnrolment, forBots, refusedToBots, refusedToGuests, scopeFor, table } from './table.ts'
 
-/** Somebody new for each route takes long on a busy machine. */
+/** Creating a person for each route takes long on a busy machine. */
 const patient = { timeout: 180_000 }
 
 describe('every route', () => {
@@ -134,7 +134,7 @@ describe('every route', () => {
       }
       if (enough === scopes.length) continue
       const { known } = await somebody(environment, 'ada@example.com')
-      // An API token sets no passwords.
+      // A request with an API token cannot set a password.
       const { password: _password, ...properties } = route.body?.properties ?? {}
       const asked = { ...route, body: route.body && { ...route.body, properties } }
       const { status } = await requestRoute(environment.baseUrl, asked, tokens[enough], known)
@@ -143,14 +143,14 @@ describe('every route', () => {
   })
 })
 
-/** Those that end the session, and what is left of the person, come last. */
+/** Routes that end the session or remove the person come last. */
 const endsSession = new Set(['POST /auth/logout', 'DELETE /auth/sessions', 'POST /users/exit'])
 const lastLogout = (routes: GuardedRoute[]) => [
   ...routes.filter(({ name }) => !endsSession.has(name) && !name.endsWith('/leave')),
   ...routes.filter(({ name }) => name === 'POST /auth/logout'),
 ]
 
-/** A few at a time. */
+/** Runs six pieces of work at a time. */
 async function inSmallGroups<T>(items: readonly T[], work: (item: T) => Promise<void>) {
   const left = [...items]
   const worker = async () => {
@@ -159,7 +159,7 @@ async function inSmallGroups<T>(items: readonly T[], work: (item: T) => Promise<
   await Promise.all(Array.from({ length: 6 }, worker))
 }
 
-// Of the routes that need no access token, other ones are there in each mode.
+// The routes that need no access token differ between the modes.
 describe.each(['dev', 'magic-link', 'password'] as const)('a route for everybody in %s mode', (authMode) => {
   const environment = testEnvironment({
     auth: { authMode, isInviteRequired: false, maxActiveSessions: 1_000 },
@@ -200,7 +200,7 @@ function watched(environment: TestEnvironment) {
   return watch
 }
 
-/** Somebody with a session of their own, since it may be ended, and something of everything that they may change. */
+/** A person with their own session, because it may be ended, and one of each thing that they may change. */
 async function somebody({ baseUrl }: TestEnvironment, email: string): Promise<{ person: Person; known: Known }> {
   const person = await Person.signIn(baseUrl, email)
   const other = await Person.signIn(baseUrl, `${randomUUID()}@example.com`)
@@ -220,7 +220,7 @@ async function somebody({ baseUrl }: TestEnvironment, email: string): Promise<{ 
   }
 }
 
-/** A guest, and something of everything in a channel that they are a member of. */
+/** A guest, and one of each thing in a channel of which they are a member. */
 async function guestIn(environment: TestEnvironment) {
   const ada = await Person.signIn(environment.baseUrl, 'ada@example.com')
   const email = `${randomUUID()}@example.com`
@@ -228,12 +228,12 @@ async function guestIn(environment: TestEnvironment) {
   const guest = await Person.signIn(environment.baseUrl, email)
   const { known } = await somebody(environment, 'ada@example.com')
   await ada.put(`/channels/${known.channelId}`, { members: [guest.id] })
-  // Groups are refused whatever their id.
+  // A guest may use no group, so any id serves.
   const { group } = (await ada.post('/groups', { handle: `team ${randomUUID()}`, name: 'Team' })).body
   return { guest, known: { ...known, groupId: group.id, refreshToken: guest.refreshToken! } }
 }
 
-/** No cache between, and none in the browser, keeps the answer for somebody else. */
+/** Neither a shared cache nor the browser's cache may keep the reply for another person. */
 function expectPrivate({ name }: GuardedRoute, headers: Headers) {
   const header = headers.get('cache-control')
   expect([name, header]).toEqual([name, expect.stringMatching(/^(no-store|private, no-cache)$/)])

@@ -2,14 +2,14 @@ import { Person, samples } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { beforeAll, describe, expect, test } from 'vitest'
 
-/** What a guest tries in order to reach channels and people beyond their own, by every way but the plain one. */
+/** The ways in which a guest could reach other channels and people, apart from a plain request for them. */
 const environment = testEnvironment()
 
 let gus: Person
 let slackToken: string
-/** A public channel of gus and bob. */
+/** A public channel of Gus and Bob. */
 let shared: { id: string }
-/** In `open`, which gus is no member of. */
+/** A message in `open`, of which Gus is not a member. */
 let beyond: { id: string; ts: string; reply: string; file: string; image: string; avatar: string }
 
 beforeAll(async () => {
@@ -41,7 +41,7 @@ beforeAll(async () => {
   }
 })
 
-/** Nothing of what is beyond may stand in an answer. */
+/** Replies must not have any content of other channels. */
 const tells = (body: unknown) => /confidential|cat@example/.test(JSON.stringify(body))
 
 describe('by the addresses of what is in another channel', () => {

@@ -14,7 +14,7 @@ const made = mkdtempSync(path.join(tmpdir(), 'parley-secrets-'))
 beforeAll(() => promisify(execFile)(process.execPath, ['deploy/image/setup.ts', '--directory', made], { cwd: root }))
 afterAll(() => rmSync(made, { recursive: true }))
 
-/** Those that use PostgreSQL and Redis. */
+/** The services that use PostgreSQL and Redis. */
 const inside = ['auth', 'directory', 'messaging', 'realtime', 'admin', 'integrations', 'worker']
 const services = ['gateway', ...inside, 'web']
 
@@ -188,7 +188,7 @@ test('every environment is a configuration that the code accepts', async () => {
   }
 })
 
-/** The library writes regular expressions with the slashes of JavaScript around them. */
+/** The library writes regular expressions with JavaScript's slashes around them, which are removed here. */
 function compileSpecification() {
   const schema = JSON.stringify(composeverter.getDockerComposeSchemaWithoutFormats())
   const withPatterns = JSON.parse(schema, (key, value) =>

@@ -21,14 +21,14 @@ const whyNotBuilt = (() => {
   }
 })()
 
-/** The steps of the Dockerfile, executed in a clean folder, and what `docker compose up` makes of the result. */
+/** Runs the steps of the Dockerfile in a clean folder, and the commands of `docker compose up` in the result. */
 describe.skipIf(whyNotBuilt)(`the image${whyNotBuilt ? ` (${whyNotBuilt})` : ''}`, () => {
   const directory = mkdtempSync(path.join(tmpdir(), 'parley-image-'))
   let image: BuiltImage
   let engine: Engine
 
   beforeAll(async () => {
-    // PostgreSQL and the image's user are others than root, and have to get in.
+    // PostgreSQL and the image run as other users than root, and must be able to enter the directory.
     chmodSync(directory, 0o711)
     image = await buildImage(directory)
     engine = new Engine(image, directory)
@@ -90,7 +90,7 @@ describe.skipIf(whyNotBuilt)(`the image${whyNotBuilt ? ` (${whyNotBuilt})` : ''}
     expect([dev.code, dev.output]).toEqual([1, expect.stringContaining('must not be dev in production')])
   })
 
-  // Every command is a process, which takes its time where others are busy.
+  // Every command starts a process, which takes long on a busy machine.
   describe('docker compose up', { timeout: 120_000 }, () => {
     let composed: ComposeUp
     let password: string

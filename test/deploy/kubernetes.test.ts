@@ -102,7 +102,7 @@ describe.skipIf(whyNotRendered)(`manifests${whyNotRendered ? ` (${whyNotRendered
       if (kind === 'Deployment' && metadata.name !== 'migrate') {
         expect(pod.containers[0].args).toEqual([metadata.name])
         expect(pod.topologySpreadConstraints).toHaveLength(2)
-        // Of a rolling update only the new pods count, which are to stay.
+        // During a rolling update only the new pods are spread, because the old ones are about to end.
         for (const constraint of pod.topologySpreadConstraints)
           expect(constraint.matchLabelKeys).toEqual(['pod-template-hash'])
       }
@@ -123,7 +123,7 @@ describe.skipIf(whyNotRendered)(`manifests${whyNotRendered ? ` (${whyNotRendered
       expect(spec).toMatchObject({ replicas: 1, strategy: { type: 'Recreate' } })
       const { initContainers, containers } = spec.template.spec
       expect(initContainers.map(({ args }: { args: string[] }) => args.slice(0, 2))).toEqual([['parley', 'migrate']])
-      // It stays, and must not keep the way into PostgreSQL that the owner has.
+      // The container keeps running, so it must not have the database owner's credentials.
       expect(containers).toMatchObject([{ command: ['sleep', 'infinity'] }])
       expect(containers[0]).not.toHaveProperty('volumeMounts')
       expect(containers[0]).not.toHaveProperty('env')

@@ -13,7 +13,7 @@ const directory = mkdtempSync(path.join(tmpdir(), 'parley-roles-'))
 const secrets = path.join(directory, 'secrets')
 let postgres: EmbeddedServer
 
-// A server of its own: roles belong to the server, not to a database.
+// A separate server, because roles belong to the server and not to a database.
 beforeAll(async () => {
   chmodSync(directory, 0o711)
   postgres = await startPostgres({ directory: path.join(directory, 'postgres'), durable: false })

@@ -5,7 +5,7 @@ import { ann, bob, eve, historyByHand } from './history-by-hand.ts'
 
 const { history, reads, makes, says, does, tick } = historyByHand()
 
-/** What is said of the readers when the last fault is over now, and what was sent reaches bob only later. */
+/** The checker's complaints about readers when the last fault has just ended and bob gets a message only later. */
 function complaints(deliver: (late: Reading[]) => void, withinMs: number) {
   const readers = [reads(ann), reads(bob), reads(eve)]
   makes('open', { told: readers })

@@ -3,7 +3,7 @@ import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 
 const environment = testEnvironment()
-/** One code point, two UTF-16 code units, four bytes; NFKC leaves it as it is. */
+/** A character with one code point, two UTF-16 code units and four bytes, which NFKC does not change. */
 const letter = '𐌰'
 
 describe('the length of a text is counted in code points', () => {

@@ -17,7 +17,7 @@ describe.skipIf(!binary)(`behind PgBouncer in transaction mode${why}`, () => {
     { database: { pooler: 'transaction' } },
     {
       async pooler(database) {
-        // A copy of the template has its tables, and not what belongs to the roles in it.
+        // A copy of the template database has its tables, but not the grants of the roles.
         await migrate(database.db)
         pgbouncer = await Pgbouncer.start(binary!, database)
         return pgbouncer
@@ -50,7 +50,8 @@ describe.skipIf(!binary)(`behind PgBouncer in transaction mode${why}`, () => {
     await stream.close()
     const kept = await cat.readsAll(`/channels/${channel.id}/messages`)
     expect(kept.map(({ seq }) => seq)).toEqual(Array.from({ length: 300 }, (_, n) => n + 1))
-    // The one that was stored last need not be among the newest 50 by id, because its author had to join the channel first.
+    // The message that was stored last need not be among the newest 50 by id, because its author had to join the
+    // channel first.
     const last = kept.at(-1)!
     const search = async () => {
       const { status, body } = await ann.get(`/search/messages?q=${encodeURIComponent(last.content)}`)

@@ -27,7 +27,8 @@ describe('behind a reverse proxy', () => {
     installation = await launch('cluster', {
       replicas: 2,
       env: {
-        // The journeys sign in with an address alone; without this, dev mode answers nothing that a proxy forwards.
+        // The journeys sign in with an address alone. Without this setting, dev mode refuses requests that a proxy
+        // forwards.
         PARLEY_AUTH_ALLOW_PUBLIC_DEV_MODE: 'true',
         PARLEY_SERVER_TRUSTED_PROXIES: '127.0.0.1',
         PARLEY_EVENTS_KEEP_ALIVE_SECONDS: '1',
@@ -82,7 +83,7 @@ describe('behind a reverse proxy', () => {
           'x-real-ip': '203.0.113.9',
           forwarded: 'for=203.0.113.9',
         }
-        // The gateway believes 127.0.0.1, the proxy, and not its neighbour.
+        // The gateway trusts 127.0.0.1, the proxy, and no other address.
         for (const [baseUrl, headers] of [
           [proxy.baseUrl, {}],
           [proxy.baseUrl, lies],
@@ -138,7 +139,7 @@ describe('behind a reverse proxy', () => {
             'POST /auth/refresh HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
         }
         for (const [what, bytes] of Object.entries(ambiguous)) {
-          // HAProxy answers 422 to a transfer coding that it does not know, nginx 501.
+          // For an unknown transfer coding HAProxy replies 422 and nginx 501.
           expect(await statusOf(proxy.baseUrl, bytes), what).toMatch(/^(400|422|501)$/)
         }
         expect((await Person.nobody(proxy.baseUrl).get('/config.json')).status).toBe(200)
@@ -241,12 +242,12 @@ describe('behind a reverse proxy', () => {
   })
 })
 
-/** The gateways are looked at through /proc, which only Linux has. */
+/** The tests inspect the gateways through /proc, which only Linux has. */
 async function findProxy(kind: Kind): Promise<Program | { missing: string }> {
   return process.platform === 'linux' ? findReverseProxy(kind) : { missing: 'there is no /proc' }
 }
 
-/** What a reply says to the client, without what is of one connection or one reply only. */
+/** The headers of a reply that concern the client, without those of a single connection or reply. */
 function endToEnd(headers: Headers): Record<string, string> {
   const ofOne = new Set([
     'connection',
@@ -260,10 +261,10 @@ function endToEnd(headers: Headers): Record<string, string> {
   return Object.fromEntries([...headers].filter(([name]) => !ofOne.has(name)))
 }
 
-/** Refusals name their request. */
+/** Refusals have the id of their request. */
 const withoutIds = (text: string) => text.replace(/"requestId":"[^"]*"/, '')
 
-/** The status of the answer to these bytes. */
+/** The status of the reply to these bytes. */
 async function statusOf(baseUrl: string, bytes: string): Promise<string | undefined> {
   const { hostname, port } = new URL(baseUrl)
   const socket = connect(Number(port), hostname)

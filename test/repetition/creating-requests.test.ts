@@ -9,7 +9,7 @@ interface Creation {
   as?: 'ada' | 'ann'
   path: () => string
   body: (mark: string) => object
-  /** How many of them there are. */
+  /** The number of created things. */
   count: (mark: string) => Promise<number>
 }
 

@@ -40,7 +40,7 @@ describe.each(usualTopologies)('sign-in through providers, %s', (topology) => {
     await openid?.close()
   })
 
-  /** The whole way through the provider and back to the application. */
+  /** The whole redirect to the provider and back to the application. */
   const arrive = (claims: Record<string, unknown>, id = 'corp') => {
     openid.signedIn.claims = claims
     return createBrowser(installation.baseUrl, null).arrive(`${appUrl}/auth/oauth/${id}`)

@@ -88,7 +88,7 @@ describe.each(usualTopologies)('password mode, %s', (topology) => {
     expect(replies.map(({ status }) => status).sort()).toEqual([...Array(10).fill(401), ...Array(4).fill(429)])
   })
 
-  // Twenty passwords are twenty derivations, two at a time in a process.
+  // Twenty registrations hash twenty passwords, two at a time in each process.
   test('twenty concurrent registrations with one address create one person', { timeout: 90_000 }, async () => {
     const replies = await Promise.all(
       Array.from({ length: 20 }, () =>
@@ -98,7 +98,7 @@ describe.each(usualTopologies)('password mode, %s', (topology) => {
     expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(400)])
   })
 
-  // In solo a restart of its one process ends the streams. The patience is for a machine that is busy with something else.
+  // In solo, a restart of the only process ends the streams. The timeout is long enough for a busy machine.
   const inCluster = test.runIf(topology === 'cluster')
   inCluster('the signing key is replaced, one replica of auth after the other', { timeout: 120_000 }, async () => {
     const admin = await signIn('admin@example.com', passwords.admin)

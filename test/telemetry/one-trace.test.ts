@@ -25,7 +25,7 @@ describe('the trace of one send', () => {
     const channel = await ann.creates({ name: 'traced' })
     const message = await ann.says(content, channel, {
       'idempotency-key': key,
-      // Not continued: the gateway begins a trace of its own.
+      // The gateway ignores this header and begins its own trace.
       traceparent: foreignParent,
     })
     await stream.waitFor('NEW_MESSAGE', { id: message.id })
@@ -93,7 +93,7 @@ describe('the trace of one send', () => {
       )
       return spans.find(({ scope, parentSpanId }) => scope.includes('ioredis') && parentSpanId === append?.spanId)
     }
-    // Of a batch with several events it is another trace, which may come later.
+    // When a batch has several events, this span belongs to another trace and may arrive later.
     await collector.until((spans) => findCommand(spans) !== undefined)
     expect(findCommand(collector.spans)).toMatchObject({ service: 'worker', kind: client })
   })

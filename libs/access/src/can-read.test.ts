@@ -22,7 +22,7 @@ const facts = fc.record({
     fc.record({
       kind: fc.constantFrom<ChannelKind>('public', 'private', 'direct'),
       isDeleted: fc.boolean(),
-      /** Indexes into `users`; what is beyond its end is nobody. */
+      /** Indexes into `users`. An index beyond the end is ignored. */
       members: fc.uniqueArray(fc.nat(5)),
     }),
     { minLength: 1, maxLength: 6 },

@@ -29,8 +29,8 @@ test('a name that very many have already gets a number within a few statements',
     .transaction()
     .execute((trx) => createUser(trx, { email: 'info@example.com', ip: null, now: 0 }))
   expect(user!.userName).toMatch(/^info\d+$/)
-  // Twenty or so. Each further try looks into a range 16 times as large: ten more of them have a chance below 10^-30. Counting up
-  // from the first number would take over 1,000.
+  // Usually about twenty. Each further try uses a range 16 times as large, so the probability of ten more tries is
+  // below 10^-30. Counting up from the first number would take over 1,000.
   expect(statements).toBeLessThan(50)
 })
 

@@ -36,7 +36,7 @@ async function onS3(): Promise<OpenedStore> {
 const contentType = 'application/pdf'
 const megabyte = 1024 * 1024
 const sha = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
-/** In parts that fit no chunk. */
+/** In parts that do not match the size of the chunks. */
 const inParts = (bytes: Buffer, partBytes = 70_001) =>
   Readable.from(
     (function* () {

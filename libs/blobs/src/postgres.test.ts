@@ -24,7 +24,7 @@ describe('blobs in PostgreSQL', () => {
     return rows[0]!.n
   }
 
-  /** An upload whose process goes away after its first chunks: its connections are cut, so it cannot tidy up. */
+  /** An upload whose process crashes after its first chunks: its connections are closed, so it cannot clean up. */
   async function crashHalfWay(key: string) {
     const own = connectDatabase({
       url: database.urlOf('messaging'),
@@ -53,7 +53,7 @@ describe('blobs in PostgreSQL', () => {
     onTestFinished(() => few.close())
     await blobs.put('popular', bytes, options)
     const store = createPostgresStore(few.db)
-    // Readers wait for the lock, each with the connection that it has.
+    // The readers wait for the lock, and each one occupies a connection.
     const locked = await database.db.startTransaction().execute()
     await sql`lock table blob_chunks in access exclusive mode`.execute(locked)
     const readers = Array.from({ length: 10 }, async () => buffer(await store.get('popular')))

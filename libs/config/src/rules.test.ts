@@ -203,7 +203,7 @@ describe('Redis', () => {
     const { redis } = await load({ env: sentinels })
     expect(redis).toMatchObject({ sentinels: ['a:26379', '[::1]:26379'], sentinelName: 'chat', keyPrefix: 'parley:' })
     expect((await load({ env: cluster })).redis).toMatchObject({ clusterNodes: ['a:6379', 'b:6379'] })
-    // What a launcher hands to its processes says the same.
+    // The environment that a launcher passes to its processes gives the same configuration.
     const handedOn = { ...none, ...configToEnvironment({ redis }) }
     expect((await load({ env: handedOn })).redis).toEqual(redis)
     const secure = { ...cluster, PARLEY_REDIS_TLS_ENABLED: 'true', PARLEY_REDIS_TLS_CA: 'PEM' }

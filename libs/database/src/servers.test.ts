@@ -176,11 +176,11 @@ describe.skipIf(!hasOpenssl)(`a server with TLS${hasOpenssl ? '' : ' (no openssl
     const { uid, gid } = await stat(data)
     for (const file of [key, cert]) await chown(file, uid, gid)
     await execute(server.url, 'alter system set ssl = on')
-    // Not before it runs: our launcher looks after it without TLS.
+    // TLS is required only after the restart, because our launcher checks the server without TLS.
     await server.restart()
     await writeFile(path.join(data, 'pg_hba.conf'), 'hostssl all all all scram-sha-256\n')
     await execute(server.url, 'select pg_reload_conf()')
-    // The new rules hold as soon as the server has read them.
+    // The rules apply as soon as the server has reloaded them.
     await vi.waitFor(() => expect(execute(server.url, 'select 1')).rejects.toThrow('no encryption'), {
       timeout: 20_000,
     })
@@ -226,7 +226,7 @@ describe.skipIf(!hasOpenssl)(`a server with TLS${hasOpenssl ? '' : ' (no openssl
       silenceMs: 1_000,
     })
     onTestFinished(close)
-    // Each answer counts as a sign of life, on an encrypted connection too.
+    // Each reply counts as a sign of life, also on an encrypted connection.
     const client = await pool.connect()
     for (let turn = 0; turn < 4; turn++) await client.query('select pg_sleep(0.5)')
     const failure = await client.query('select pg_sleep(30)').catch((error: Error) => error)

@@ -128,7 +128,8 @@ describe('a feed', () => {
         redisNames().events,
         encodeBatch(epoch, { first, count: names.length, lines: names.map(line).join('\n') }),
       )
-    // They have their positions: the feed may look at PostgreSQL at any moment, and must find there what it is told of.
+    // The events have their positions in PostgreSQL: the feed may read it at any moment, and must find the published
+    // events there.
     await says('one', 'two', 'three')
     await stepWithoutAppend()
     await publish(1, 'one', 'two')
@@ -154,7 +155,8 @@ describe('a feed', () => {
   test('starts again when a hole cannot be filled', async () => {
     const listener = await feed()
     const { epoch } = await lease()
-    // Positions that nobody ever had: the feed may look at PostgreSQL at any moment, and could read what is taken away later.
+    // No event ever had these positions: the feed may read PostgreSQL at any moment, and would find events that are
+    // deleted later.
     await held.database.pool.query('update relay_lease set pos = 2')
     await held.raw.publish(
       redisNames().events,
@@ -193,12 +195,12 @@ describe('a waker', () => {
       waker.wake()
       expect(heard).toBeGreaterThan(0)
     })
-    // Redis has counted what was sent, also what the listener is still to hear.
+    // Redis counts the published messages, also those that the listener has not received yet.
     const sent = async () => Number(/cmdstat_s?publish:calls=(\d+)/.exec(await held.raw.info('commandstats'))?.[1])
     const before = await sent()
     for (let n = 0; n < 100; n++) waker.wake()
     await eventually(async () => expect(await sent()).toBeGreaterThan(before))
-    // At most one that was due, one at once, and one for all the rest.
+    // At most three: one that was due, one immediately, and one for all others.
     expect((await sent()) - before).toBeLessThanOrEqual(3)
   })
 })

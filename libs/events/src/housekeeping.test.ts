@@ -60,7 +60,7 @@ describe('the oldest generation of the outbox', () => {
 })
 
 describe('the events that a consumer has not read yet', () => {
-  /** A consumer after this position, and two events: the first in the oldest generation, two hours ago. */
+  /** A consumer at this position, and two events. The first event is in the oldest generation, two hours ago. */
   async function consumerAt(pos: number) {
     const { pool } = held.database
     await pool.query('truncate consumers')
@@ -113,7 +113,7 @@ describe('old positions', () => {
     }
     const { pool } = held.database
     await pool.query('update event_positions set created_at = now_ms() - $1 where last_pos < 3', [2 * hourMs + 1])
-    // Knowing of more settled positions than the lease says is of no use to the next leader.
+    // The next leader reads the positions beyond `low_pos` of the lease, so they stay.
     expect(await purgePositions(pool, windows)).toBe(0)
     await pool.query('update relay_lease set low_pos = 1')
     expect(await purgePositions(pool, windows)).toBe(1)

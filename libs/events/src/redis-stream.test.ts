@@ -110,7 +110,7 @@ describe('the stream in Redis', () => {
     return redis
   }
 
-  /** As a leader opens it whose turn begins now. */
+  /** Opens the stream as a new leader does. */
   const openStream = (redis: ReturnType<typeof connect>, { epoch, pos }: Awaited<ReturnType<typeof lease>>) =>
     openEventStream({
       redis,

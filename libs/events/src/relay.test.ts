@@ -11,7 +11,7 @@ const idsInOutbox = async () => {
   return rows.map(({ id }) => id)
 }
 
-/** A transaction that has recorded one event and stays open until it is told how to end. */
+/** A transaction that has recorded one event, and stays open until the test ends it. */
 async function openTransaction(name: string) {
   const end = Promise.withResolvers<void>()
   const recorded = Promise.withResolvers<void>()

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Block, type Inline, type MarkupOptions, parseMarkup, toPlainText } from './index.ts'
 
-/** A short way to write what was understood: `b(…)` bold, `i(…)` italic, `s(…)` strike, `c(…)` code, `a(…)` link. */
+/** A short notation for the parsed markup: `b(…)` bold, `i(…)` italic, `s(…)` strike, `c(…)` code, `a(…)` link. */
 const understood = (content: string, options?: MarkupOptions): string =>
   parseMarkup(content, options).map(showBlock).join(' | ')
 
@@ -206,7 +206,7 @@ describe('any text', () => {
 
   test('keeps every letter and digit, in order', () => {
     const letters = (text: string) => text.replace(/[^\p{L}\p{N}]/gu, '').toLowerCase()
-    // The language of a code block is no part of the plain text, and is kept in lower case.
+    // The plain text does not have the language of a code block, which the parser converts to lower case.
     const textOf = (blocks: Block[]): string =>
       blocks
         .map((block) => {
@@ -217,7 +217,7 @@ describe('any text', () => {
         .join(' ')
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...pieces, 'a', 'B', 'c9', ' d'), { maxLength: 200 }), (parts) => {
-        // An ordered list shows its own numbers, and its marker is the only digit that may go.
+        // An ordered list shows its own numbers, so the digit of its marker is the only one that may disappear.
         const content = parts.filter((part) => part !== '1. ').join('')
         expect(letters(textOf(parseMarkup(content, { chooseMention: () => null })))).toBe(letters(content))
       }),
@@ -226,7 +226,7 @@ describe('any text', () => {
   })
 
   test('takes no other letter for one of an address', () => {
-    // A long s, which is an s for a search that ignores case by the rules of Unicode.
+    // A long s. Unicode's rules for ignoring case make it an s.
     expect(toPlainText(parseMarkup('http\u017f://a.b'))).toBe('http\u017f://a.b')
   })
 

@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { createAddressRule } from './addresses.ts'
 import { createRequester, type RequesterOptions } from './index.ts'
 
-/** Public servers cannot be had here: one address of this machine stands for them, and all others stay forbidden. */
+/** The tests have no public servers. One address of this machine takes their place, and all others stay forbidden. */
 const publicHere = '127.0.0.1'
 
 function requesterWith(options: Partial<RequesterOptions> = {}) {

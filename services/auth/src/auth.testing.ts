@@ -29,7 +29,7 @@ export interface RunningAuth {
   pass(milliseconds: number): void
 }
 
-/** The reply of every sign-in, with an access token that lasts so many seconds. */
+/** The reply to every sign-in, with an access token that is valid for this number of seconds. */
 export const tokensOf = (exp: number) => ({
   accessToken: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/),
   refreshToken: expect.any(String),

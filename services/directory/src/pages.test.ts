@@ -46,7 +46,7 @@ describe.each([
       expect(seen.length).toBeLessThanOrEqual(whole.items.length)
     }
     expect(seen).toHaveLength(whole.items.length)
-    // Conversations have an order of their own as a whole, for which see theirs.
+    // The complete list of conversations is in another order than its pages.
     if (path !== '/conversations') expect(seen).toEqual(whole.items)
     else expect(seen).toEqual(whole.items.toSorted((a, b) => Number(b.createdAt) - Number(a.createdAt)))
   })

@@ -6,7 +6,7 @@ import { listChannels } from './channels/channels.queries.ts'
 import { listChannelMembers, listUsers, searchUsers } from './people/people.queries.ts'
 import { listPresence } from './presence/presence.routes.ts'
 
-/** Of these one in ten has left. */
+/** One in ten of them has left. */
 const people = 20_000
 const channels = 8_000
 
@@ -19,7 +19,7 @@ const someone = {
   role: 'member' as const,
   isAdmin: false,
 }
-/** Of two channels. */
+/** A member of two channels. */
 const member = { ...someone, userId: uuidv7() }
 
 const database = largeDatabase(async (pool) => {
@@ -51,7 +51,8 @@ const database = largeDatabase(async (pool) => {
   deep = rows[0]
 })
 
-// Of a page each item, one in ten more who have left, and what belongs to each: presence; members, messages and read state.
+// The rows of a page, and one in ten more for people who have left, with the rows of each item: presence; members,
+// messages and read state.
 test.each<[string, (page: PageRequest) => Promise<string>, () => string, number]>([
   ['users', (page) => listUsers(database.db, someone, page), () => deep.user, 100],
   ['presence', (page) => listPresence(database.db, page), () => deep.member, 200],

@@ -12,7 +12,7 @@ const environment = testEnvironment({ exports: { keepHours: 1 } })
 const byId = <T extends { id: string }>(things: T[]) => things.toSorted((a, b) => (a.id < b.id ? -1 : 1))
 const exported = async () => (await environment.people.ada.get('/admin/export')).body
 
-/** Asks for an export and waits until a worker has computed it. */
+/** Requests an export and waits until a worker has computed it. */
 async function ready(): Promise<string> {
   const { id } = (await environment.people.ada.post('/admin/exports')).body
   await vi.waitFor(
@@ -127,7 +127,7 @@ describe('GET /admin/export', () => {
     expect(last).toMatchObject({ action: 'export.create', actorId: ada.id, targetType: 'export', ip: '127.0.0.1' })
     const { entries, total } = (await ada.get('/admin/audit-log?limit=1000')).body
     expect(body.auditLog).toHaveLength(total)
-    // The listing goes by moments; ids of the same millisecond may be in another order.
+    // The listing is in the order of moments. Entries of the same millisecond may be in another order than their ids.
     expect(body.auditLog).toEqual(byId(entries as { id: string }[]))
   })
 })
@@ -213,7 +213,7 @@ test.each([
     const row = trx.updateTable('users').set({ isAdmin: false }).where('id', '=', eve.id)
     await trx.selectFrom('users').select('id').where('id', '=', eve.id).forUpdate().execute()
     const reply = ask(eve)
-    // Whoever does not wait for the row has answered by then.
+    // Without a wait for the row the reply would be there by now.
     await Promise.race([somebodyWaitsFor(trx), reply])
     await row.execute()
     return { reply }

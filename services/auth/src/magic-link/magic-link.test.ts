@@ -6,7 +6,7 @@ import { type RunningAuth, runningAuth, tokensOf } from '../auth.testing.ts'
 const email = { host: 'mail.example.com' }
 const appUrl = 'https://chat.example.com'
 
-/** What a person does: ask, read the newest mail, follow its link. */
+/** The steps of a person: ask for a link, read the newest mail, open its link. */
 const visitor = (server: RunningAuth) => ({
   ask: (address: unknown) => server.nobody.post('/auth/login', { email: address }),
   async tokenFor(address: string): Promise<string> {
@@ -180,7 +180,7 @@ describe('magic links on an open server', () => {
     const replies = await Promise.all(Array.from({ length: 12 }, () => ask('bombed@example.com')))
     expect(new Set(replies.map(({ status, body }) => `${status} ${body.message}`)).size).toBe(1)
     expect(await server.mailTo('bombed@example.com')).toHaveLength(5)
-    // The newest is the one that works, however they came about.
+    // Only the newest link works, in whatever order they were created.
     const works = await Promise.all(
       (await server.mailTo('bombed@example.com')).map(async ({ text }) => {
         const token = new URL(/https:\S+/.exec(text)![0]).searchParams.get('token')!

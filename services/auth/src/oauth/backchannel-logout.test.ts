@@ -18,7 +18,7 @@ const server = running({ auth: { isInviteRequired: false, maxActiveSessions: 50 
 
 beforeEach(() => server.recorded())
 
-/** Signs in and answers the access token. */
+/** Signs in and returns the access token. */
 async function arrive(sub: string, sid?: string, { id = 'corp', at = issuer } = {}): Promise<string> {
   at.claims = { sub, sid, email: `${sub}@example.com`, email_verified: true }
   at.userInfo = { sub }

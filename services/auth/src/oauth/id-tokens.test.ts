@@ -161,13 +161,13 @@ describe('user info', () => {
 })
 
 describe('discovery', () => {
-  // Each has a server of its own, because a provider that was discovered is remembered.
+  // Each test has its own server, because a server remembers the discovery document of a provider.
   const found = (name: string, document: () => Record<string, unknown>, answer = json) => {
     const fresh = running({ auth: { isInviteRequired: false }, oauth: { custom } })
     test(`${name} sends the browser back with a failure`, async () => {
       issuer.answers['/.well-known/openid-configuration'] = answer(document())
       expect(await arrive(fresh)).toEqual(refusal)
-      // It is not remembered.
+      // The server does not remember an invalid document.
       issuer.answers['/.well-known/openid-configuration'] = json(discovered(issuer.url))
       expect(await arrive(fresh)).toEqual(success)
     })

@@ -7,7 +7,7 @@ import { addPerson, running } from './running.testing.ts'
 
 const client = {
   clientId: 'acme-client',
-  // Characters that must be encoded on their way into a form.
+  // Characters that must be encoded in a form.
   clientSecret: 'acme secret: 100%&more',
   redirectUri: `${appUrl}/auth/oauth/acme/callback`,
 }

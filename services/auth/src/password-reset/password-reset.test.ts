@@ -28,7 +28,7 @@ async function askedToken(email: string): Promise<string> {
   return new URL(/https:\S+/.exec(mail.text)![0]).searchParams.get('token')!
 }
 
-/** As an invitation, or a mail of another mode, would carry it. */
+/** A token as in an invitation, or in a mail of another mode. */
 async function issuedToken(purpose: LinkPurpose, email: string, userId: string): Promise<string> {
   const { db, config, clock } = server.deps
   const links = createOneTimeLinks(config)

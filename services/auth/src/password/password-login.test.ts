@@ -10,7 +10,7 @@ const server = runningAuth({
 const right = 'correct horse'
 const login = (email: unknown, password: unknown, ip = '192.0.2.1', cookie?: string) =>
   server.nobody.post('/auth/password-login', { email, password }, { 'x-forwarded-for': ip, ...(cookie && { cookie }) })
-/** What a browser sends back. */
+/** The cookies that a browser sends back. */
 const cookieOf = ({ headers }: Reply) => String(headers['set-cookie']).split(';')[0]!
 const repeated = <T>(count: number, work: (index: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, index) => work(index)))
@@ -247,7 +247,8 @@ describe('a surge of sign-ins', () => {
     await busy.invite('overtaken@example.com', right)
     const before = busy.passwords.begun
     const { db, clock } = busy.deps
-    // The sign-in sees the wrong ones after the commit, which is between its first and its second check of the limit.
+    // The sign-in sees the wrong passwords after the commit, which is between its first and its second check of the
+    // limit.
     const { reply } = await db.transaction().execute(async (trx) => {
       for (let index = 0; index < 10; index++) {
         await countWrongGuess(trx, { email: 'overtaken@example.com', ip: '127.0.0.1', now: clock() })

@@ -23,7 +23,7 @@ beforeEach(async () => {
   requestId = await idp.begin(browser)
 })
 
-/** Who signs in with this response: their address, or the failure's code. */
+/** The result of a sign-in with this response: the address of the person, or the code of the failure. */
 async function outcome(xml: string, by = browser): Promise<string> {
   const { location, status, body } = await idp.post(by, server.baseUrl, xml)
   if (location === null) throw new Error(`${status} ${body}`)

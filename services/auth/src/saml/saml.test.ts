@@ -8,7 +8,7 @@ const claims = { groups: 'memberOf' }
 const saml = [{ ...idp.entry, claims, adminRoles: ['chat-admin'], allowedDomains: ['example.com'] }]
 const server = running({ auth: { isInviteRequired: false }, saml })
 
-/** A whole sign-in. Answers who came in, or the code of the failure. */
+/** A complete sign-in. Returns who signed in, or the code of the failure. */
 async function arrive(said: Partial<Said> = {}, signing: Signing = {}) {
   const browser = server.browser()
   const { location } = await idp.post(browser, server.baseUrl, idp.respond(await idp.begin(browser), said, signing))

@@ -25,7 +25,7 @@ describe('with auth.mfa required', () => {
       if (what === 'a passkey') await owner.setsUpPasskey(session)
       else await owner.setsUpTotp(session)
       expect(await statuses(session)).toEqual([200, 200, 200, 200])
-      // The other session has shown no factor, so it was ended.
+      // The other session has not used a second factor, so it was ended.
       expect(await statuses(other)).toEqual([401, 401, 401, 401])
       expect((await owner.login()).body).toMatchObject({ mfaRequired: true })
     },

@@ -12,7 +12,7 @@ async function ownerWithApp() {
   const owner = await Owner.create(server)
   const session = await owner.signsIn()
   await owner.setsUpTotp(session)
-  // The code that confirmed the app is used.
+  // The code that confirmed the app counts as used.
   server.pass(2 * stepMs)
   return { owner, session }
 }

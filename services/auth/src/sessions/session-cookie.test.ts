@@ -14,7 +14,7 @@ const sessionCookie = ({ headers }: Reply) =>
   [headers['set-cookie'] ?? []].flat().find((line) => /^(__Secure-)?parley_session=/.test(line))
 const cookieOf = (reply: Reply) => sessionCookie(reply)!.split(';')[0]!
 const isCleared = (reply: Reply) => /^parley_session=; .*Expires=Thu, 01 Jan 1970/.test(sessionCookie(reply) ?? '')
-/** The cookie that tells the page of a session. */
+/** The cookie that shows the page that there is a session. */
 const markOf = ({ headers }: Reply) =>
   [headers['set-cookie'] ?? []].flat().find((line) => /^(__Secure-)?parley_signed_in=/.test(line))
 
@@ -25,7 +25,7 @@ const refresh = (cookie: string | undefined, headers: object = asCookie, body: u
 let people = 0
 let ann: Person
 let first: string
-/** Somebody with an own account who signed in with a cookie. */
+/** A person with a new account who signed in with a cookie. */
 async function signsIn() {
   const reply = await post('/auth/register', { email: `person${++people}@example.com`, password })
   expect(reply.status).toBe(200)

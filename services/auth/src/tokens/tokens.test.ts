@@ -3,7 +3,7 @@ import { testEnvironment } from '@parley/test/test-environment'
 import { beforeAll, describe, expect, test } from 'vitest'
 
 const environment = testEnvironment()
-/** Makes an API token, and answers a person who has no other credentials. */
+/** Creates an API token, and returns a person who has no other credentials. */
 async function holder(owner: Person, scopes: string[], more: object = {}) {
   const { status, body } = await owner.post('/auth/tokens', { name: 'a program', scopes, ...more })
   expect({ status, body }).toMatchObject({ status: 200 })

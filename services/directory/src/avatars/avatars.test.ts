@@ -26,7 +26,7 @@ const keysOf = async (version: string) => {
 const noKeysOf = (version: string) =>
   vi.waitFor(async () => expect(await keysOf(version)).toEqual([]), { timeout: 20_000, interval: 50 })
 
-/** Sets an avatar and waits until everybody is told. */
+/** Sets an avatar and waits for the event. */
 async function setsAvatar(person: Person, image: Buffer): Promise<string> {
   const { status, body } = await person.put('/users/me/avatar', { image: base64(image) })
   expect([status, body]).toEqual([200, { success: true, avatarVersion: expect.any(String) }])
@@ -157,7 +157,7 @@ describe('PUT /users/me/avatar', () => {
   test('an image that cannot be decoded leaves the earlier avatar and no bytes', async () => {
     const eve = await newcomer('eve')
     const version = await setsAvatar(eve, await picture(10, 10))
-    // Its header is sound.
+    // A file with a valid header and damaged data.
     const broken = samples.png.subarray(0, 60)
     const { status, body } = await eve.put('/users/me/avatar', { image: base64(broken) })
     expect(status).toBe(200)

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 
 const environment = testEnvironment()
 
-/** Adds a bot that must be accepted, with a token; answers it as somebody who uses the server. */
+/** Adds a bot with a token, which must be accepted. Returns it as a person of the tests. */
 async function newBot(scopes = ['write']): Promise<Person> {
   const { ada } = environment.people
   const { body } = await ada.post('/bots', { userName: `bot-${randomUUID()}` })

@@ -37,7 +37,7 @@ const routed = async (type: string, { id }: Channel): Promise<object[]> => {
   return rows.filter(({ event }) => isMeant(event)).map(({ routing }) => JSON.parse(routing))
 }
 
-/** What each of them is told of the channel's new state, and what they are not. */
+/** These people get the event with the channel's new state, and the others do not. */
 const told = async (type: 'NEW_CHANNEL' | 'UPDATE_CHANNEL' | 'DELETE_CHANNEL', { id, name }: Channel, to: Person[]) => {
   for (const person of to) await environment.events.to(person).toHave(type, { id, name })
   for (const person of [ada, ann, bob, cat].filter((other) => !to.includes(other))) {
@@ -84,7 +84,7 @@ describe('PUT /channels/:channelId', () => {
     const removes = (...people: Person[]) => change(closed, { removeMembers: people.map(({ id }) => id) })
     const replies = await Promise.all([removes(cat), removes(ada, ann), change(closed, { addMembers: [bob.id] })])
     expect(replies).toMatchObject(Array(3).fill({ status: 200 }))
-    // The creator stays.
+    // The creator stays a member.
     expect((await ann.get(`/channels/${closed.id}`)).body.channel.members.toSorted()).toEqual(
       [ann.id, bob.id].toSorted(),
     )
@@ -161,7 +161,7 @@ describe('PUT /channels/:channelId', () => {
     const { taken } = await db.transaction().execute(async (trx) => {
       await setRole(trx, eve.id, { role: to }, { caller, ip: null, now: clock() })
       const taken = change(closed, { members: [bob.id] })
-      // Whoever does not wait for the change of the role has answered by then.
+      // Without a wait for the change of the role the reply would be there by now.
       await Promise.race([somebodyWaitsFor(trx), taken])
       return { taken }
     })

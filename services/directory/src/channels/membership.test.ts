@@ -31,7 +31,7 @@ const auditOf = async ({ id }: Channel) => {
   const entries = environment.deps.db.selectFrom('auditLog').select(['action', 'actorId']).where('targetId', '=', id)
   return entries.where('action', '<>', 'channel.create').execute()
 }
-/** How often the server has recorded an event about a channel. */
+/** The number of recorded events about a channel. */
 const recorded = async (type: string, { id }: Channel) => {
   const rows = await environment.deps.db.selectFrom('outbox').select('event').execute()
   const events = rows.map(({ event }) => JSON.parse(event ?? '{}'))

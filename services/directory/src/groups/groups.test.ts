@@ -125,7 +125,7 @@ describe('the groups of a channel', () => {
     await changes(group, { remove: [bob.id, cat.id] })
     await environment.events.to(bob).toHave('DELETE_CHANNEL', { id: channel.id })
     expect(await bob.get(`/channels/${channel.id}`)).toMatchObject({ status: 403 })
-    // cat has also joined by hand.
+    // Cat has also joined by herself.
     expect((await membersOf(cat, channel)).toSorted()).toEqual([ann.id, cat.id].toSorted())
 
     await changes(group, { add: [bob.id] })

@@ -99,7 +99,7 @@ describe('guests with a limited time', () => {
     expect(
       await Person.nobody(environment.baseUrl).post('/auth/dev-login', { email: 'gus@example.com' }),
     ).toMatchObject({ status: 403 })
-    // The worker comes by itself, too.
+    // The worker deactivates expired guests too.
     await environment
       .depsOf('worker')
       .db.transaction()

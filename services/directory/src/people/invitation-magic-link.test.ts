@@ -2,7 +2,7 @@ import { openMailbox, Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { afterAll, expect, test } from 'vitest'
 
-// Opened before the test environment, which is told its address.
+// Opened before the test environment, which gets its address.
 const mailbox = await openMailbox()
 afterAll(() => mailbox.close())
 
@@ -37,7 +37,7 @@ test('in magic-link mode the link of a removed person lets nobody in', async () 
   expect(await verify(email, link)).toMatchObject({ status: 401 })
 })
 
-// The last one: everybody else's tokens have expired afterwards.
+// The last test, because it moves the clock and all other tokens expire.
 test('in magic-link mode an invitation is mailed, and its link signs in for seven days, once', async () => {
   const { ada } = environment.people
   const { status, body } = await ada.post('/users/add', { email: 'New.One@Example.com' })

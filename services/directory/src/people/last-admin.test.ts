@@ -5,14 +5,14 @@ import { expect, test } from 'vitest'
 const environment = testEnvironment()
 const refusal = { status: 400, body: { code: 'last_admin' } }
 
-/** Joins and is made an admin by somebody who is one. */
+/** Creates a person whom an admin makes an admin. */
 async function madeAdmin(name: string, by: Person): Promise<Person> {
   const person = await Person.signIn(environment.baseUrl, `${name}@example.com`)
   expect(await by.put(`/users/${person.id}/role`, { role: 'admin' })).toMatchObject({ status: 200 })
   return person
 }
 
-/** Whoever of them is still an admin: exactly one. */
+/** The person among them who is still an admin. There must be exactly one. */
 async function theOneLeft(people: Person[]): Promise<Person> {
   const rows = await environment.deps.db
     .selectFrom('users')

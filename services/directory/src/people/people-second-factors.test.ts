@@ -3,14 +3,14 @@ import { testEnvironment } from '@parley/test/test-environment'
 import { TOTP } from 'otpauth'
 import { afterAll, expect, test } from 'vitest'
 
-// Opened before the test environment, which is told its address.
+// Opened before the test environment, which gets its address.
 const mailbox = await openMailbox()
 afterAll(() => mailbox.close())
 
 const environment = testEnvironment({ email: { host: '127.0.0.1', port: mailbox.port } })
 
 let round = 0
-/** Somebody with an authenticator app. */
+/** A person with an authenticator app. */
 async function somebodyWithApp() {
   const email = `app-${++round}@example.com`
   const person = await Person.signIn(environment.baseUrl, email)

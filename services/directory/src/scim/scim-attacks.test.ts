@@ -8,7 +8,7 @@ const { scim, filtered } = scimClient(environment)
 const address = () => `${randomUUID()}@example.org`
 const creates = async () => (await scim('POST', '/Users', newUser(address()))).body
 
-/** Texts that a database, a query or a log could stumble over. */
+/** Texts that could break a database, a query or a log. */
 const oddTexts = {
   'a NUL': 'a\u0000b',
   'half a surrogate pair': 'a\ud800b',
@@ -137,7 +137,7 @@ test('the clients of a server act for one directory: each sees and changes what 
   await ada.delete(`/admin/scim-clients/${other.id}`)
   expect((await scim('GET', `/Users/${user.id}`, undefined, asOther)).status).toBe(401)
   expect((await scim('GET', `/Users/${user.id}`)).status).toBe(200)
-  // The id of one client with the secret of another is no token.
+  // The id of one client together with the secret of another is not a token.
   const [mine, theirs] = [(await ada.post('/admin/scim-clients', { name: 'x' })).body, other]
   const mixed = mine.token.slice(0, -20) + theirs.token.slice(-20)
   expect((await scim('GET', '/Users?count=0', undefined, { authorization: `Bearer ${mixed}` })).status).toBe(401)

@@ -169,7 +169,7 @@ describe('scim.adminGroups', () => {
   test('never takes the last admin', async () => {
     const { ada } = environment.people
     const group = await createGroup('Owners', erin)
-    // Nobody else may be an admin for this moment.
+    // For this test nobody else is an admin.
     await sql`update users set is_admin = false where id = ${ada.id}`.execute(environment.deps.db)
     try {
       const path = `/Groups/${group.id}`

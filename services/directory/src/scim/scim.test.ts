@@ -234,7 +234,7 @@ test('required attributes cannot be removed, and an unknown endpoint is refused 
     const reply = await scim('PATCH', `/Users/${id}`, patch({ op: 'remove', path }))
     expect(reply).toMatchObject({ status: 400, body: { scimType: 'mutability', status: '400' } })
   }
-  // Entra ID does this when somebody has no address any more: the last one stays.
+  // Entra ID does this when a person has no address any more. The last address stays.
   const emptied = patch({ op: 'Remove', path: 'emails[type eq "work"].value' })
   expect((await scim('PATCH', `/Users/${id}`, emptied)).body.emails).toMatchObject([{ value: 'whole@example.org' }])
   const schemas = ['urn:ietf:params:scim:api:messages:2.0:Error']

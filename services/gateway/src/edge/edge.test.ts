@@ -367,8 +367,8 @@ describe('rate limit', () => {
 })
 
 /**
- * Asks the gateways in turn until one refuses, and answers the refusal. On a busy machine Redis may be too slow to count some
- * requests; so many more than `most` may pass.
+ * Sends requests to the gateways in turn until one refuses, and returns the refusal. On a busy machine Redis may be too
+ * slow to count some requests, so a few more than `most` may pass.
  */
 async function expectLimit(
   most: number,
@@ -397,7 +397,7 @@ async function statusesOf(urls: string[], headers: Record<string, string> = {}) 
   return statuses
 }
 
-/** `fetch` writes its own Host. */
+/** `fetch` sets its own Host header. */
 async function statusOf(url: string, headers: Record<string, string>): Promise<number> {
   const { statusCode, body } = await request(url, { headers })
   await body.dump()

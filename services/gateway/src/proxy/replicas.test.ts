@@ -8,7 +8,7 @@ import { connectReplicas } from './replicas.ts'
 
 const logger = createLogger({ service: 'gateway', level: 'silent' })
 
-// macOS has one loopback address only.
+// macOS has only one loopback address.
 test.skipIf(process.platform === 'darwin')(
   'a name stands for all its addresses: a new one gets requests, a removed one finishes its open requests',
   async () => {
@@ -92,7 +92,7 @@ test('a replica that is drained lets its open streams end and opens no further o
   await drained
 })
 
-/** Answers with its own address, but holds what asks for `/hold`. */
+/** Replies with its own address, except to `/hold`, which stays without a reply. */
 async function listenAt(host: string, port = 0) {
   const { promise: held, resolve } = Promise.withResolvers<{ at: string; response: ServerResponse }>()
   const server = createServer((request, response) => {

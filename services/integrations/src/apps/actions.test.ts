@@ -112,7 +112,7 @@ describe('a click on an ephemeral message', () => {
     return [reply.status, await reply.text()]
   }
 
-  /** The bot asks Ann, whom it tells alone, in a channel. */
+  /** The bot sends Ann a question in a channel, as an ephemeral message. */
   async function asksAnn(channelId = environment.channel.open.id, blocks: object[] = buttons) {
     const { ann } = environment.people
     const text = `Approve ${randomUUID()}?`
@@ -177,7 +177,7 @@ describe('a click on an ephemeral message', () => {
     expect(await postLater(url, { delete_original: true })).toEqual([200, 'ok'])
     await environment.events.to(ann).toHave('EPHEMERAL_MESSAGE', { id: asked.id, content: '', blocks: [] })
     await environment.events.to(bob).neverHave('EPHEMERAL_MESSAGE')
-    // Whoever changes the mark in the address has another secret.
+    // A changed mark in the address makes the secret wrong.
     expect(await postLater(url.replace(/\/\d{13}\./, '/'), { delete_original: true })).toEqual([404, 'no_service'])
   })
 

@@ -284,7 +284,7 @@ test.each<[string, (eve: Person, ids: Record<'command' | 'subscription', string>
   const { reply } = await environment.deps.db.transaction().execute(async (trx) => {
     await trx.selectFrom('users').select('id').where('id', '=', eve.id).forUpdate().execute()
     const reply = ask(eve, { command, subscription: subscription.id })
-    // Whoever does not wait for the row has answered by then.
+    // Without a wait for the row the reply would be there by now.
     await Promise.race([somebodyWaitsFor(trx), reply])
     await trx.updateTable('users').set({ isAdmin: false }).where('id', '=', eve.id).execute()
     return { reply }

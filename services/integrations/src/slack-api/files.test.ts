@@ -4,7 +4,7 @@ import { testEnvironment } from '@parley/test/test-environment'
 import { type FilesCompleteUploadExternalResponse, WebClient } from '@slack/web-api'
 import { beforeAll, describe, expect, test } from 'vitest'
 
-/** The address of an upload begins with `auth.appUrl`, so the server must listen there. */
+/** The address of an upload begins with `auth.appUrl`, so the server must listen at that address. */
 const port = await freePort()
 const environment = testEnvironment({ server: { port }, auth: { appUrl: `http://127.0.0.1:${port}` } })
 const clientWith = (token: string | undefined) =>
@@ -135,7 +135,7 @@ describe('the files API for @slack/web-api', () => {
     expect(await wordOf(reading.files.getUploadURLExternal({ filename: 'a.txt', length: 1 }))).toBe('missing_scope')
     expect(await wordOf(reading.files.completeUploadExternal({ files, channel_id: open.id }))).toBe('missing_scope')
 
-    // The address is of no use without the rights of whoever asked for it.
+    // The address works only as long as the token with which it was requested.
     const writes = (await ann.post('/auth/tokens', { name: 'writes', scopes: ['write'] })).body
     const late = await announce('late.txt', samples.txt, clientWith(writes.token))
     expect((await ann.delete(`/auth/tokens/${writes.id ?? writes.apiToken?.id}`)).status).toBe(200)

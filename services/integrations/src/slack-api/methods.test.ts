@@ -74,7 +74,7 @@ describe('the web API for @slack/web-api', () => {
     const replied: string[] = []
     for (let n = 0; n < 6; n++) replied.push((await slack.chat.postMessage({ ...thread, text: `reply ${n}` })).ts!)
     expect(new Set([...sent, ...replied]).size).toBe(18)
-    // The clock is behind by more than the ids tell.
+    // The clock is further behind than the ids of messages can compensate.
     environment.pass(-20_000)
     const ahead = await slack.chat.postMessage({ channel, text: 'by a clock that is behind' })
     environment.pass(20_000)

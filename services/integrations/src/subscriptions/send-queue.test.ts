@@ -28,8 +28,8 @@ const eventAt = (pos: number): PositionedEvent => ({
 })
 
 /**
- * A process with events for one subscription, which has the lease until its receiver is asked for the `losesAt`-th time. Nobody deletes a
- * channel here, so the server of these tests has nothing to send to it.
+ * A process with events for one subscription. It holds the lease until the receiver gets its `losesAt`-th request.
+ * These tests delete no channel, so their server has nothing to send to the subscription.
  */
 async function leadsUntil(losesAt: number, status: number) {
   const term = { hasLease: losesAt > 0 }

@@ -54,7 +54,7 @@ describe('POST /conversations', () => {
       .selectFrom('outbox')
       .select('event')
       .where('event', 'like', `%NEW_CONVERSATION%${replies[0].conversation.id}%`)
-    // One event for each of the two.
+    // One event for each participant.
     expect(await recorded.execute()).toHaveLength(2)
   })
 

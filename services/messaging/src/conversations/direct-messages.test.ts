@@ -8,7 +8,7 @@ let id: string
 let path: string
 let participants: string[]
 
-/** Ann talks with ada, who is an admin; bob, ann's friend, and cat are others. */
+/** Ann talks with Ada, who is an admin. Bob, Ann's friend, and Cat are other people. */
 beforeAll(async () => {
   const { ann, ada } = environment.people
   participants = [ann.id, ada.id].sort()

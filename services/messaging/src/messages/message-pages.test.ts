@@ -18,7 +18,7 @@ describe('pages of a list of ten messages, of which the sixth is deleted', () =>
     expect((await bob.delete(`/messages/${messages[5]!.id}`)).status).toBe(200)
   })
 
-  /** `3 4 | older newer`: what was answered, and whether there is more on either side. */
+  /** The returned messages, and whether there are more on either side, in the form `3 4 | older newer`. */
   async function page(query: string): Promise<string> {
     const { status, body } = await environment.people.bob.get(`${path}?${query}`)
     expect(status).toBe(200)

@@ -14,7 +14,7 @@ const says = async (person: Person, channel: Channel, ...contents: string[]): Pr
   for (const content of contents) messages.push(await person.says(content, channel))
   return messages
 }
-/** Where somebody stands, as their listing of channels says. */
+/** The read state of a person, from their listing of channels. */
 const stateOf = async (person: Person, { id }: { id: string }): Promise<ReadState> => {
   const { body } = await person.get('/channels')
   const { lastSeq, readSeq, unreadCount, mentionCount } = body.channels.find((each: Channel) => each.id === id)

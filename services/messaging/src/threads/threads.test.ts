@@ -80,7 +80,7 @@ describe('POST /messages/:messageId/thread', () => {
     const people = [ada, ann, bob, cat]
     const made = await Promise.all(
       Array.from({ length: 50 }, async (_, n) => {
-        // The channel goes on meanwhile.
+        // Messages of the channel arrive in between.
         if (n % 10 === 0) await bob.says('beside it', environment.channel.open)
         return replies(people[n % 4]!, parent, { content: `${n}` })
       }),
@@ -276,7 +276,7 @@ describe('a reply', () => {
     const { ann, bob } = environment.people
     const parent = await ann.says('parent of a machine', environment.channel.open)
     const { reply } = await replies(bob, parent)
-    // One more than a statement has room for.
+    // One more reply than a statement can have parameters.
     await sql`insert into messages (id, channel_id, thread_id, seq, author_id, content, created_at)
       select gen_random_uuid(), channel_id, thread_id, n, author_id, content, created_at
       from messages, generate_series(2, 65536) n where id = ${reply.id}`.execute(environment.deps.db)

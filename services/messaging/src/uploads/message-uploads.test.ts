@@ -62,7 +62,7 @@ describe('a message with files', () => {
     const { open } = environment.channel
     const image = (bytes: Buffer) => ann.uploadsImage(messagesOf(open), 'a.png', bytes)
     const [one, two, old] = [await image(samples.png), await image(samples.png), await image(samples.png)]
-    // As one that was uploaded before sizes were read.
+    // An image that was uploaded before the server read sizes.
     await environment.deps.db
       .updateTable('uploads')
       .set({ width: null, height: null })
@@ -243,7 +243,7 @@ describe('editing a message with files', () => {
     const first = await withFiles('one.txt')
     const second = await ann.sends(environment.channel.open, { attachments: first.attachments })
     const file = first.attachments[0]!.filename
-    // Together they take it off both.
+    // Both requests remove the file from their message at the same time.
     await Promise.all([
       ann.put(`/messages/${first.id}`, { content: 'x', attachments: [] }),
       ann.delete(`/messages/${second.id}`),

@@ -36,7 +36,7 @@ function zip(files: Record<string, string | Buffer>, options: ZipOptions = {}): 
       listed.writeUInt32LE(0xffffffff, 18)
       rest.writeUInt32LE(0xffffffff, 10)
       listed.writeUInt16LE(34, 24)
-      // Another field stands before it.
+      // Another extra field comes before this one.
       extra.writeUInt16LE(0x5455, 0)
       extra.writeUInt16LE(2, 2)
       extra.writeUInt16LE(1, 6)
@@ -185,7 +185,7 @@ describe('a hostile archive costs little', () => {
   test('whose entries point at themselves, or at nothing', () => {
     for (let seed = 0; seed < 2_000; seed++) {
       const bytes = zip(letter, { zip64: seed % 2 === 0, comment: `${seed}` })
-      // A generator of its own makes a failure repeatable.
+      // Its own random number generator makes a failure repeatable.
       let state = seed + 1
       for (let n = 0; n < 8; n++) {
         state = (state * 48_271) % 2_147_483_647

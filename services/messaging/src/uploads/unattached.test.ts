@@ -16,10 +16,13 @@ describe('unattached uploads', () => {
     const replies = await Promise.all(Array.from({ length: 20 }, () => uploads(one, 100_000)))
     const kept = replies.filter(({ status }) => status === 200)
     expect(kept).toHaveLength(10)
-    // 429: more than 16 under way at once.
+    // 429: more than 16 uploads run at once.
     expect(statuses(replies).filter((status) => ![200, 413, 429].includes(status))).toEqual([])
     const refused = replies.find(({ status }) => status === 413)
-    expect(refused!.body).toMatchObject({ code: 'quota_exceeded', error: expect.stringMatching(/unattached uploads would exceed/) })
+    expect(refused!.body).toMatchObject({
+      code: 'quota_exceeded',
+      error: expect.stringMatching(/unattached uploads would exceed/),
+    })
     expect(await uploads(other, 100_000)).toMatchObject({ status: 200 })
 
     const attachments = kept.slice(0, 3).map(({ body }) => body.attachment as Attachment)

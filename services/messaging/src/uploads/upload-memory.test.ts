@@ -34,7 +34,7 @@ test('while an upload waits, the slowest body loses its memory, and no complete 
     await memory.reserve('b', 40),
     await memory.reserve('c', 20),
   ]
-  // How long each has been coming is up to the machine: nothing is slower than nothing.
+  // The durations depend on the machine, but a body without a byte is always the slowest.
   slow.received(20)
   slowest.received(0)
   here.complete()

@@ -19,7 +19,7 @@ beforeEach(async () => {
 async function createWebhook(name: string, channelId: string): Promise<typeof webhook> {
   return (await environment.people.ada.post('/webhooks', { name, channelId })).body.webhook
 }
-/** Whoever shows this token. */
+/** A caller with this token. */
 const holding = (token: string) => new Person(environment.baseUrl, { id: '', userName: 'bot' }, token)
 const posts = async (content: string, headers = {}): Promise<Message> =>
   (await bot.post(path, { content }, headers)).body.message

@@ -10,7 +10,7 @@ let ann: Member
 
 beforeAll(async () => {
   server = await openTestServer()
-  // A stream of a person can resume after a second at most.
+  // The stream of a person can resume within one second only.
   node = await server.startNode({ replaySeconds: 1, resumeMaxEvents: 1 })
   other = await server.startNode()
   bot = await server.addMember('bot')
@@ -39,7 +39,8 @@ describe('a consumer', () => {
   test('begins with new events, and continues after the cursor that the bot has stored', async () => {
     const witness = await node.open(ann)
     await says('before')
-    // Recorded is not yet delivered, and now is what the node has delivered.
+    // Waits until the node has delivered the recorded event, because a new consumer begins after the last delivered
+    // event.
     await witness.waitFor('UPDATE_SERVER_SETTINGS', { name: 'before' })
     await witness.close()
     const stream = await opens('worker')
@@ -55,7 +56,7 @@ describe('a consumer', () => {
 
     const told = await call('PUT', '/consumers/worker', bot, { cursor })
     expect(told).toMatchObject({ status: 200, body: { consumer: { name: 'worker', cursor } } })
-    // What was recorded long ago, and more than a stream may miss, is kept for it.
+    // Events stay for the consumer even when they are old, and more than a stream may resume after.
     await server.db.updateTable('outbox').set({ createdAt: 1 }).execute()
     const again = await opens('worker')
     await again.waitFor('UPDATE_SERVER_SETTINGS', { name: 'three' })

@@ -40,13 +40,16 @@ async function shown({ id }: Member) {
 const isTold = ({ id }: Member, status: PresenceStatus) =>
   observer.waitFor('PRESENCE_UPDATE', { userId: id, status }, 20_000)
 const set = ({ id }: Member, status: PresenceStatus) => setPresence(server.db, id, status)
-/** Waits until their last stream has been counted as closed, and ends the time until they are offline: nobody sits it out. */
+/**
+ * Waits until the last stream of the person is counted as closed, and ends the delay of the offline status, so that the
+ * tests need not wait.
+ */
 async function offlineNow({ id }: Member) {
   const due = (offlineAt: number) => server.db.updateTable('presence').set({ offlineAt }).where('userId', '=', id)
   const end = () => due(Date.now()).where('offlineAt', 'is not', null).executeTakeFirstOrThrow()
   await expect.poll(async () => Number((await end()).numUpdatedRows)).toBe(1)
 }
-/** Presence is told in order: once this has come, whatever changed before has come too, or never will. */
+/** Presence updates are sent in order: after this marker no earlier change can arrive any more. */
 async function allIsTold() {
   const marker = await server.addMember('marker')
   await set(marker, 'away')
@@ -87,7 +90,7 @@ describe('presence', () => {
     }
     await allIsTold()
     expect(told(observer, ann)).toEqual(['online'])
-    // Nor is she to go offline later.
+    // No later change to offline is planned.
     const rows = () => server.db.selectFrom('presence').select('offlineAt').where('userId', '=', ann.id).execute()
     await expect.poll(rows).toEqual([{ offlineAt: null }])
   })

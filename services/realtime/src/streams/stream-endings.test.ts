@@ -20,7 +20,7 @@ describe('a stream ends with its session', () => {
     const other = { ...ann, ...(await server.addSession(ann.id)) }
     const [ends, stays] = [await node.open(ann), await node.open(other)]
 
-    // The row still stands: what ends the stream here is the control alone.
+    // The session's row is unchanged, so only the control can end the stream.
     await server.control({ ...nobody, endSessions: [ann.sessionId] })
     await ends.ended
     await server.says(everyone, 'still there')

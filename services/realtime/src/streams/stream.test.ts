@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** The answer as it comes over the wire, up to where `enough` says. */
+/** The reply as it arrives on the wire, until `enough` returns true. */
 function read(path: string, headers: Record<string, string>, enough: (body: string) => boolean) {
   return new Promise<{ status: number | undefined; headers: http.IncomingHttpHeaders; body: string }>(
     (resolve, reject) => {
@@ -47,7 +47,7 @@ describe('GET /events', () => {
       'cache-control': 'no-store',
       'x-accel-buffering': 'no',
     })
-    // On a busy machine the first update of presence may be there as well.
+    // On a busy machine the first presence update may have arrived as well.
     const [, data] = /^retry: \d+\n\ndata: (.*)\nid: \w+\.\d+\n\n/.exec(body) ?? []
     expect(JSON.parse(data!)).toEqual({
       type: 'CONNECTED',
@@ -155,13 +155,13 @@ describe('GET /events', () => {
     const first = await node.open(ann)
     const unknown = `${first.cursor!.split('.')[0]}.999999999`
     await first.close()
-    // Has no other stream, not even one whose end is still to be noticed: two are all that a person may have.
+    // The person has no other stream, also none whose end was not noticed yet, because the limit is two.
     const { token } = await server.addMember('twice')
     const ask = (cursor: string) =>
       `GET /events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nLast-Event-ID: ${cursor}\r\n\r\n`
     const { hostname, port } = new URL(node.url)
     const socket = net.connect(Number(port), hostname)
-    // The second takes longer: the database is asked whether there ever was such a cursor.
+    // The second request takes longer, because the database is queried for the cursor.
     socket.write(ask('nonsense') + ask(unknown))
     await once(socket.resume(), 'close')
 
@@ -192,7 +192,7 @@ describe('a node that stops', () => {
   })
 })
 
-/** The server notices a closed connection in its own time. */
+/** The server notices a closed connection after a while. */
 async function eventually<T>(act: () => Promise<T>, isExpected: (error: unknown) => boolean): Promise<T> {
   for (;;) {
     try {

@@ -30,7 +30,7 @@ describe.each(['postgresql', 's3'] as const)('bytes in the store %s whose row is
     await held.database.pool.query('truncate uploads, message_uploads, jobs, blobs cascade')
   })
 
-  /** Every name there is, half-written ones too. */
+  /** All names in the store, also those of incomplete uploads. */
   const names = async () => {
     if (store === 's3') return (await server.names()).map((name) => name.replace(server.settings.keyPrefix, ''))
     const rows = await held.database.db.selectFrom('blobs').select('key').orderBy('key').execute()
@@ -78,7 +78,8 @@ describe.each(['postgresql', 's3'] as const)('bytes in the store %s whose row is
       await enter('image', { stored: false }),
       await enter('image'),
     ]
-    // Died before its bytes, after its bytes, and between a thumbnail's bytes and the word that it is there.
+    // Processes that crashed before they stored the bytes, after they stored the bytes, and after they stored a
+    // thumbnail but before they recorded it.
     await put(late, await image())
     await put(thumbnail, await image())
     await put(thumbnailKey(thumbnail), await image())
@@ -110,7 +111,7 @@ describe.each(['postgresql', 's3'] as const)('bytes in the store %s whose row is
     await cleanUp({ ...deps, clock: inADay })
     await server.interrupt()
     await work()
-    // Its first attempt has failed, and the job is still there.
+    // The first attempt has failed, and the job still exists.
     await eventually(async () => expect(await failedAttempts(deps)).toBeGreaterThan(0))
     expect(await held.database.db.selectFrom('jobs').select('failedAt').execute()).toEqual([{ failedAt: null }])
     await server.resume()

@@ -15,7 +15,7 @@ import {
   WorkerProcess,
 } from './exports.testing.ts'
 
-/** More by hand: EXPORT_MESSAGES=1000000 npx vitest run services/worker/src/exports */
+/** For a larger export: EXPORT_MESSAGES=1000000 npx vitest run services/worker/src/exports */
 const messages = Number(process.env.EXPORT_MESSAGES ?? 30_000)
 const patience = { timeout: 60_000 + messages / 5, interval: 20 }
 
@@ -40,7 +40,7 @@ describe('computing an export', () => {
     const { deps } = held
     const id = await requestExport(held.database)
     let rival: Promise<void> | undefined
-    // While the first one stores its first part, the second one begins.
+    // While the first process stores its first part, the second one begins.
     const blobs = {
       ...deps.blobs,
       put: async (...args: Parameters<typeof deps.blobs.put>) => {
@@ -169,7 +169,7 @@ describe('an export', () => {
     const { config } = await held.depsWith({
       jobs: { takeOverSeconds: 2 },
       server: { port: 0 },
-      // As little as there may be.
+      // The smallest possible pool.
       database: { url: held.deps.config.database.url, poolSize: 2 },
     })
     const worker = new WorkerProcess(config)
@@ -191,7 +191,7 @@ describe('an export', () => {
     await first.end('SIGKILL')
     await storing.end()
     expect(await stateOf(deps, id)).toMatchObject({ state: 'running', attempt: 1 })
-    // What happens now is not in the snapshot of the first try.
+    // This change is not in the snapshot of the first attempt.
     await held.database.pool.query(
       `update messages set deleted_at = 1 where id = (select min(id::text)::uuid from messages where deleted_at is null)`,
     )

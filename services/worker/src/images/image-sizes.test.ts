@@ -16,7 +16,7 @@ beforeAll(async () => {
     .execute()
 })
 
-/** An image as the version before stores it, on so many messages. */
+/** An image as the previous version stores it, on this number of messages. */
 async function enter(bytes: Buffer | undefined, messages: number, contentType = 'image/jpeg') {
   const { db } = held.database
   const filename = `${uuidv7()}.jpg`

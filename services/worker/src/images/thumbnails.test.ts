@@ -25,7 +25,7 @@ const halves = (width: number, height: number) =>
     },
   ])
 
-/** A PNG of black pixels that is small and says it is large. */
+/** A small PNG of black pixels whose header announces a large image. */
 function bomb(width: number, height: number): Buffer {
   const chunk = (type: string, data: Buffer) => {
     const body = Buffer.concat([Buffer.from(type), data])
@@ -46,7 +46,7 @@ function bomb(width: number, height: number): Buffer {
 const encodeThumbnail = (image: Buffer, options?: EncoderOptions) =>
   encodeImage(image, { side: 512, fit: 'inside' }, options)
 
-/** A program in the place of ours. */
+/** A program that replaces the decoder. */
 async function program(source: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-thumbnail-'))
   onTestFinished(() => rm(folder, { recursive: true }))
@@ -89,7 +89,7 @@ describe('a thumbnail', () => {
     const facts = await thumbnail.metadata()
     expect(facts).toMatchObject({ width: 256, height: 512 })
     expect([facts.exif, facts.icc, facts.xmp, facts.orientation]).toEqual([undefined, undefined, undefined, undefined])
-    // Turned by a quarter, clockwise: what was left is above.
+    // Rotated clockwise by a quarter: the left side is now at the top.
     const top = await thumbnail.extract({ left: 0, top: 0, width: 256, height: 200 }).png().toBuffer()
     expect((await sharp(top).stats()).channels[0]!.mean).toBeGreaterThan(150)
   })
@@ -253,7 +253,7 @@ describe('an uploaded image', () => {
     await addThumbnail({ ...held.deps, blobs: removed }, { filename })
     expect(await keys()).toEqual([])
 
-    // A worker that died after its bytes were stored: whoever repeats its job finds no row.
+    // A worker crashed after it had stored the bytes, and the worker that repeats its job finds no row.
     const bytes = Buffer.from('left behind')
     await blobs.put(thumbnailKey(filename), bytes, { size: bytes.length, contentType: 'image/webp' })
     await addThumbnail(held.deps, { filename })

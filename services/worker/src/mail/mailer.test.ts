@@ -33,7 +33,7 @@ async function smtp(options: SMTPServerOptions = {}) {
     },
     ...options,
   })
-  // Clients that end a connection in the middle of TLS are none of this test's business.
+  // Clients that end a connection during the TLS handshake do not matter to these tests.
   server.on('error', () => {})
   server.listen(0, '127.0.0.1')
   await once(server.server, 'listening')
@@ -97,7 +97,7 @@ describe('the pauses between the attempts for a mail', () => {
 
   test('begin soon and outlast greylisting and an outage of an hour', () => {
     expect(minutes(pauses[0]!)).toBeLessThan(0.5)
-    // What greylisting asks for in most places, with an attempt soon after it.
+    // The usual delay of greylisting, and an attempt soon after it.
     const afterThree = minutes(pauses.slice(0, 3).reduce((sum, pause) => sum + pause))
     expect(afterThree).toBeGreaterThan(4)
     expect(afterThree).toBeLessThan(10)

@@ -230,7 +230,7 @@ describe('the projection of search', () => {
     const { db, pool } = held.database
     await says('gone')
     await relayed()
-    // Stops the step after it has entered its copies, before it is committed.
+    // Blocks the step after it has inserted its copies and before it commits.
     const holder = await pool.connect()
     await holder.query('begin')
     await holder.query('lock table search_segments in share mode')

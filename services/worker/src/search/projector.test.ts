@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { restMs } from './projector.ts'
 
-/** A step of 100 ms that projected 500 messages, one second after the one before. */
+/** A step of 100 ms that projected 500 messages, one second after the previous one. */
 const step = (before: number, behind: number) =>
   restMs({ spentMs: 100, elapsedMs: 1_000, before }, { more: behind > 0, messages: 500, behind })
 

@@ -3,7 +3,10 @@ import { divide, type Segment } from './projection.queries.ts'
 
 const empty: Segment = { segment: 1, fromAt: 0, firstAt: null, lastAt: null, size: 0 }
 
-/** Places messages one after the other, each time from what was stored before; answers the segments by time. */
+/**
+ * Places messages one after the other, each one with the stored segments before it. Returns the segments in the order
+ * of time.
+ */
 function placed(moments: readonly number[], fullSize: number): { segments: Segment[]; of: number[] } {
   let segments = [empty]
   const of: number[] = []
