@@ -25,7 +25,7 @@ const create: Record<ApiService, (deps: Deps) => Service | FastifyPluginAsync> =
   realtime,
 }
 
-test('the gateway sends every route of every service to that service, and stops there whom the service would', async () => {
+test('the gateway forwards every route of every service to that service, and refuses callers whom the service would refuse', async () => {
   const upstreams = await Promise.all(routedServices.map(startEcho))
   const { deps, close } = openDeps('routing', await configuration(upstreams))
   onTestFinished(close)

@@ -214,7 +214,7 @@ describe('architecture', () => {
     expect(names.filter((name) => !isRecorded(name))).toEqual([])
   })
 
-  test('no path stands twice in the routing table of the gateway', () => {
+  test('no path occurs twice in the routing table of the gateway', () => {
     const table = readFileSync(path.join(root, 'services/gateway/src/routing-table.ts'), 'utf8')
     const paths = [...table.matchAll(/\bpath: '([^']+)'/g)].map(([, each]) => each!)
     expect(paths.length).toBeGreaterThan(40)

@@ -22,7 +22,7 @@ describe('every route', () => {
     expect(guarded.routes).toHaveLength(Object.keys(table).length)
   })
 
-  test('that demands a token refuses whatever is none', patient, async () => {
+  test('that requires a token refuses anything else', patient, async () => {
     const { general } = environment.channel
     await inSmallGroups(demanding('user', 'token', 'stream', 'admin'), async (route) => {
       for (const [what, token] of guarded.bad) {
@@ -59,7 +59,7 @@ describe('every route', () => {
     }
   })
 
-  test('lets in whoever is signed in, but to what is for admins', patient, async () => {
+  test('accepts people who are signed in, except on routes for admins', patient, async () => {
     const refused = await somebody(environment, `${randomUUID()}@example.com`)
     await inSmallGroups(demanding('admin'), async (route) => {
       const { status } = await requestRoute(environment.baseUrl, route, refused.person.token, refused.known)
@@ -72,7 +72,7 @@ describe('every route', () => {
     })
   })
 
-  test('refuses a session without its second factor, but to set one up', patient, async () => {
+  test('refuses a session without its second factor, except to set one up', patient, async () => {
     const { person, known } = await somebody(environment, 'ada@example.com')
     const { sessionId } = environment.deps.tokens.readRefresh(person.refreshToken!)
     await environment.deps.db.updateTable('sessions').set({ mustEnrol: true }).where('id', '=', sessionId).execute()
@@ -83,7 +83,7 @@ describe('every route', () => {
     }
   })
 
-  test('lets in an admin', patient, async () => {
+  test('accepts an admin', patient, async () => {
     for (const route of demanding('user', 'token', 'stream', 'admin')) {
       const { person, known } = await somebody(environment, 'ada@example.com')
       const { status, headers } = await requestRoute(environment.baseUrl, route, person.token, known)
@@ -92,7 +92,7 @@ describe('every route', () => {
     }
   })
 
-  test('lets in a guest, but to what is for admins and to what guests do not see', patient, async () => {
+  test('accepts a guest, except on routes for admins and those closed to guests', patient, async () => {
     const { guest, known } = await guestIn(environment)
     for (const route of lastLogout(demanding('user', 'token', 'stream', 'admin'))) {
       const { status } = await requestRoute(environment.baseUrl, route, guest.token, known)
@@ -102,7 +102,7 @@ describe('every route', () => {
     }
   })
 
-  test('lets in a bot to what is for everybody and for bots', patient, async () => {
+  test('accepts a bot on routes for everybody and for bots', patient, async () => {
     const ada = await Person.signIn(environment.baseUrl, 'ada@example.com')
     const { bot } = (await ada.post('/bots', { userName: 'a working bot' })).body
     const { token } = (await ada.post(`/bots/${bot.id}/tokens`, { name: 'all', scopes: ['write'] })).body
@@ -116,7 +116,7 @@ describe('every route', () => {
     })
   })
 
-  test('lets in an API token with the scope that it needs, and refuses every smaller one', patient, async () => {
+  test('accepts an API token with the scope that it needs, and refuses every smaller one', patient, async () => {
     const ada = await Person.signIn(environment.baseUrl, 'ada@example.com')
     const scopes = ['read', 'write', 'admin'] as const
     const replies = scopes.map((scope) => ada.post('/auth/tokens', { name: scope, scopes: [scope] }))
@@ -167,7 +167,7 @@ describe.each(['dev', 'magic-link', 'password'] as const)('a route for everybody
   })
   const guarded = watched(environment)
 
-  test('answers no token and any other alike: none helps, none harms', { timeout: 120_000 }, async () => {
+  test('replies the same without a token and with any token', { timeout: 120_000 }, async () => {
     const open = guarded.routes.filter(({ demand }) => demand === 'none')
     expect(open.length).toBeGreaterThan(5)
     for (const route of open) {

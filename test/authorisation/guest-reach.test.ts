@@ -44,7 +44,7 @@ beforeAll(async () => {
 /** Replies must not have any content of other channels. */
 const tells = (body: unknown) => /confidential|cat@example/.test(JSON.stringify(body))
 
-describe('by the addresses of what is in another channel', () => {
+describe('by the addresses of things in another channel', () => {
   test('a guest reads and changes nothing', async () => {
     const { open, secret } = environment.channel
     const message = `/messages/${beyond.id}`
@@ -96,7 +96,7 @@ describe('by the addresses of what is in another channel', () => {
     }
   })
 
-  test('a guest takes nothing along into their own channel', async () => {
+  test('a guest cannot bring content of other channels into their own', async () => {
     const path = `/channels/${shared.id}/messages`
     const { body } = await environment.people.ann.get(`/messages/${beyond.id}`)
     for (const what of [
@@ -109,7 +109,7 @@ describe('by the addresses of what is in another channel', () => {
     expect((await gus.downloads(beyond.file)).status).not.toBe(200)
   })
 
-  test('a search finds nothing, however it is asked', async () => {
+  test('a search finds nothing, with any parameters', async () => {
     const { open } = environment.channel
     for (const query of [
       'q=confidential',
@@ -125,7 +125,7 @@ describe('by the addresses of what is in another channel', () => {
   })
 })
 
-test('Slack’s API shows a guest nothing else than the other routes', async () => {
+test('Slack’s API shows a guest the same as the other routes', async () => {
   const { ann, cat } = environment.people
   const { open } = environment.channel
   const call = async (method: string, args: Record<string, string>) => {

@@ -129,7 +129,7 @@ test('each reader of secrets has a folder of its own, which only the set-up may 
   }
 })
 
-test('with key pairs auth alone has the private keys, and whoever checks tokens the public ones', () => {
+test('with key pairs only auth has the private keys, and services that check tokens have the public ones', () => {
   const validate = compileSpecification()
   expect([validate(keyPairs), validate.errors]).toEqual([true, null])
   const checking = Object.entries(composition.services).filter(

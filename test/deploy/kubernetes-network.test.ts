@@ -19,7 +19,7 @@ import { render, root, whyNotRendered } from './rendered.ts'
 const withDatabase = services.filter((name) => !['gateway', 'web'].includes(name))
 
 describe.skipIf(whyNotRendered)(`what runs in a cluster${whyNotRendered ? ` (${whyNotRendered})` : ''}`, () => {
-  test('a process that stops is given the time it takes, and gives its clients theirs', async () => {
+  test('a stopping process has the time that it needs, and gives its clients theirs', async () => {
     for (const { metadata, spec } of deploymentsOf(base)) {
       const pod = spec.template.spec
       const { server, events } = await configurationOf(base, metadata.name)

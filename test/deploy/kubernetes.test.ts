@@ -79,7 +79,7 @@ describe.skipIf(whyNotRendered)(`manifests${whyNotRendered ? ` (${whyNotRendered
     }
   })
 
-  test('pods are as the restricted standard asks, spread, and of one image that starts their service', () => {
+  test('pods meet the restricted standard, are spread, and run one image that starts their service', () => {
     for (const { metadata, kind, spec } of workloads) {
       const pod = spec.template.spec
       expect(pod.securityContext, metadata.name).toMatchObject({
@@ -130,7 +130,7 @@ describe.skipIf(whyNotRendered)(`manifests${whyNotRendered ? ` (${whyNotRendered
     }
   })
 
-  test('Argo CD and Flux prune neither what holds data nor settings that are still in use', () => {
+  test('Argo CD and Flux prune neither volumes with data nor settings that are still in use', () => {
     for (const documents of Object.values(rendered)) {
       const kept = [...ofKind(documents, 'Namespace'), ...ofKind(documents, 'StatefulSet')]
       expect(kept.length).toBeGreaterThan(0)

@@ -15,7 +15,7 @@ const password = 'the password of these tests'
 const workers = 6
 
 describe.each(usualTopologies)('%s', (topology) => {
-  test('while one client occupies what it can, others sign in, send and read, and the server is ready', {
+  test('while one client uses all that it can, others sign in, send and read, and the server is ready', {
     timeout: 240_000,
   }, async () => {
     const installation = await launch(topology, {

@@ -88,7 +88,7 @@ describe.each(usualTopologies)('%s', { timeout: 90_000 }, (topology) => {
     await toAnn.close()
   })
 
-  test('a Redis that does not answer holds up nobody', async () => {
+  test('a Redis that does not reply delays nobody', async () => {
     const channel = await ann.creates({ name: 'frozen redis' })
     const stream = await ann.opensStream()
     redis.kill('SIGSTOP')
@@ -144,7 +144,7 @@ describe.each(usualTopologies)('%s', { timeout: 90_000 }, (topology) => {
   })
 
   test.runIf(topology === 'cluster')(
-    'a subscription gets every event, in order and with one id, whatever is killed',
+    'a subscription gets every event, in order and with one id, after every kind of kill',
     { timeout: 240_000 },
     async () => {
       const receiver = new SubscribedReceiver()

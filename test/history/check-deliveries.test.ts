@@ -26,7 +26,7 @@ const {
   send,
 } = historyByHand()
 
-test('a history in which all is well has nothing to complain of', () => {
+test('a correct history has no complaints', () => {
   const [toAnn, toBob, toEve] = [reads(ann), reads(bob), reads(eve)]
   makes('open', { told: [toAnn, toBob, toEve] })
   makes('secret', { isPrivate: true, members: [bob], told: [toAnn, toBob] })
@@ -51,7 +51,7 @@ describe('deliveries', () => {
     makes('secret', { isPrivate: true, members: [bob], told: [toAnn, toBob] })
   })
 
-  test('a message that one reader missed, though they heard what came after', () => {
+  test('a message that one reader missed, although they got a later one', () => {
     says(ann, 'open', 1, [toAnn, toBob])
     says(ann, 'open', 2, everybody())
     expect(broken()).toEqual(['everybody hears what is for them', 'events and listings agree'])
@@ -193,7 +193,7 @@ describe('deliveries', () => {
     expect(broken()).toContain('an event is the same for everybody')
   })
 
-  test('an event of what nobody did', () => {
+  test('an event without a cause', () => {
     allHear({ type: 'DELETE_MESSAGE', payload: { id: 'm', channelId: 'open', seq: 1 } }, ...everybody())
     expect(broken()).toContain('nothing comes from nowhere')
   })
@@ -215,7 +215,7 @@ describe('deliveries', () => {
     expect(broken()).toEqual(['nobody hears anything after their session'])
   })
 
-  test('nothing is missed after a log-out without an answer, which may have ended the session', () => {
+  test('nothing is missed after a log-out without a reply, which may have ended the session', () => {
     says(ann, 'open', 1, everybody())
     const logout = begin(eve, { kind: 'logout', session: `${eve}'s` })
     toEve.connections[0]!.ended = tick()
@@ -239,7 +239,7 @@ describe('deliveries', () => {
   })
 })
 
-describe('deliveries to a reader who follows only what they have joined', () => {
+describe('deliveries to a reader who follows only joined channels', () => {
   let toAnn: Reading
   let toBob: Reading
 

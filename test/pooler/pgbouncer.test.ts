@@ -72,7 +72,7 @@ describe.skipIf(!binary)(`behind PgBouncer in transaction mode${why}`, () => {
     for (const { count } of rows) expect(count).toBeLessThanOrEqual(poolSize)
   })
 
-  test('an export, which a job computes from one snapshot, has what was said', async () => {
+  test('an export, which a job computes from one snapshot, has all messages', async () => {
     const { ada, ann } = environment.people
     const { id: messageId } = await ann.says('to be exported', environment.channel.secret)
     const { id } = (await ada.post('/admin/exports')).body

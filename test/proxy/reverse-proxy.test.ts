@@ -64,7 +64,7 @@ describe('behind a reverse proxy', () => {
       describe('pairs and threads', () => talkJourneys(server))
       describe('streams', () => streamJourneys(server))
 
-      test('the server’s own sign of life comes through as well, and no token stands in the log', async () => {
+      test('the server’s keep-alive comments arrive too, and no token is in the log', async () => {
         const ann = await server.newcomer('ann')
         const stream = await fetch(`${proxy.baseUrl}/events?token=${ann.token}`)
         expect(stream.headers.get('content-type')).toMatch(/^text\/event-stream/)
@@ -77,7 +77,7 @@ describe('behind a reverse proxy', () => {
         expect(await proxy.log()).not.toContain(ann.token)
       })
 
-      test('a session is listed with the client’s address, whatever the client says it is', async () => {
+      test('a session is listed with the client’s address, whatever headers the client sends', async () => {
         const lies = {
           'x-forwarded-for': '203.0.113.9',
           'x-real-ip': '203.0.113.9',
@@ -97,7 +97,7 @@ describe('behind a reverse proxy', () => {
         }
       })
 
-      test('a reply has the headers that the gateway gives it, and none besides', async () => {
+      test('a reply has the headers of the gateway, and no others', async () => {
         const ann = await server.newcomer('ann')
         const bearer = { authorization: `Bearer ${ann.token}` }
         const { filename } = await ann.uploads('notes.txt', samples.txt)
@@ -145,7 +145,7 @@ describe('behind a reverse proxy', () => {
         expect((await Person.nobody(proxy.baseUrl).get('/config.json')).status).toBe(200)
       })
 
-      test('downloads that one person does not read keep nobody else from reading and sending', async () => {
+      test('unread downloads of one person do not delay others', async () => {
         const [mallory, ann] = [await server.newcomer('mallory'), await server.newcomer('ann')]
         const channel = await ann.creates({ name: server.unique('unread') })
         const { filename } = await mallory.uploads('large.txt', Buffer.alloc(20 * 1024 * 1024, 'x'))
@@ -171,7 +171,7 @@ describe('behind a reverse proxy', () => {
         expect((await whole.arrayBuffer()).byteLength).toBe(20 * 1024 * 1024)
       })
 
-      test('a large body gets the answer of whoever has to judge it', async () => {
+      test('a large body gets the reply of the process that has to check it', async () => {
         const ann = await server.newcomer('ann')
         const channel = await ann.creates({ name: server.unique('large') })
         const body = (megabytes: number) => JSON.stringify({ content: 'x'.repeat(megabytes * 1024 * 1024) })
@@ -227,7 +227,7 @@ describe('behind a reverse proxy', () => {
         await Promise.all([again, ...streams].map((stream) => stream.close()))
       })
 
-      test('with no gateway at all the refusal still has a sentence, and says when to come again', async () => {
+      test('without any gateway the refusal still has a sentence and a Retry-After', async () => {
         const nowhere = [further.address, further.address]
         const lost = await start({ gateways: nowhere, events: nowhere }, 'lost')
         try {

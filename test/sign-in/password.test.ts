@@ -62,7 +62,7 @@ describe.each(usualTopologies)('password mode, %s', (topology) => {
     await ann.says('hello', await ann.creates({ name: 'of ann' }))
   })
 
-  test('somebody registers, forgets the password, resets it by mail, and their stream ends', async () => {
+  test('a person registers, forgets the password, resets it by mail, and their stream ends', async () => {
     const registered = await nobody.post('/auth/register', { email: 'bob@example.com', password: passwords.bob })
     expect(registered).toMatchObject({ status: 200 })
     const bob = new Person(installation.baseUrl, { id: '', userName: 'bob' }, registered.body.accessToken)
@@ -81,7 +81,7 @@ describe.each(usualTopologies)('password mode, %s', (topology) => {
     await signIn('bob@example.com', passwords.bobAgain)
   })
 
-  test('ten wrong passwords are looked at, however many processes there are to look', async () => {
+  test('ten wrong passwords are checked, with any number of processes', async () => {
     const replies = await Promise.all(
       Array.from({ length: 14 }, (_, index) => login('guessed@example.com', `${passwords.guess} ${index}`)),
     )

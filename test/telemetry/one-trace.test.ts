@@ -48,7 +48,7 @@ describe('the trace of one send', () => {
     await collector?.close()
   })
 
-  test('does not continue a client’s, and says which version of Parley it comes from', () => {
+  test('does not continue a client’s, and has the version of Parley', () => {
     expect(foreignParent).not.toContain(trace[0]!.traceId)
     expect(collector.bodies.join()).not.toContain(foreignParent.split('-')[1])
     expect(new Set(trace.map((span) => span.version))).toEqual(new Set([version]))
@@ -63,7 +63,7 @@ describe('the trace of one send', () => {
     expect(path.find(({ service }) => service === 'messaging')).toMatchObject({ kind: server })
   })
 
-  test('has one root, and every span its parent', () => {
+  test('has one root, and every span has its parent', () => {
     expect(trace.filter(({ parentSpanId }) => parentSpanId === '')).toHaveLength(1)
     const ids = new Set(trace.map(({ spanId }) => spanId))
     expect(trace.filter(({ parentSpanId }) => parentSpanId !== '' && !ids.has(parentSpanId))).toEqual([])
@@ -98,7 +98,7 @@ describe('the trace of one send', () => {
     expect(findCommand(collector.spans)).toMatchObject({ service: 'worker', kind: client })
   })
 
-  test('no span holds a token, an address or what was said', () => {
+  test('no span has a token, an address or the content of a message', () => {
     const everything = collector.bodies.join('\n')
     expect(everything).toContain('/events')
     for (const secret of secrets) expect(everything).not.toContain(secret)

@@ -51,7 +51,7 @@ describe.skipIf(!isThere)('an upgrade', () => {
     await Promise.all([database?.drop(), redis?.discard(), checkout?.discard()])
   })
 
-  test('loses no message and no event, whichever version serves, relays or goes', { timeout: 180_000 }, async () => {
+  test('loses no message and no event, whichever version serves, relays or stops', { timeout: 180_000 }, async () => {
     const ann = await Person.signIn(before.baseUrl, 'ann@example.com')
     const channel = await ann.creates({ name: 'upgrade' })
     const readers = [await reader(before, 'old@example.com')]

@@ -74,7 +74,7 @@ async function store({ users, channels }: Facts) {
   return { users: storedUsers, channels: storedChannels }
 }
 
-test('SQL, memory and the access check give the same answer for everybody and every channel', async () => {
+test('SQL, memory and the access check agree for every person and every channel', async () => {
   const holds = fc.asyncProperty(facts, async (chosen) => {
     const { users, channels } = await store(chosen)
     const { db } = database.as('messaging')

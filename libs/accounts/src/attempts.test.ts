@@ -38,7 +38,7 @@ test('an attempt that began earlier but was counted later waits at most for the 
   expect([await count('jostling', 0), await wait('jostling', 0)]).toEqual([900, 900])
 })
 
-test('subjects and kinds have nothing to do with each other', async () => {
+test('subjects and kinds are counted separately', async () => {
   for (let index = 0; index < 3; index++) await count('one', 0)
   expect(await wait('one', 0)).toBe(900)
   expect(await wait('other', 0)).toBe(0)

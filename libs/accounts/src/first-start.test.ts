@@ -50,7 +50,7 @@ describe('the first start', () => {
     },
   )
 
-  test('without a password is refused where people sign in by password and no mail could bring one', async () => {
+  test('without a password is refused in password mode without e-mail', async () => {
     const { email } = config.chat.initialUser
     const byPassword = { chat: { initialUser: { email } }, auth: { authMode: 'password' } }
     const refusal = { name: 'ConfigError', faults: [{ key: 'chat.initialUser.password' }] }

@@ -69,7 +69,7 @@ test('two sign-ins at once with two spellings of one domain: one user is created
   }
 })
 
-test('two accounts from before, one in each spelling of a domain, are found by their own', async () => {
+test('two older accounts, one in each spelling of a domain, are found by their own spelling', async () => {
   for (const email of ['old@bücher.example', 'old@xn--bcher-kva.example']) {
     await sql`insert into users (id, user_name, user_name_key, user_name_skeleton, email, created_at)
       values (gen_random_uuid(), ${email}, ${email}, ${email}, ${email}, 0)`.execute(database.db)

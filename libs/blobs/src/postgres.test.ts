@@ -43,7 +43,7 @@ describe('blobs in PostgreSQL', () => {
     await expect(upload).rejects.toThrow()
   }
 
-  test('however many read at once, there are connections left for everything else', async () => {
+  test('any number of concurrent readers leaves connections for other work', async () => {
     const few = connectDatabase({
       url: database.urlOf('messaging'),
       poolSize: 3,
@@ -102,7 +102,7 @@ describe('blobs in PostgreSQL', () => {
     expect(await chunks()).toBe(0)
   })
 
-  test('a reader of what is deleted meanwhile gets an error, never a shorter file', async () => {
+  test('a reader of a file that is deleted meanwhile gets an error, never a shorter file', async () => {
     await blobs.put('read', bytes, options)
     const reader = await blobs.get('read')
     await blobs.delete(['read'])

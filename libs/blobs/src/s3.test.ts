@@ -53,7 +53,7 @@ describe('an object store', () => {
     ['a bucket that does not exist', { bucket: 'other' }, /^the bucket "other" does not exist at http/],
     ['an unknown access key', { accessKeyId: 'WRONG' }, /^storage\.s3\.accessKeyId is not known/],
     ['an unknown host', { endpoint: 'http://nowhere.invalid' }, /^the host name of http:\/\/nowhere\.invalid/],
-  ])('with %s: its check says so, callers get 503', async (_what, change, message) => {
+  ])('with %s: its check reports it, callers get 503', async (_what, change, message) => {
     const { settings } = await running()
     const blobs = openStore({ ...settings, ...change })
     await expect(blobs.check()).rejects.toThrow(message)
@@ -74,7 +74,7 @@ describe('an object store', () => {
     expect(await refusalsOf(blobs)).toEqual(refused)
   })
 
-  test('is asked again when it is overloaded, but not for a stream, which is gone', async () => {
+  test('is asked again when it is overloaded, except for an upload from a stream, which was consumed', async () => {
     const server = await startRefusingStore(503, 'SlowDown')
     onTestFinished(() => server.stop())
     const blobs = openStore(server.settings)

@@ -14,7 +14,7 @@ describe('the configuration file', () => {
     expect((await load({ cwd })).server.port).toBe(1234)
   })
 
-  test('a TypeScript module gives the mail templates', async () => {
+  test('a TypeScript module exports the mail templates', async () => {
     const cwd = await folder({
       'parley.config.ts': `
         const textVersion = (link: string, minutes: number): string => \`\${link} (\${minutes} min)\`
@@ -59,7 +59,7 @@ describe('the configuration file', () => {
     expect(JSON.stringify(faults)).not.toContain('hunter2')
   })
 
-  test('one that is named must be there; of the customary ones there is one', async () => {
+  test('a named file must exist; only one of the default files may exist', async () => {
     const two = await folder({ 'parley.config.json': '{}', 'parley.config.ts': 'export default {}' })
 
     expect(await faultsOf({ argv: ['--config=gone.json'] })).toEqual([

@@ -8,7 +8,7 @@ describe('precedence', () => {
   const argv = ['--server.port=1004']
   const withFile = () => folder({ 'parley.config.json': '{"server": {"port": 1002, "host": "localhost"}}' })
 
-  test('the built-in default, when nobody says anything', async () => {
+  test('the built-in default, without any other source', async () => {
     expect((await load()).server.port).toBe(3000)
   })
   test("a launcher's default over the built-in one", async () => {
@@ -23,7 +23,7 @@ describe('precedence', () => {
   test('a flag over all', async () => {
     expect((await load({ defaults, cwd: await withFile(), env, argv })).server.port).toBe(1004)
   })
-  test('key by key: a neighbour keeps its own source', async () => {
+  test('key by key: other keys keep their own source', async () => {
     expect((await load({ cwd: await withFile(), argv })).server).toMatchObject({ port: 1004, host: 'localhost' })
   })
 })
@@ -149,7 +149,7 @@ test('every source is read to the end: all faults at once, a line each, and no v
   expect(`${error.stack}${JSON.stringify(error)}`).not.toMatch(/hunter\d/)
 })
 
-test('secrets that are right do not show up beside a fault', async () => {
+test('valid secrets do not appear in the message of a fault', async () => {
   const { stack, faults } = await loadError({ env: { PORT: 'x', INITIAL_USER_PASSWORD: 'initial-secret' } })
 
   expect(faults).toHaveLength(1)

@@ -8,7 +8,7 @@ describe('a provider with an issuer', () => {
   const provider = { id: 'corp', name: 'Corp', issuer: 'https://id.example', clientId: 'c', clientSecret: 's' }
   const custom = (...providers: unknown[]) => ({ ...chat, PARLEY_OAUTH_CUSTOM: JSON.stringify(providers) })
 
-  test('needs no addresses, and may say what its claims are called', async () => {
+  test('needs no addresses, and may set the names of its claims', async () => {
     const more = {
       claims: { groups: 'memberOf' },
       adminRoles: ['admin'],
@@ -40,7 +40,7 @@ describe('a provider with an issuer', () => {
     expect(await keysOf(env)).toEqual(['oauth.custom[0].adminRoles'])
   })
 
-  test('may keep its secret in a file', async () => {
+  test('may have its secret in a file', async () => {
     const cwd = await folder({ secret: 'from a file\n' })
     const { clientSecret: _, ...rest } = provider
     const entry = (clientSecret_FILE: string) => custom({ ...rest, clientSecret_FILE })

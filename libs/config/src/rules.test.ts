@@ -96,7 +96,7 @@ describe('sign-in', () => {
     await load({ env: { ...env, PARLEY_EMAIL_HOST: 'smtp.example.com' } })
   })
 
-  test('passwords need no first password: whether there is one already only the database knows', async () => {
+  test('passwords need no first password, because only the database shows whether one exists', async () => {
     await load({ env: { PARLEY_AUTH_AUTH_MODE: 'password' } })
     await load({ env: password })
   })
@@ -126,7 +126,7 @@ describe('PostgreSQL', () => {
     }
   })
 
-  test('a server that takes no writes cannot be asked for', async () => {
+  test('target_session_attrs cannot require a read-only server', async () => {
     expect(await faults('?target_session_attrs=any')).toEqual(['database.url'])
     await load({ env: { DATABASE_URL: 'postgres://db1,db2/parley?target_session_attrs=read-write' } })
   })
@@ -156,7 +156,7 @@ describe('OAuth', () => {
     expect(await keysOf(env)).toEqual([`oauth.custom[1].${field}`])
   })
 
-  test('a custom provider with something else in it', async () => {
+  test('a custom provider with an unknown field', async () => {
     expect(await faultsOf({ env: custom({ ...provider, tokenURL: 'https://id.example', id: 'a/b' }, 'corp') })).toEqual(
       [
         {
@@ -211,7 +211,7 @@ describe('Redis', () => {
     await load({ env: { REDIS_URL: 'rediss://cache', PARLEY_REDIS_TLS_CA: 'PEM', PARLEY_REDIS_PASSWORD: 'secret' } })
   })
 
-  test("a launcher's own Redis makes way", async () => {
+  test("a launcher's own Redis is replaced", async () => {
     const defaults = { redis: { url: 'redis://embedded' } }
     await load({ env: sentinels, defaults })
     await load({ env: cluster, defaults })

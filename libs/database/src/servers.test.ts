@@ -110,7 +110,7 @@ describe('several servers', () => {
     expect(await portOf(naming(nobody, host(primary)))).toBe(Number(new URL(primary.url).port))
   })
 
-  test('a standby is skipped, since it takes no writes', async () => {
+  test('a standby is skipped, because it accepts no writes', async () => {
     expect(await portOf(naming(host(standby), host(primary)))).toBe(Number(new URL(primary.url).port))
     expect(await refusal(changed(standby.url, { search: '?target_session_attrs=read-write' }))).toMatch(
       /^PostgreSQL at 127\.0\.0\.1:\d+ is a read-only standby: /,
@@ -235,7 +235,7 @@ describe.skipIf(!hasOpenssl)(`a server with TLS${hasOpenssl ? '' : ' (no openssl
   })
 })
 
-describe('a connection that fails says why and what to do, in one line', () => {
+describe('the error of a failed connection says why and what to do, in one line', () => {
   const url = inject('postgresUrl')
 
   test.each([

@@ -35,7 +35,7 @@ describe('a feed', () => {
     expect(listener.events[1]!.trace).toBeNull()
   })
 
-  test('begins after the last position there is, and reads what was before it', async () => {
+  test('begins after the last position, and reads earlier events on request', async () => {
     await says('before')
     await stepWithoutAppend()
     relay()
@@ -68,7 +68,7 @@ describe('a feed', () => {
     expect(handed).toEqual([[1], [2]])
   })
 
-  test('says that a position was not reached in time', async () => {
+  test('reports that a position was not reached in time', async () => {
     const listener = await feed()
     expect(await listener.waitFor(1, 1)).toBe(false)
   })
@@ -93,7 +93,7 @@ describe('a feed', () => {
     await eventually(() => expect(listener.names()).toEqual(['silent']))
   })
 
-  test('fills a hole before it hands on what came after, from PostgreSQL when the stream was trimmed', async () => {
+  test('fills a hole before it passes on later events, from PostgreSQL when the stream was trimmed', async () => {
     const listener = await feed()
     const { epoch } = await lease()
     await says('one')
@@ -107,7 +107,7 @@ describe('a feed', () => {
     expect(listener.resets).toEqual([])
   })
 
-  test('reads from PostgreSQL what is malformed in Redis', async () => {
+  test('reads events from PostgreSQL that are malformed in Redis', async () => {
     const listener = await feed()
     const { epoch } = await lease()
     await says('one')
@@ -119,7 +119,7 @@ describe('a feed', () => {
     expect(listener.resets).toEqual([])
   })
 
-  test('drops known events and takes the rest of an overlapping batch', async () => {
+  test('drops known events and accepts the rest of an overlapping batch', async () => {
     const listener = await feed()
     const { epoch } = await lease()
     const line = (name: string) => `{"to":"everyone"}\t\t{"payload":{"name":"${name}"}}`

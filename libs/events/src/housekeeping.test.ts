@@ -92,7 +92,7 @@ describe('the events that a consumer has not read yet', () => {
     expect(await tidy()).toEqual({ isOverdue: true, purged: 1, rotated: true })
   })
 
-  test('is kept for so many days and no longer', async () => {
+  test('are kept for the configured number of days and no longer', async () => {
     const { tidy, pool } = await consumerAt(0)
     await pool.query('update event_positions set created_at = now_ms() - $1 where last_pos = 1', [dayMs + 1])
     expect(await tidy()).toEqual({ isOverdue: true, purged: 1, rotated: true })

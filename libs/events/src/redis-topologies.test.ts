@@ -84,7 +84,7 @@ describe('Redis in every shape', () => {
     })
   }
 
-  test.skipIf(missing)(`an ACL user who may use nothing but names with the prefix${because(missing)}`, async () => {
+  test.skipIf(missing)(`an ACL user who may use only names with the prefix${because(missing)}`, async () => {
     const user = 'user chat on >secret resetkeys ~team:* resetchannels &team:* +@all -@dangerous +info'
     const { address, ask } = await shapes.server(['user default on >admin ~* &* +@all', user], { password: 'admin' })
     const keyPrefix = 'team:'

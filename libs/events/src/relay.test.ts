@@ -48,7 +48,7 @@ describe('positions', () => {
     await eventually(async () => expect(await lease()).toMatchObject({ low_id: ids[1], low_pos: 2 }))
   })
 
-  test('come later for a transaction that commits late, which is never skipped', async () => {
+  test('are assigned later to a transaction that commits late, which is never skipped', async () => {
     relay()
     const listener = await feed()
     const late = await openTransaction('late')
@@ -67,7 +67,7 @@ describe('positions', () => {
     await eventually(async () => expect((await lease()).low_id).toBe(Math.max(...ids)))
   })
 
-  test('settle while somebody reads in one long snapshot', async () => {
+  test('settle while a long snapshot is open', async () => {
     const reader = await held.database.pool.connect()
     onEnd(async () => {
       await reader.query('rollback')

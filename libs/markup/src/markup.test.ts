@@ -225,7 +225,7 @@ describe('any text', () => {
     )
   })
 
-  test('takes no other letter for one of an address', () => {
+  test('accepts no similar letter in an address', () => {
     // A long s. Unicode's rules for ignoring case make it an s.
     expect(toPlainText(parseMarkup('http\u017f://a.b'))).toBe('http\u017f://a.b')
   })
@@ -246,7 +246,7 @@ describe('any text', () => {
 })
 
 describe('plain text', () => {
-  test('shows what was written without its markers', () => {
+  test('shows the text without its markers', () => {
     const content = '*Hi* @ann :smile:\n> [site](https://a.b) https://c.d\n1. one\n2. `two`\n```\ncode\n```'
     expect(toPlainText(parseMarkup(content))).toBe(
       'Hi @ann :smile:\n> site (https://a.b) https://c.d\n1. one\n2. two\ncode',

@@ -27,7 +27,7 @@ test('reconnects when the master became a replica', async () => {
   redis.disconnect()
 })
 
-test('Redis is unavailable between two tries to reach it, also when there will be no further one', async () => {
+test('Redis is unavailable between two connection attempts, also when no further attempt follows', async () => {
   const redis = connectRedis({
     settings: { url: 'redis://127.0.0.1:1' },
     name: 'test',

@@ -68,7 +68,7 @@ test.each<[string, (page: PageRequest) => Promise<string>, () => string, number]
   }
 })
 
-test('finding people and channels costs what is found, however many there are', async () => {
+test('the cost of finding people and channels depends on the results, not on the total number', async () => {
   const channelOf = (name: string) =>
     database.db.selectFrom('channels').selectAll().where('name', '=', name).executeTakeFirstOrThrow()
   const [small, large] = [await channelOf('z small'), await channelOf('z large')]
@@ -109,7 +109,7 @@ test('finding people and channels costs what is found, however many there are', 
   }
 })
 
-test('and the counting sees what the whole costs', async () => {
+test('the count notices the cost of a full listing', async () => {
   expect(await database.read(() => listUsers(database.db, someone, {}))).toBeGreaterThanOrEqual(people * 0.9)
   expect(JSON.parse(await listUsers(database.db, someone, {})).users).toHaveLength(people * 0.9)
 })

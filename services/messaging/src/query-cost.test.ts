@@ -109,7 +109,7 @@ test('the conversation of two people costs as many channels as it is', async () 
   expect((await database.growth({ fetched }, find)).fetched).toBeLessThanOrEqual(1)
 })
 
-test('a page is planned once, whatever limit is asked for', async () => {
+test('a page is planned once, for all limits', async () => {
   const used = `select sum(custom_plans)::int as custom, sum(generic_plans)::int as kept
     from pg_prepared_statements where statement like '%"page"%'`
   const uses = async () => (await database.pool.query<{ custom: number; kept: number }>(used)).rows[0]!

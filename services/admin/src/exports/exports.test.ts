@@ -64,7 +64,7 @@ beforeAll(async () => {
 })
 
 describe('GET /admin/export', () => {
-  test('answers what the API answers, of everything', async () => {
+  test('has the same data as the API', async () => {
     const { ada, ann } = environment.people
     const { status, headers, body } = await ada.get('/admin/export')
     expect({ status, type: headers['content-type'] }).toEqual({ status: 200, type: 'application/json; charset=utf-8' })
@@ -133,7 +133,7 @@ describe('GET /admin/export', () => {
 })
 
 describe('POST /admin/exports', () => {
-  test('answers at once, tells how far it is, and keeps the document for a while', async () => {
+  test('replies at once, reports its progress, and keeps the document for a while', async () => {
     const { ada } = environment.people
     const { status, headers, body } = await ada.post('/admin/exports')
     expect(status).toBe(202)
@@ -221,7 +221,7 @@ test.each([
   expect((await reply).status).toBe(403)
 })
 
-test('while Redis is unavailable an export is asked for, and computed later', async () => {
+test('an export that is requested while Redis is unavailable is computed later', async () => {
   const { people, redis } = environment
   const deps = environment.depsOf('admin')
   const { fastify } = await buildApp({ deps, position: 'inside', checks: {} })

@@ -11,7 +11,7 @@ const environment = testEnvironment({
   email: { host: '127.0.0.1', port: mailbox.port, emailSubject: 'Hereinspaziert' },
 })
 
-test('a new person asks for a link, finds it in the mail and signs in; the mail is not kept', async () => {
+test('a new person requests a link, finds it in the mail and signs in; the mail is not kept', async () => {
   const { nobody, cat } = environment.people
   const email = 'Nora@Example.com'
   expect(await nobody.post('/auth/login', { email })).toMatchObject({ status: 200 })
@@ -31,7 +31,7 @@ test('a new person asks for a link, finds it in the mail and signs in; the mail 
   expect(await nora.get('/channels')).toMatchObject({ status: 200 })
 })
 
-test('while Redis is unavailable links can be asked for and followed, and the mail waits', async () => {
+test('while Redis is unavailable links can be requested and used, and the mail waits', async () => {
   const { nobody, cat } = environment.people
   await environment.redis.kill('SIGKILL')
   expect(await nobody.post('/auth/login', { email: 'cat@example.com' })).toMatchObject({ status: 200 })

@@ -93,7 +93,7 @@ describe('magic links on an open server', () => {
       .where('removedAt', 'is', null)
       .execute()
 
-  test('a new person is created when the link is followed, not when it is asked for', async () => {
+  test('a new person is created when the link is used, not when it is requested', async () => {
     await ask('new@example.com')
     expect(await peopleWith('new@example.com')).toEqual([])
     expect(await follow(await tokenFor('new@example.com'), 'new@example.com')).toMatchObject({ status: 200 })
@@ -156,7 +156,7 @@ describe('magic links on an open server', () => {
     ['nonsense', 'nonsense'],
     ['an access token', 'access'],
     ['a refresh token', 'refresh'],
-  ])('%s signs nobody in', async (_, what) => {
+  ])('%s does not sign in', async (_, what) => {
     await ask('tokens@example.com')
     const link = await tokenFor('tokens@example.com')
     const { body } = await follow(link, 'tokens@example.com')
@@ -175,7 +175,7 @@ describe('magic links on an open server', () => {
     expect(await stranger.get('/auth/me')).toMatchObject({ status: 401 })
   })
 
-  test('an address gets five mails in 15 minutes, however many are asked for at once', async () => {
+  test('an address gets five mails in 15 minutes, for any number of concurrent requests', async () => {
     server.pass(900_000)
     const replies = await Promise.all(Array.from({ length: 12 }, () => ask('bombed@example.com')))
     expect(new Set(replies.map(({ status, body }) => `${status} ${body.message}`)).size).toBe(1)

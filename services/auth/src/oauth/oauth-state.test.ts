@@ -80,7 +80,7 @@ describe('HEAD', () => {
     expect(await browser.arrive(back)).toEqual(success)
   })
 
-  test('of a start begins no sign-in, however often it comes', async () => {
+  test('of a start begins no sign-in, also when it is repeated', async () => {
     for (let times = 0; times < 11; times++) expect((await ask('/auth/oauth/one')).status).toBe(302)
     expect(await browser.visit(start)).toMatchObject({ status: 302, location: expect.stringContaining(provider.url) })
   })

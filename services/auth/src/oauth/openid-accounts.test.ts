@@ -33,7 +33,7 @@ const setUser = (at: Running, id: unknown, values: Record<string, unknown>) =>
   at.deps.db.updateTable('users').set(values).where('id', '=', String(id)).execute()
 
 describe('the first sign-in', () => {
-  test('creates an account, which is found again by the subject, whatever its address is then', async () => {
+  test('creates an account, which is found again by the subject, also after a change of its address', async () => {
     const { user } = await arrive({
       sub: 'n1',
       email: 'New@example.com',
@@ -136,7 +136,7 @@ describe('the data of the directory', () => {
     expect((await arrive({ sub: 'r2', email: 'r2@example.com', ...admin })).user).toMatchObject({ isAdmin: true })
   })
 
-  test('an admin whom an admin appointed stays one', async () => {
+  test('an admin who was appointed by an admin stays an admin', async () => {
     const { user } = await arrive({ sub: 'r3', email: 'r3@example.com' })
     await setUser(server, user!.id, { isAdmin: true })
     expect((await arrive({ sub: 'r3' })).user).toMatchObject({ isAdmin: true })
@@ -166,7 +166,7 @@ describe('the data of the directory', () => {
     expect(row).toMatchObject({ managedBy: 'sso' })
   })
 
-  test('names that stand for properties of objects are no claims', async () => {
+  test('names of inherited properties are not claims', async () => {
     expect((await arrive({ sub: 'p1', email: 'p1@example.com', realm_access: 'constructor' })).user).toMatchObject({
       isAdmin: false,
     })
@@ -255,7 +255,7 @@ describe('the groups of the directory', () => {
     expect(await memberships()).toEqual([])
   })
 
-  test('no more than 200 are taken over, and two sign-ins at once create each of them once', async () => {
+  test('at most 200 are synced, and two sign-ins at once create each of them once', async () => {
     const groups = Array.from({ length: 201 }, (_, index) => `crowd ${index}`)
     const { user } = await arrive({ sub: 'm4', email: 'm4@example.com', groups })
     expect(await groupsOf(user!.id)).toHaveLength(200)

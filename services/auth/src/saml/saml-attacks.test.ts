@@ -55,7 +55,7 @@ describe('a response counts once', () => {
     )
   })
 
-  test('and only in the browser that asked for it', async () => {
+  test('and only in the browser that began the sign-in', async () => {
     expect(await outcome(respond(), server.browser())).toBe('invalid_state')
     expect(await outcome(respond())).toBe('invalid_state')
   })

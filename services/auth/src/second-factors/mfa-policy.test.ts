@@ -104,7 +104,7 @@ describe.each(['dev', 'magic-link'] as const)('in %s mode', (authMode) => {
     return server.nobody.post('/auth/verify', { email }, { authorization: `Bearer ${token}` })
   }
 
-  test('somebody with a second factor is asked for it', async () => {
+  test('a person with a second factor must show it', async () => {
     const { accessToken, token } = (await signIn()).body
     const session = new Person(server.nobody.baseUrl, { id: '', userName: '' }, accessToken ?? token)
     const { id } = (await session.get('/auth/me')).body.user

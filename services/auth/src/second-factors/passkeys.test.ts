@@ -27,7 +27,7 @@ const auditOf = (userId: string) =>
     .execute()
 
 describe('a passkey', () => {
-  test('is set up for this address, discoverable and with user verification, and ends the other sessions', async () => {
+  test('is set up for this address, discoverable and with user verification; this ends the other sessions', async () => {
     const owner = await Owner.create(server)
     const [session, other] = [await owner.signsIn(), await owner.signsIn()]
     const { options } = (await session.post('/auth/passkeys/registration')).body

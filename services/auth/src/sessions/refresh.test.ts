@@ -39,7 +39,7 @@ const reuses = () =>
     .execute()
 
 describe('POST /auth/refresh', () => {
-  test('needs no access token and answers new ones that work', async () => {
+  test('needs no access token and returns new tokens that work', async () => {
     const { status, body } = await refresh(first)
     expect({ status, body }).toEqual({
       status: 200,

@@ -183,7 +183,7 @@ describe('PUT /users/me/avatar', () => {
     expect(await avatarOf(fay)).toBe(version)
   })
 
-  test('is for whoever is signed in', async () => {
+  test('is for people who are signed in', async () => {
     const { nobody } = environment.people
     expect(await nobody.put('/users/me/avatar', { image: base64(samples.png) })).toMatchObject({ status: 401 })
     expect(await nobody.delete('/users/me/avatar')).toMatchObject({ status: 401 })
@@ -191,7 +191,7 @@ describe('PUT /users/me/avatar', () => {
 })
 
 describe('DELETE /users/me/avatar', () => {
-  test('removes the avatar with its bytes and tells everyone; again it changes nothing', async () => {
+  test('removes the avatar with its bytes and sends an event to everyone; a repetition changes nothing', async () => {
     const { bob } = environment.people
     const gil = await newcomer('gil')
     const version = await setsAvatar(gil, await picture(10, 10))

@@ -46,7 +46,7 @@ const told = async (type: 'NEW_CHANNEL' | 'UPDATE_CHANNEL' | 'DELETE_CHANNEL', {
 }
 
 describe('PUT /channels/:channelId', () => {
-  test('changes what is given, keeps the rest and tells its audience', async () => {
+  test('changes the given fields, keeps the others and sends an event to its audience', async () => {
     const { status, channel } = await change(closed, { name: 'New name' })
     expect(status).toBe(200)
     expect(channel).toEqual({ ...closed, name: 'New name', groups: [], updatedAt: expect.any(Number) })
@@ -66,7 +66,7 @@ describe('PUT /channels/:channelId', () => {
     ])
   })
 
-  test('adds people beside the members, also when several requests come at the same time', async () => {
+  test('adds people to the members, also when several requests come at the same time', async () => {
     const adds = (...people: Person[]) => change(closed, { addMembers: people.map(({ id }) => id) })
     const replies = await Promise.all([adds(cat), adds(ada, bob), adds()])
     expect(replies).toMatchObject(Array(3).fill({ status: 200 }))
@@ -93,7 +93,7 @@ describe('PUT /channels/:channelId', () => {
     expect(await change(closed, { removeMembers: [bob.id] }, cat)).toMatchObject({ status: 403 })
   })
 
-  test('given what it is already, or only null, changes nothing, tells nobody and answers an integer updatedAt', async () => {
+  test('with unchanged values, or only null, changes nothing, sends no event and returns an integer updatedAt', async () => {
     const { ann, cat } = environment.people
     const channel = await ann.creates({ name: 'as it was', topic: 'weather' })
     const { name, topic, isPrivate, members } = channel
@@ -142,7 +142,7 @@ describe('PUT /channels/:channelId', () => {
   test.each([
     ['demoted', 'admin', 'member'],
     ['promoted', 'member', 'admin'],
-  ] as const)('who is %s in the instant in which they are taken out is told what is true then', async (_, from, to) => {
+  ] as const)('a person who is %s while they are removed gets an event with the final state', async (_, from, to) => {
     const { db, clock } = environment.deps
     const eve = await Person.signIn(environment.baseUrl, `eve-${round}@example.com`)
     await ada.put(`/users/${eve.id}/role`, { role: from })
@@ -183,7 +183,7 @@ describe('PUT /channels/:channelId', () => {
     expect([bobSees, catSees].filter(Boolean)).toHaveLength(1)
   })
 
-  test('a member of a private channel who is not on the server any more can be taken out', async () => {
+  test('a member of a private channel who has left the server can be removed', async () => {
     const { db } = environment.deps
     const eve = await Person.signIn(environment.baseUrl, `gone-${round}@example.com`)
     await ada.delete(`/users/${eve.id}`)

@@ -85,7 +85,7 @@ describe('groups', () => {
     expect((await post('crew')).status).toBe(200)
   })
 
-  test('refuses strangers, unknown people, and changes of what a directory keeps', async () => {
+  test('refuses other callers, unknown people, and changes of groups that a directory manages', async () => {
     const { ada, cat } = environment.people
     const group = await creates('kept')
     expect(await cat.post('/groups', { handle: 'mine', name: 'Mine' })).toMatchObject({ status: 403 })
@@ -135,7 +135,7 @@ describe('the groups of a channel', () => {
     expect(await ada.put(`/channels/${channel.id}`, { groups: ['unknown'] })).toMatchObject({ status: 400 })
   })
 
-  test('tell the people of a public channel that they joined, with everything read', async () => {
+  test('send their people an event that they joined a public channel, with all messages read', async () => {
     const { ada, ann, cat } = environment.people
     const channel = await ann.creates({ name: 'public of a group' })
     await ann.says('unread', channel)

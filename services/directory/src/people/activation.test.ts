@@ -18,7 +18,7 @@ const found = async (q: string) =>
   (await environment.people.cat.get(`/users?q=${q}`)).body.users.map(({ id }: { id: string }) => id)
 
 describe('PUT /users/:id/active', () => {
-  test('deactivates somebody at once, who keeps name, memberships and messages', async () => {
+  test('deactivates a person at once, who keeps name, memberships and messages', async () => {
     const { ada, ann, bob } = environment.people
     const dan = await joins('dan')
     const channel = await ann.creates({ name: 'with dan', isPrivate: true, members: [dan.id] })
@@ -65,7 +65,7 @@ describe('PUT /users/:id/active', () => {
     expect(await auditOf('user.activate', dan)).toMatchObject([{ actorId: ada.id }])
   })
 
-  test('oneself, the last active admin, somebody unknown, and others than admins are refused', async () => {
+  test('the caller, the last active admin, unknown people, and callers who are not admins are refused', async () => {
     const { ada, ann, cat } = environment.people
     const eve = await joins('eve')
     await ada.put(`/users/${eve.id}/role`, { role: 'admin' })

@@ -127,7 +127,7 @@ describe('the streams of a guest', () => {
     await stream.close()
   })
 
-  test('tell of a public channel that the guest is added to and taken from', async () => {
+  test('have the events of a public channel while the guest is a member', async () => {
     const { ann } = environment.people
     const channel = await ann.creates({ name: 'for a while' })
     const anns = await ann.opensStream()

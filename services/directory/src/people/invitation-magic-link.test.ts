@@ -17,7 +17,7 @@ const verify = (email: string, link: URL) =>
     { authorization: `Bearer ${link.searchParams.get('token')}` },
   )
 
-test('in magic-link mode an invitation is sent again, also to somebody who was given a password', async () => {
+test('in magic-link mode an invitation is sent again, also to a person with a password', async () => {
   const { ada } = environment.people
   const email = 'again@example.com'
   const { userId } = (await ada.post('/users/add', { email, password: 'of no use here' })).body
@@ -28,7 +28,7 @@ test('in magic-link mode an invitation is sent again, also to somebody who was g
   expect(await verify(email, second.link)).toMatchObject({ status: 200 })
 })
 
-test('in magic-link mode the link of a removed person lets nobody in', async () => {
+test('in magic-link mode the link of a removed person does not sign in', async () => {
   const { ada } = environment.people
   const email = 'removed@example.com'
   const { userId } = (await ada.post('/users/add', { email })).body

@@ -54,7 +54,7 @@ describe('GET /users?q=', () => {
     expect(await found('single')).toEqual([])
   })
 
-  test('answers whole users, as many as asked for', async () => {
+  test('returns complete users, up to the limit', async () => {
     const { body } = await environment.people.ann.get('/users?q=grace')
     const listed = (await environment.people.ann.get('/users')).body.users.find(({ id }: User) => id === grace.id)
     expect(body).toEqual({ users: [listed], hasMore: false })
@@ -110,7 +110,7 @@ describe('GET /channels/:channelId/members', () => {
       body: { members: User[]; hasMore: boolean }
     }
 
-  test('answers the members by name, in pages', async () => {
+  test('returns the members by name, in pages', async () => {
     const { ann, bob } = environment.people
     const channel = await ann.creates({ name: 'by name', isPrivate: true, members: [linus.id, bob.id, grace.id] })
     const whole = await page(channel.id)

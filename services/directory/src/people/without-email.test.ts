@@ -9,7 +9,7 @@ describe('password mode without e-mail', () => {
   const login = (email: string, password: string) =>
     environment.people.nobody.post('/auth/password-login', { email, password })
 
-  test('the initial admin comes in by the password of the first start', async () => {
+  test('the initial admin signs in with the password of the first start', async () => {
     expect(await login('ada@example.com', 'of the first start')).toMatchObject({ status: 200 })
   })
 

@@ -52,7 +52,7 @@ describe('GET /presence', () => {
 })
 
 describe('PUT /presence/me', () => {
-  test('shows at once, tells everybody, the caller too, and holds', async () => {
+  test('is visible at once, is sent to everybody including the caller, and stays', async () => {
     const { ann, bob, cat } = environment.people
     for (const status of ['away', 'offline', 'online', 'away'] as const) {
       expect(await ann.put('/presence/me', { status })).toMatchObject({

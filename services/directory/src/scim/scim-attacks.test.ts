@@ -18,7 +18,7 @@ const oddTexts = {
 }
 
 describe.each(Object.entries(oddTexts))('%s', (_, text) => {
-  test('in a filter or a search finds nobody by accident', async () => {
+  test('in a filter or a search finds no wrong person', async () => {
     const quoted = JSON.stringify(text)
     for (const attribute of ['userName', 'displayName', 'externalId', 'emails.value', 'id']) {
       for (const op of ['eq', 'co', 'sw', 'ew']) {
@@ -32,7 +32,7 @@ describe.each(Object.entries(oddTexts))('%s', (_, text) => {
     }
   })
 
-  test('in any attribute is kept or refused, and breaks nothing', async () => {
+  test('in any attribute is stored or refused, and breaks nothing', async () => {
     const { id } = await creates()
     const group = (await scim('POST', '/Groups', newGroup(`Group ${randomUUID()}`))).body
     const requests = [
@@ -75,7 +75,7 @@ test.each([
   expect(await filtered(filter)).toMatchObject({ status: 400, body: { scimType: 'invalidFilter' } })
 })
 
-test('a filter of many conditions is answered or refused, and holds up nobody', async () => {
+test('a filter of many conditions is executed or refused, and does not delay other requests', async () => {
   const many = Array.from({ length: 60 }, (_, n) => `not (userName co "x${n}")`).join(' and ')
   expect((await scim('POST', '/Users/.search', { filter: many })).status).toBe(200)
   expect(await scim('POST', '/Users/.search', { filter: `${many} and ${many} and ${many}` })).toMatchObject({

@@ -184,7 +184,7 @@ describe('scim.adminGroups', () => {
   })
 })
 
-test('somebody whom a directory deletes leaves its groups, and comes back without them', async () => {
+test('a person whom a directory deletes leaves its groups, and comes back without them', async () => {
   const email = `${randomUUID()}@example.org`
   const { id } = (await scim('POST', '/Users', newUser(email))).body
   const group = await createGroup(unique('Leaving'), id)
@@ -195,7 +195,7 @@ test('somebody whom a directory deletes leaves its groups, and comes back withou
   expect((await scim('POST', '/Users', newUser(email))).body).not.toHaveProperty('groups')
 })
 
-test('groups of the server are no business of a directory, and the other way round; handles are unique', async () => {
+test('a directory cannot change groups of the server, nor the server groups of a directory; handles are unique', async () => {
   const { ada } = environment.people
   const { group } = (await ada.post('/groups', { handle: 'crew', name: 'Crew' })).body
   for (const method of ['GET', 'DELETE']) {

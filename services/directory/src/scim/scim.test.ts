@@ -9,7 +9,7 @@ const { scim, filtered } = scimClient(environment)
 const address = () => `${randomUUID()}@example.org`
 
 describe('the requests of Entra ID', () => {
-  test('look somebody up, create them, change and disable them, and end their access', async () => {
+  test('find, create, change and disable a person, and end their access', async () => {
     const email = address()
     expect((await filtered(`userName eq "${email}"`)).body).toMatchObject({ totalResults: 0, Resources: [] })
     const created = await scim(
@@ -59,7 +59,7 @@ describe('the requests of Entra ID', () => {
   })
 })
 
-test('the requests of Okta create somebody, look them up, replace and deactivate them', async () => {
+test('the requests of Okta create, find, replace and deactivate a person', async () => {
   const email = address()
   const user = newUser(email, {
     name: { givenName: 'Olga', familyName: 'Okta' },
@@ -165,7 +165,7 @@ test.each([
   expect(await scim('POST', '/Users', body)).toMatchObject({ status: 400, body: { schemas: [expect.any(String)] } })
 })
 
-test('a patch reaches no prototype, and nothing that cannot be changed', async () => {
+test('a patch cannot change a prototype or a read-only attribute', async () => {
   const { body } = await scim('POST', '/Users', newUser(address()))
   const path = `/Users/${body.id}`
   await scim('PATCH', path, patch({ op: 'add', path: 'constructor.prototype', value: { polluted: true } }))
@@ -197,7 +197,7 @@ test('a client uses its token under /scim/v2 alone, until it is deleted; no othe
   expect(await scim('GET', '/Users', undefined, asClient)).toMatchObject({ status: 401 })
 })
 
-test('says what it can do', async () => {
+test('describes its features', async () => {
   expect((await scim('GET', '/ServiceProviderConfig')).body).toMatchObject({
     patch: { supported: true },
     bulk: { supported: false },

@@ -30,7 +30,7 @@ test('a body that never arrives holds no connection to a service and is refused'
   expect(statuses).toEqual(new Set(['408']))
 })
 
-test('a slow upload may take its time, one that stops is ended', async () => {
+test('a slow upload may continue, and a stalled one is ended', async () => {
   const { url, authorized } = await scene({ server: { bodySeconds: 1, bodyBytesPerSecond: 1_000 } })
   const upload = () => send(url, 'POST /files', authorized, 'Content-Length: 600000\r\n\r\n')
   const [going, stopping] = [upload(), upload()]
@@ -47,7 +47,7 @@ test('a slow upload may take its time, one that stops is ended', async () => {
   expect(stopped).toMatch(/^HTTP\/1\.1 408 [\s\S]*x-content-type-options: nosniff[\s\S]*"request_timeout"/)
 })
 
-test('a download that its client does not read holds up nothing else and is ended', async () => {
+test('a download that its client does not read delays nothing else and is ended', async () => {
   const { url, authorized, authorizedAs, cut } = await scene({ server: { unreadSeconds: 1 } }, endless)
   const sockets = Array.from({ length: many }, () => send(url, 'GET /files/large.zip', authorized, '\r\n').pause())
   await Promise.all(sockets.map((socket) => once(socket, 'connect')))

@@ -129,7 +129,7 @@ describe('a click on an ephemeral message', () => {
   const clicks = (person: Person, { id, clickToken }: EphemeralMessage, body: object = { actionId: 'approve' }) =>
     person.post(`/messages/${id}/actions`, { clickToken, ...body })
 
-  test('is sent as block_actions without the message, and the answer may replace or remove it', async () => {
+  test('is sent as block_actions without the message, and the response may replace or remove it', async () => {
     const { ann, bob } = environment.people
     const app = await takesClicks(() => ({ replace_original: true, text: 'Sure?', blocks: buttons }))
     const { asked, ts } = await asksAnn()
@@ -245,7 +245,7 @@ describe('a pass', () => {
       ...change,
     })
 
-  test('lets its bot post in its channel until it expires, and nobody else', async () => {
+  test('allows only its bot to post in its channel until it expires', async () => {
     const { ann, ada } = environment.people
     expect(await post(pass())).toMatchObject({ status: 200, body: { message: { author: { id: bot.id } } } })
     expect(await post(pass({ expiresAt: Date.now() }))).toMatchObject({ status: 401 })

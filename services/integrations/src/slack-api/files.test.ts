@@ -74,7 +74,7 @@ describe('the files API for @slack/web-api', () => {
     }
   })
 
-  test('takes bytes and forms, replies in threads and direct messages, and files that are shown to nobody', async () => {
+  test('accepts bytes and forms, replies in threads and direct messages, and files that are not shared', async () => {
     const { bob } = environment.people
     const { open } = environment.channel
     const { ts } = await slack.chat.postMessage({ channel: open.id, text: 'parent' })
@@ -99,7 +99,7 @@ describe('the files API for @slack/web-api', () => {
     expect(await wordOf(clientWith(bob.token).files.info({ file: own.id }))).toBe('file_not_found')
   })
 
-  test('refuses what Parley does not store, in Slack’s words', async () => {
+  test('refuses files that Parley does not store, with Slack’s error codes', async () => {
     const ask = (filename: string, length: number) => wordOf(slack.files.getUploadURLExternal({ filename, length }))
     expect(await ask('setup.exe', 9)).toBe('file_type_not_allowed')
     expect(await ask('no extension', 9)).toBe('file_type_not_allowed')
@@ -117,7 +117,7 @@ describe('the files API for @slack/web-api', () => {
     expect(await wordOf(slack.files.info({ file: '../etc/passwd' }))).toBe('file_not_found')
   })
 
-  test('lets nobody send, share or see more than they may', async () => {
+  test('does not let people send, share or see more than they may', async () => {
     const { ann, cat, ada } = environment.people
     const { secret, open } = environment.channel
     const uploaded = await announce('plan.txt', samples.txt)
@@ -154,7 +154,7 @@ describe('the files API for @slack/web-api', () => {
     expect(await share(secret.id)).toBe('ok')
   })
 
-  test('gives an address that accepts the announced bytes, once, within half an hour', async () => {
+  test('returns an address that accepts the announced bytes, once, within half an hour', async () => {
     const { url } = await announce('one.txt', samples.txt)
     expect((await send(url, 'too short')).status).toBe(400)
     expect((await send(url, new Uint8Array(samples.txt))).status).toBe(200)

@@ -68,7 +68,7 @@ async function saysInOrder(...contents: string[]) {
 }
 
 describe('a subscription', () => {
-  test('gets what its bot may read, signed and in order', async () => {
+  test('gets the events that its bot may read, signed and in order', async () => {
     const { ann, ada } = environment.people
     const receiver = await receives()
     const { secret } = await subscribes(receiver.url)
@@ -85,7 +85,7 @@ describe('a subscription', () => {
     }
   })
 
-  test('gets events of its channels only, and nothing once the bot has lost the right', async () => {
+  test('gets events of its channels only, and none after the bot has lost access', async () => {
     const { ann } = environment.people
     const receiver = await receives()
     const channel = await ann.creates({ name: 'for the bot', isPrivate: true, members: [bot.id] })
@@ -132,7 +132,7 @@ describe('a subscription', () => {
     })
   })
 
-  test('is paused by a 410, with a mail, and gets what it missed when it is continued', async () => {
+  test('is paused by a 410, with a mail, and gets the missed events when it is continued', async () => {
     const { ada } = environment.people
     const receiver = await receives((response) => void response.writeHead(410).end())
     const { id } = await subscribes(receiver.url, { botId: bot.id }, ada)
@@ -283,7 +283,7 @@ describe('a subscription', () => {
     await eventually(async () => expect(await row.executeTakeFirstOrThrow()).toEqual({ epoch }))
   })
 
-  test('delivers nothing unsigned when its secret cannot be read any more, and says why', async () => {
+  test('sends nothing when its secret cannot be read any more, and shows why', async () => {
     const receiver = await receives()
     const { id } = await subscribes(receiver.url)
     await whilePaused(id, { sealedSecret: 'of another key' })
@@ -323,7 +323,7 @@ describe('a subscription', () => {
 })
 
 describe('subscriptions', () => {
-  test('are for bots and admins, each with its own', async () => {
+  test('are for admins, and for bots only their own', async () => {
     const { ann, ada } = environment.people
     const body = { url: 'https://receiver.example/', events: ['NEW_MESSAGE'] }
     expect(await ann.post('/subscriptions', body)).toMatchObject({ status: 403 })

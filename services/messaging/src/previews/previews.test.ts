@@ -78,7 +78,7 @@ describe('a message with links', () => {
     expect(await cat.downloads(path)).toMatchObject({ status: 403 })
   })
 
-  test('has those of the first three only, and what was fetched today is not fetched again', async () => {
+  test('has those of the first three only, and a page that was fetched today is not fetched again', async () => {
     const links = [1, 2, 3, 4].map((n) => `${origin}/page?n=${n}`)
     const message = await shows(links.join('\n'))
     expect(message.previews.map(({ url }) => url)).toEqual(links.slice(0, 3))
@@ -88,7 +88,7 @@ describe('a message with links', () => {
     expect(requests.filter((path) => path.startsWith('/page'))).toHaveLength(3)
   })
 
-  test('has none of what is no page, does not answer, or is inside the network', async () => {
+  test('has none for addresses without a page, without a reply, or inside the network', async () => {
     const inside = ['http://127.0.0.2/', 'http://2130706434/', 'http://[::1]/', 'http://localhost.invalid/']
     for (const link of [`${origin}/text`, `${origin}/missing`, `${origin}/inside`, ...inside]) {
       // The preview of the last link shows that all links were fetched.
@@ -99,7 +99,7 @@ describe('a message with links', () => {
     }
   })
 
-  test('shows nothing of a private channel, whatever name of this server a link to it has, nor by a redirect', async () => {
+  test('shows nothing of a private channel, under any name of this server, nor by a redirect', async () => {
     const { ann, cat } = environment.people
     const { secret, open } = environment.channel
     const { id } = await ann.says('known to few', secret)
@@ -152,7 +152,7 @@ describe('a message with links', () => {
 })
 
 describe('DELETE /messages/:messageId/previews', () => {
-  test('takes them off for good, for the author alone', async () => {
+  test('removes them permanently, and only for the author', async () => {
     const { ann, bob, cat } = environment.people
     const message = await shows(`${origin}/page`)
     const path = `/messages/${message.id}/previews`

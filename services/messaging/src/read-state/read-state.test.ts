@@ -28,7 +28,7 @@ const state = (lastSeq: number, readSeq: number, unreadCount: number, mentionCou
 })
 
 describe('unread messages', () => {
-  test('are the messages of others, also in public channels one never joined', async () => {
+  test('are the messages of others, also in public channels that the person never joined', async () => {
     const { ann, bob, cat } = environment.people
     const channel = await channelOf(ann)
     expect(await stateOf(bob, channel)).toEqual(state(0, 0, 0))
@@ -37,7 +37,7 @@ describe('unread messages', () => {
     for (const person of [bob, cat]) expect(await stateOf(person, channel)).toEqual(state(3, 0, 3))
   })
 
-  test('begins behind one’s own last message', async () => {
+  test('begins after the person’s own last message', async () => {
     const { ann, bob } = environment.people
     const channel = await channelOf(ann)
     await says(ann, channel, '1', `2 @${bob.userName}`)
@@ -160,7 +160,7 @@ describe('a person who gets access later has read the earlier messages:', () => 
 })
 
 describe('PUT /channels/:channelId/read', () => {
-  test('answers where one stands, and tells one’s own streams alone', async () => {
+  test('returns the position, and sends it only to the person’s own streams', async () => {
     const { ann, bob } = environment.people
     const channel = await channelOf(ann)
     await says(ann, channel, '1', '2', '3 @here')
@@ -172,7 +172,7 @@ describe('PUT /channels/:channelId/read', () => {
     await environment.events.to(ann).neverHave('READ_UPDATE', { channelId: channel.id })
   })
 
-  test('never goes back, nor beyond the newest message, and tells nothing when nothing changes', async () => {
+  test('never moves back, nor beyond the newest message, and sends no event when nothing changes', async () => {
     const { ann, bob } = environment.people
     const channel = await channelOf(ann)
     await says(ann, channel, '1', '2', '3')

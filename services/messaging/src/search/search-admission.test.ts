@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createAdmission } from './search-admission.ts'
 
-test('one person’s searches hold up their own, and nobody else’s', async () => {
+test('the searches of a person delay only their own', async () => {
   const admit = createAdmission({ atOnce: 2, waiting: 3, perPerson: 4 })
   const begun: string[] = []
   const ends = new Map<string, () => void>()

@@ -64,7 +64,7 @@ const step = fc.oneof(
 )
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
 
-test('search equals looking through every acknowledged message, whatever the projection does', async () => {
+test('search finds the same as a scan of all acknowledged messages, in every state of the projection', async () => {
   const holds = fc.asyncProperty(
     fc.array(step, { minLength: 10, maxLength: 30 }),
     fc.array(text, { minLength: 2, maxLength: 4 }),

@@ -117,7 +117,7 @@ describe.each(moments)('GET /search/messages, %s', (_when, ready, prepare) => {
     })
   })
 
-  test('finds what people of that name said, under the name they have now, removed ones too', async () => {
+  test('finds the messages of people with that name, by their current name, also of removed people', async () => {
     const { ada, ann } = environment.people
     const [first, second] = [fresh(), fresh()]
     const zoe = await Person.signIn(environment.baseUrl, `${fresh()}@example.com`)
@@ -131,7 +131,7 @@ describe.each(moments)('GET /search/messages, %s', (_when, ready, prepare) => {
     expect(await found(ann, { q: second })).toEqual([message.id])
   })
 
-  describe('by names, which are compared as texts are', () => {
+  describe('by names, which are compared like texts', () => {
     const names: [name: string, q: string][] = [
       ['Straße', 'STRASSE'],
       ['Οδυσσεύς', 'ΟΔΥΣΣΕΎΣ'],
@@ -153,7 +153,7 @@ describe.each(moments)('GET /search/messages, %s', (_when, ready, prepare) => {
     })
   })
 
-  test('finds what a webhook posted, by text and by name, and by its id', async () => {
+  test('finds the messages of a webhook, by text, by name, and by its id', async () => {
     const { ada, ann } = environment.people
     const [name, text] = [fresh(), fresh()]
     const { webhook } = (await ada.post('/webhooks', { name: `The ${name}`, channelId: environment.channel.open.id }))

@@ -24,7 +24,7 @@ const threadOf = async (parent: Message, query = ''): Promise<Message[]> =>
   (await environment.people.ann.get(`/messages/${parent.id}/thread${query}`)).body.replies
 
 describe('POST /messages/:messageId/thread', () => {
-  test('answers the reply and what its parent says of its replies, and tells the channel', async () => {
+  test('returns the reply and the thread data of its parent, and sends an event to the channel', async () => {
     const { ann, bob, cat } = environment.people
     const parent = await ann.says('what do you think?', environment.channel.secret)
     const first = await replies(bob, parent, { content: `well, @${ann.userName}`, quotedMessageId: parent.id })
@@ -95,7 +95,7 @@ describe('POST /messages/:messageId/thread', () => {
     expect(await threadOf(parent, '?limit=200')).toEqual(inOrder.map(({ reply }) => reply))
   })
 
-  test('answers the same to the same Idempotency-Key, also when both come at once', async () => {
+  test('returns the same for the same Idempotency-Key, also when both requests come at once', async () => {
     const { ann, bob } = environment.people
     const parent = await ann.says('once', environment.channel.open)
     const asks = (body: object, person = ann) =>
@@ -166,7 +166,7 @@ describe('POST /messages/:messageId/thread', () => {
 })
 
 describe('GET /messages/:messageId/thread', () => {
-  test('answers the newest page oldest first, and pages back by reply id, from deleted ones too', async () => {
+  test('returns the newest page oldest first, and earlier pages by reply id, also of a deleted reply', async () => {
     const { ann } = environment.people
     const parent = await ann.says('long', environment.channel.open)
     const [one, two, three] = [await replies(ann, parent), await replies(ann, parent), await replies(ann, parent)]
@@ -187,7 +187,7 @@ describe.each([
   ],
   ['/messages/:messageId', (_parent: Message, reply: Message) => `/messages/${reply.id}`],
 ])('PUT and DELETE %s', (_route, at) => {
-  test('edit a reply for its author, and tell the channel', async () => {
+  test('edit a reply for its author, and send an event to the channel', async () => {
     const { ada, ann, bob, cat, nobody } = environment.people
     const parent = await ann.says('parent', environment.channel.secret)
     const { reply, threadMeta } = await replies(bob, parent)
@@ -252,7 +252,7 @@ describe('a reply', () => {
     }
   })
 
-  test('takes reactions, but cannot be pinned', async () => {
+  test('can get reactions, but cannot be pinned', async () => {
     const { ann, bob } = environment.people
     const { reply } = await replies(ann, await ann.says('parent', environment.channel.open))
     const { body } = await bob.post(`/messages/${reply.id}/reactions`, { reaction: '+1' })
@@ -261,7 +261,7 @@ describe('a reply', () => {
     expect(await ann.delete(`/messages/${reply.id}/pin`)).toMatchObject({ status: 400 })
   })
 
-  test('goes with its parent', async () => {
+  test('is deleted with its parent', async () => {
     const { ann, bob } = environment.people
     const parent = await ann.says('parent', environment.channel.open)
     const { reply } = await replies(bob, parent)
@@ -272,7 +272,7 @@ describe('a reply', () => {
     expect(await bob.put(`/messages/${reply.id}`, { content: 'x' })).toMatchObject({ status: 404 })
   })
 
-  test('goes with its parent however many there are', async () => {
+  test('is deleted with its parent, also among very many', async () => {
     const { ann, bob } = environment.people
     const parent = await ann.says('parent of a machine', environment.channel.open)
     const { reply } = await replies(bob, parent)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createThrottle } from './typing.routes.ts'
 
-test('lets each key pass once in a period', () => {
+test('allows each key once in a period', () => {
   const mayPass = createThrottle(2_000, 100)
   expect([0, 1, 1_999, 2_000, 2_001, 4_000].map((now) => mayPass('a', now))).toEqual([
     true,
@@ -14,7 +14,7 @@ test('lets each key pass once in a period', () => {
   expect(mayPass('b', 4_000)).toBe(true)
 })
 
-test('keeps so many keys at most', () => {
+test('keeps a limited number of keys', () => {
   const mayPass = createThrottle(2_000, 2)
   for (const key of ['a', 'b', 'c']) expect(mayPass(key, 0)).toBe(true)
   expect(mayPass('c', 1)).toBe(false)

@@ -29,7 +29,7 @@ describe('PUT /channels/:channelId/typing', () => {
     await environment.events.to(cat).neverHave('TYPING', { channelId: id })
   })
 
-  test('tells everybody of a public channel', async () => {
+  test('sends an event to everybody for a public channel', async () => {
     const { ann, cat } = environment.people
     const { id } = environment.channel.open
     await ann.put(`/channels/${id}/typing`, {})
@@ -95,7 +95,7 @@ describe('PUT /conversations/:conversationId/typing', () => {
   })
 })
 
-test('while Redis is unavailable, typing tells nobody, and harms nobody', async () => {
+test('while Redis is unavailable, typing sends nothing, and does no harm', async () => {
   const { ann, bob } = environment.people
   const path = `/channels/${environment.channel.open.id}/typing`
   const stream = await follow(bob)

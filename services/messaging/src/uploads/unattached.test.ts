@@ -11,7 +11,7 @@ const uploads = (person: Person, bytes: number): Promise<Reply> =>
 const statuses = (replies: Reply[]) => replies.map(({ status }) => status)
 
 describe('unattached uploads', () => {
-  test('are bounded for each person, also when twenty come at once', async () => {
+  test('are limited for each person, also with twenty concurrent uploads', async () => {
     const [one, other] = [await newcomer('one'), await newcomer('other')]
     const replies = await Promise.all(Array.from({ length: 20 }, () => uploads(one, 100_000)))
     const kept = replies.filter(({ status }) => status === 200)
@@ -43,7 +43,7 @@ describe('unattached uploads', () => {
     expect(statuses(replies)).toEqual([200, 200, 413])
   })
 
-  test('count as something, however small they are', async () => {
+  test('count with a smallest size', async () => {
     const person = await newcomer('dwarf')
     const { db } = environment.deps
     const row = { kind: 'file', channelId: null, originalName: 'a.txt', contentType: 'text/plain', size: 1 } as const

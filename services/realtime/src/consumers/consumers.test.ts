@@ -69,7 +69,7 @@ describe('a consumer', () => {
     await again.close()
   })
 
-  test('never moves back, and takes no cursor that was not given out', async () => {
+  test('never moves back, and accepts no unknown cursor', async () => {
     const stream = await opens('steady')
     await saysInOrder('first', 'second')
     const { cursor: first } = await stream.waitFor('UPDATE_SERVER_SETTINGS', { name: 'first' })
@@ -108,7 +108,7 @@ describe('a consumer', () => {
     expect(await call('PUT', '/consumers/short-lived', bot, { cursor: 'a.1' })).toMatchObject({ status: 400 })
   })
 
-  test('is for bots, has a proper name, and is one of 20', async () => {
+  test('is for bots, has a valid name, and is one of at most 20', async () => {
     for (const reply of [
       await call('GET', '/consumers', ann),
       await call('PUT', '/consumers/worker', ann, { cursor: 'a.1' }),

@@ -241,7 +241,7 @@ describe('the limit of streams per person', () => {
       return undefined
     })
 
-  test('holds on all nodes together, also when they are asked at the same moment', async () => {
+  test('applies to all nodes together, also with concurrent requests', async () => {
     const ann = await server.addMember('ann')
     const tried = await Promise.all(Array.from({ length: 24 }, (_, index) => tryOpen(nodes[index % 2]!, ann)))
     const open = tried.filter((stream) => stream !== undefined)

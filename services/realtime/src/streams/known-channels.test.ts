@@ -88,7 +88,7 @@ describe('known channels', () => {
     expect(hasJoined(annHere, channels.get(id)!)).toBe(false)
   })
 
-  test('are read when an event says nothing of the members, or says it of a private channel', async () => {
+  test('are read when an event does not have the members, or is about a private channel', async () => {
     const [ann, bob] = [await addUser(), await addUser()]
     const channels = knownChannels()
     const bobHere = await channels.follow(bob)

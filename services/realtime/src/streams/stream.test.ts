@@ -38,7 +38,7 @@ function read(path: string, headers: Record<string, string>, enough: (body: stri
 const isGreeted = (body: string) => body.includes('id: ')
 
 describe('GET /events', () => {
-  test('answers a stream that begins with CONNECTED and a cursor', async () => {
+  test('returns a stream that begins with CONNECTED and a cursor', async () => {
     const { status, headers, body } = await read(`/events?token=${ann.token}`, {}, isGreeted)
 
     expect(status).toBe(200)
@@ -62,7 +62,7 @@ describe('GET /events', () => {
     })
   })
 
-  test('takes the token from the Authorization header too', async () => {
+  test('accepts the token in the Authorization header too', async () => {
     const stream = await node.open(ann)
     expect(stream.connected.payload).toMatchObject({ userId: ann.id, resumed: false })
     await stream.close()
@@ -100,7 +100,7 @@ describe('GET /events', () => {
     expect((await read('/events?token=a&token=b', {}, () => false)).status).toBe(400)
   })
 
-  test('notices at once that a client has left, and gives its slot to another', async () => {
+  test('notices at once that a client has left, and frees its slot', async () => {
     const member = await server.addMember('limited')
     const streams = [await node.open(member), await node.open(member)]
     const refused = await read('/events', { authorization: `Bearer ${member.token}` }, () => false)
@@ -114,7 +114,7 @@ describe('GET /events', () => {
     for (const stream of [another, streams[1]!]) await stream.close()
   })
 
-  test('a full node answers 503 with Retry-After', async () => {
+  test('a full node replies 503 with Retry-After', async () => {
     const full = await server.startNode({ maxStreams: 1 })
     const stream = await full.open(ann)
     const reply = await fetch(`${full.url}/events`, { headers: { authorization: `Bearer ${ann.token}` } })

@@ -58,7 +58,7 @@ describe.each(['postgresql', 's3'] as const)('bytes in the store %s whose row is
     onTestFinished(async () => running.stop!())
   }
 
-  test('are deleted, with thumbnails, and nothing that a message has', async () => {
+  test('are deleted, with thumbnails, but no file of a message', async () => {
     const [idle, used, file] = [await enter('image'), await enter('image', { used: true }), await enter('file')]
     for (const filename of [idle, used]) {
       await put(filename, await image())

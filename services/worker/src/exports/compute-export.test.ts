@@ -77,7 +77,7 @@ describe('computing an export', () => {
     expect([await stateOf(deps, id), await blobsOf(id)]).toEqual([undefined, []])
   })
 
-  test('ends when the worker stops, and gives its connection back', async () => {
+  test('ends when the worker stops, and releases its connection', async () => {
     const { deps } = held
     const id = await requestExport(held.database)
     const stopping = AbortSignal.abort(new Error('stopping'))
@@ -86,7 +86,7 @@ describe('computing an export', () => {
     expect(await stateOf(deps, id)).toMatchObject({ state: 'running' })
   })
 
-  test('that fails when its store does leaves nothing open, and may be given up', async () => {
+  test('that fails with its store leaves nothing open, and may be given up', async () => {
     const { deps } = held
     const id = await requestExport(held.database)
     const blobs = { ...deps.blobs, put: () => Promise.reject(new Error('the store is unavailable')) }
@@ -98,7 +98,7 @@ describe('computing an export', () => {
     expect(await stateOf(deps, id)).toMatchObject({ state: 'failed' })
   })
 
-  test('gives the export up after 20 attempts, as when each worker dies over it', async () => {
+  test('gives the export up after 20 attempts, for example when it crashes each worker', async () => {
     const { deps } = held
     const id = await requestExport(held.database)
     await held.database.pool.query(`update exports set attempt = 20, state = 'running' where id = $1`, [id])
@@ -111,7 +111,7 @@ describe('computing an export', () => {
   })
 })
 
-test('the thread of exports ends what it is at when the worker stops, and is started again when it broke down', async () => {
+test('the export thread ends its work when the worker stops, and is started again after a crash', async () => {
   const { deps } = held
   const id = await requestExport(held.database)
   const exporter = createExporter(deps.config)
@@ -127,7 +127,7 @@ test('the thread of exports ends what it is at when the worker stops, and is sta
   await exporter.stop()
 })
 
-test('a document shows one moment, whatever happens while it is read', async () => {
+test('a document has the state of one moment, also when data changes while it is read', async () => {
   const { pool } = held.database
   const name = async () => (await pool.query('select name from server_settings')).rows[0].name
   let text = ''
@@ -151,7 +151,7 @@ test('a document shows one moment, whatever happens while it is read', async () 
   await eventually(() => expect(used.totalCount - used.idleCount).toBe(0))
 })
 
-test('every line of a document is a record, or what stands between them', async () => {
+test('every line of a document is a record, or syntax between records', async () => {
   const { deps } = held
   const id = await requestExport(held.database)
   await computeExport(deps, { exportId: id }, never)
@@ -180,7 +180,7 @@ describe('an export', () => {
     await Promise.all(workers.splice(0).map((worker) => worker.end('SIGKILL')))
   })
 
-  test('is taken over from a killed worker, from a new snapshot, in little memory, and is what the database holds', async () => {
+  test('is taken over from a killed worker, with a new snapshot and little memory, and matches the database', async () => {
     const { deps } = held
     await fillServer(held.database.pool, messages)
     const storing = await blockStoring(held.database.pool)

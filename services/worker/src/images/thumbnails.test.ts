@@ -74,12 +74,12 @@ describe('a thumbnail', () => {
     expect(channels[0]!.mean).toBeGreaterThan(channels[1]!.mean + 100)
   })
 
-  test('keeps what is transparent', async () => {
+  test('keeps transparency', async () => {
     const thumbnail = await encodeThumbnail(await picture(600, 600, 4).png().toBuffer())
     expect(await sharp(thumbnail).metadata()).toMatchObject({ hasAlpha: true })
   })
 
-  test('stands upright, and says nothing of camera and place', async () => {
+  test('is upright, and has no data about camera and place', async () => {
     const image = await halves(1000, 500)
       .withExif({ IFD0: { Artist: 'Ann' }, IFD3: { GPSLatitude: '52/1 31/1 0/1' } })
       .withMetadata({ orientation: 6 })
@@ -213,7 +213,7 @@ describe('an uploaded image', () => {
     expect((await keys()).sort()).toEqual([good, bad, drawing, thumbnailKey(good)].sort())
   })
 
-  test('gets one thumbnail, however often its job is done', async () => {
+  test('gets one thumbnail, also when its job is repeated', async () => {
     const filename = await upload(await picture(900, 600).jpeg().toBuffer())
     await Promise.all([1, 2].map(() => addThumbnail(held.deps, { filename })))
     await addThumbnail(held.deps, { filename })
@@ -237,7 +237,7 @@ describe('an uploaded image', () => {
     await expect(thumbnail(filename)).rejects.toThrow(BlobMissing)
   })
 
-  test('that goes while its thumbnail is made leaves no bytes of it', async () => {
+  test('that is deleted while its thumbnail is made leaves no thumbnail', async () => {
     const { db } = held.database
     const { blobs } = held.deps
     const image = await picture(900, 600).jpeg().toBuffer()
@@ -260,7 +260,7 @@ describe('an uploaded image', () => {
     expect(await keys()).toEqual([])
   })
 
-  test('is tried again when the program breaks down, and has no thumbnail meanwhile', async () => {
+  test('is tried again when the program crashes, and has no thumbnail meanwhile', async () => {
     const filename = await upload(await picture(900, 600).jpeg().toBuffer())
     const broken = { program: await program('process.abort()') }
     await expect(addThumbnail(held.deps, { filename }, broken)).rejects.toThrow(/SIGABRT/)

@@ -95,7 +95,7 @@ beforeEach(async () => {
 })
 
 describe('purging a deleted channel', () => {
-  test('removes all that was in it and nothing else', async () => {
+  test('removes all its content and nothing else', async () => {
     const { db } = held.database
     expect([await left(deleted), await left(live)]).toEqual([everything, everything])
     await purgeChannel(held.deps, { channelId: deleted })

@@ -80,7 +80,7 @@ async function copies(): Promise<[string, string][]> {
 const progress = () => held.database.db.selectFrom('searchProgress').selectAll().executeTakeFirstOrThrow()
 
 describe('the projection of search', () => {
-  test('takes in what is sent, edited and deleted, a parent with its replies', async () => {
+  test('follows sends, edits and deletions, with the replies of a parent', async () => {
     const { db } = held.database
     const [kept, edited, parent] = [await says('Kept'), await says('Edited'), await says('Parent')]
     await says('Reply', { threadId: parent, seq: 1 })
@@ -104,7 +104,7 @@ describe('the projection of search', () => {
     ])
   })
 
-  test('says up to which outbox row everything is in it, never more', async () => {
+  test('shows the outbox row up to which it is complete, never more', async () => {
     const { pool } = held.database
     for (let n = 0; n < 8; n++) await says(`message ${n}`)
     await relayed()
@@ -165,7 +165,7 @@ describe('the projection of search', () => {
     })
   })
 
-  test('reads the past, newest first, and what changes meanwhile', async () => {
+  test('reads old messages, newest first, and changes that happen meanwhile', async () => {
     const { db } = held.database
     const ids: string[] = []
     for (let n = 0; n < 10; n++) ids.push(await says(`message ${n}`))
@@ -217,7 +217,7 @@ describe('the projection of search', () => {
     expect(await copies()).toEqual([[id, 'new']])
   })
 
-  test('several at once do the work of one', async () => {
+  test('several at once do the same work as one', async () => {
     const ids: string[] = []
     for (let n = 0; n < 9; n++) ids.push(await says('one of many'))
     await relayed()

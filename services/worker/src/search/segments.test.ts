@@ -40,7 +40,7 @@ describe('dividing time into segments', () => {
   test.each([
     ['forwards', [1, 2, 3, 4, 5, 6]],
     ['backwards', [6, 5, 4, 3, 2, 1]],
-  ])('a full one is left behind: %s', (_order, moments) => {
+  ])('a full one is closed: %s', (_order, moments) => {
     expect(placed(moments, 2).segments.map(({ size }) => size)).toEqual([2, 2, 2])
   })
 
